@@ -7,13 +7,18 @@ import Testing
 
 /// Images in memory that their source uses again, copied when they are offered.
 @Suite struct CopiedFrameTests {
-    /// A plan for copying an image under a configuration.
-    private func plan(
+    /// The recipe for copying an image under a configuration.
+    private func recipe(
         _ image: PixelBuffer,
         _ orientation: FrameOrientation = .up,
         _ configuration: SampleUploader.Configuration = .init()
-    ) -> CopyPlan {
-        CopyPlan(image, orientation, EncodingPlan.Settings(configuration), limit: configuration.maximumMemory ?? .max)
+    ) -> EncodingRecipe {
+        EncodingRecipe(
+            copying: image,
+            orientation,
+            EncodingRecipe.Settings(configuration),
+            limit: configuration.maximumMemory ?? .max
+        )
     }
 
     private func bytes(_ jpeg: FrameBytes) -> [UInt8] {
@@ -28,7 +33,7 @@ import Testing
     @Test func `every value of limited range becomes the nearest of the full range`() throws {
         let image = try ramp()
         let color = VideoColor(range: .limited, matrix: .bt601)
-        let result = try plan(image).copy(image, of: color, pool: PixelBuffer.Pool())
+        let result = try recipe(image).copy(image, of: color, pool: PixelBuffer.Pool())
         #expect(result.format == .nv12 && result.width == 256 && result.height == 2)
         for value in 0...255 {
             let luma = min(max((Double(value) - 16) * 255 / 219, 0), 255).rounded()
@@ -42,9 +47,9 @@ import Testing
         let image = try ramp()
         let pool = PixelBuffer.Pool()
         for color in [VideoColor.jpeg, VideoColor(range: .limited, matrix: .bt709)] {
-            let address = try plan(image).copy(image, of: color, pool: pool).address
+            let address = try recipe(image).copy(image, of: color, pool: pool).address
             #expect(image.hasSamePixels(as: try ramp()) && address != image.address)
-            #expect(try plan(image).copy(image, of: color, pool: pool).address == address)
+            #expect(try recipe(image).copy(image, of: color, pool: pool).address == address)
         }
     }
 
@@ -57,14 +62,14 @@ import Testing
         let orientation = try #require(FrameOrientation.allCases.randomElement(using: &example.random))
         let name = "\(example.name), \(configuration.scale), \(orientation)"
 
-        let plan = plan(example.image, orientation, configuration)
-        let copy = try plan.copy(example.image, of: .jpeg, pool: PixelBuffer.Pool())
+        let recipe = recipe(example.image, orientation, configuration)
+        let copy = try recipe.copy(example.image, of: .jpeg, pool: PixelBuffer.Pool())
         #expect(!copy.sharesMemory(with: example.image), "\(name)")
         let content = FrameContent.scaled(copy)
         let encoder = FrameEncoder()
         let need = encoder.memoryNeed(content, orientation, configuration).total
         // Making the copy may take more than encoding it.
-        #expect(need <= plan.byteCount, "\(name)")
+        #expect(need <= recipe.need.total, "\(name)")
         let found = try encoder.encode(content, orientation, configuration)
         let expected = try FrameEncoder().encode(.pixels(example.image), orientation, configuration)
         #expect(found.bufferSize == expected.bufferSize && found.orientation == expected.orientation, "\(name)")
@@ -106,11 +111,11 @@ import Testing
     @Test func `a preferred size that does not fit into memory does not apply to a copy`() throws {
         let image = try testImage(640, 400, as: .bgra)
         let own = SampleUploader.Configuration(scale: .half)
-        let limit = plan(image, .up, own).byteCount
+        let limit = recipe(image, .up, own).need.total
         var rig = UploaderRig(.init(scale: .half, maximumMemory: limit))
         for (preferred, width) in [(640, 320), (160, 160)] {
             rig.run(.prefer(ControlRequest.Preferences(size: BufferSize(width: preferred, height: preferred))))
-            #expect(rig.machine.scaling(of: image, orientation: .up).output.canvas.width == width)
+            #expect(rig.machine.copying(image, orientation: .up).output.canvas.width == width)
         }
     }
 
@@ -118,12 +123,12 @@ import Testing
         let image = try testImage(64, 48, as: .bgra)
         var rig = UploaderRig(.init(scale: .half))
         rig.run([.connect, .encoding(false)])
-        let copy = try rig.machine.scaling(of: image, orientation: .up).copy(image, of: .jpeg, pool: PixelBuffer.Pool())
+        let copy = try rig.machine.copying(image, orientation: .up).copy(image, of: .jpeg, pool: PixelBuffer.Pool())
         for content in [FrameContent.scaled(copy), .pixels(image), .scaled(copy)] {
             var frame = UploadFrame(content, offeredAt: rig.now)
-            rig.machine.makePlan(for: &frame)
-            #expect(frame.plan?.output.canvas == BufferSize(width: 32, height: 24))
-            #expect(frame.plan?.output.isIdentity == content.isScaled)
+            rig.machine.makeRecipe(for: &frame)
+            #expect(frame.recipe?.output.canvas == BufferSize(width: 32, height: 24))
+            #expect(frame.recipe?.output.isIdentity == content.isScaled)
         }
     }
 }

@@ -170,7 +170,7 @@ import Testing
             subsampling: example.image.format.isPlanar ? .yuv420 : configuration.subsampling
         )
         let name = "\(example.name), \(configuration.scale), \(orientation)"
-        let becomesPlanes = configuration.subsampling == .yuv420 && example.image.canBecomePlanes(by: plan)
+        let becomesPlanes = configuration.subsampling == .yuv420 && example.image.format.canBecomePlanes(by: plan)
         var expected =
             becomesPlanes
             ? try example.image.planes(by: plan, pool: PixelBuffer.Pool()) : try example.image.applying(plan)

@@ -75,13 +75,14 @@ import Testing
 
     @Test func `a new shape gives up the memory of the old one`() throws {
         var workspace = EncodingWorkspace()
-        let wide = EncodingWorkspace.Shape(canvas: BufferSize(width: 64, height: 32), format: .bgra, isTurned: false)
-        let high = EncodingWorkspace.Shape(canvas: BufferSize(width: 32, height: 64), format: .bgra, isTurned: false)
-        let first = workspace.prepared(for: wide)
+        let settings = EncodingRecipe.Settings(.init())
+        let (wide, high) = (BufferSize(width: 64, height: 32), BufferSize(width: 32, height: 64))
+        func recipe(_ size: BufferSize) -> ImageRecipe { .init(OutputPlan(size), .bgra, settings, isTurning: false) }
+        let first = workspace.prepared(for: recipe(wide))
         _ = try first.scaled.buffer(width: 64, height: 32, format: .bgra)
         #expect(first.scaled.idleCount == 1)
-        #expect(workspace.prepared(for: wide).scaled === first.scaled)
-        let second = workspace.prepared(for: high)
+        #expect(workspace.prepared(for: recipe(wide)).scaled === first.scaled)
+        let second = workspace.prepared(for: recipe(high))
         #expect(second.scaled !== first.scaled)
         #expect(second.scaled.idleCount == 0)
     }

@@ -102,10 +102,10 @@ import Testing
             }
         }
         let red = try PixelBuffer(ppm: image.ppm().span, as: format)
-        let settings = EncodingPlan.Settings(
+        let settings = EncodingRecipe.Settings(
             .init(scale: .letterbox(width: 101, height: 75), subsampling: subsampling, strips: .off)
         )
-        let plan = try #require(EncodingPlan(.pixels(red), .up, settings))
+        let plan = try #require(EncodingRecipe(.pixels(red), .up, settings))
         let result = try red.applying(plan.output)
         #expect((result.width, result.height) == (101, 75))
         let place = plan.output.place
@@ -185,7 +185,7 @@ import Testing
             strips: .off
         )
         let image = try PixelBuffer(width: 400, height: 200, format: .bgra, zeroFilled: true)
-        let plan = try #require(EncodingPlan(.pixels(image), .left, .init(configuration)))
+        let plan = try #require(EncodingRecipe(.pixels(image), .left, .init(configuration)))
         #expect(plan.output.canvas == BufferSize(width: width, height: height))
         let sent = try FrameEncoder().encode(.pixels(image), .left, plan).bufferSize
         #expect(sent.width % 2 == 0 && sent.width == (appliesOrientation ? height : width))

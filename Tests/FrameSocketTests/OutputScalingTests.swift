@@ -74,7 +74,7 @@ import Testing
     func `planes made while scaling equal planes made afterwards`(_ format: PixelFormat, _ scale: OutputScale) throws {
         let image = try OutputPixelTests.gradient(format, width: 403, height: 302)
         let plan = scale.plan(forWidth: 403, height: 302)
-        #expect(image.canBecomePlanes(by: plan))
+        #expect(image.format.canBecomePlanes(by: plan))
         let pool = PixelBuffer.Pool()
         let planes = try image.planes(by: plan, pool: pool)
         let pixels = try image.applying(plan, pool: pool)
@@ -85,10 +85,10 @@ import Testing
 
     @Test func `pixels that stay large keep their format`() throws {
         let image = try PixelBuffer(width: 100, height: 100, format: .bgra)
-        #expect(image.canBecomePlanes(by: OutputScale.width(60).plan(forWidth: 100, height: 100)) == false)
-        #expect(image.canBecomePlanes(by: OutputScale.width(50).plan(forWidth: 100, height: 100)))
+        #expect(image.format.canBecomePlanes(by: OutputScale.width(60).plan(forWidth: 100, height: 100)) == false)
+        #expect(image.format.canBecomePlanes(by: OutputScale.width(50).plan(forWidth: 100, height: 100)))
         let planar = try PixelBuffer(width: 100, height: 100, format: .nv12)
-        #expect(planar.canBecomePlanes(by: OutputScale.half.plan(forWidth: 100, height: 100)) == false)
+        #expect(planar.format.canBecomePlanes(by: OutputScale.half.plan(forWidth: 100, height: 100)) == false)
     }
 
     @Test(arguments: [(1080, 540, 1), (1080, 361, 1), (2160, 100, 2), (7, 3, 2), (5, 1, 1), (4000, 1, 2), (1, 1, 1)])

@@ -216,7 +216,7 @@ import Testing
         )
         let name = "\(example.name), \(scale), \(orientation)"
         check(try example.image.applying(plan), plan, example.reference.planes, &example.random, name)
-        guard example.image.canBecomePlanes(by: plan) else { return }
+        guard example.image.format.canBecomePlanes(by: plan) else { return }
         let planes = try example.image.planes(by: plan, pool: PixelBuffer.Pool())
         check(planes, plan, example.reference.luminance, tolerance: 3, &example.random, name + " to planes")
     }

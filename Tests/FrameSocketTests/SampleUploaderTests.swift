@@ -351,15 +351,21 @@ import Testing
         _ = (server, received)
     }
 
-    @Test func `an image is released before its JPEG is sent`() async throws {
+    @Test func `an image is kept while nothing is newer, and released before its JPEG is sent if something is`()
+        async throws
+    {
         let receiver = try RawReceiver(.init(quality: 100, subsampling: .yuv444))
         let visit = try await receiver.accept()
         // Nobody reads its JPEG of 13 MB for now, and a socket holds 8 MB where the system allows buffers of 4 MiB.
         var image = try OutputScalingTests.noise(.bgra, width: 2560, height: 1440)
         #expect(receiver.uploader.send(image) == .taken)
+        #expect(await becomesTrue { receiver.uploader.statistics.encoding.count == 1 })
+        let isKept = !image.isAlone
+        #expect(isKept)
+        receiver.uploader.send(try testImage(8, 8))
         let isReleased = await becomesTrue { image.isAlone }
         #expect(isReleased)
-        #expect(receiver.uploader.statistics.sent == 0 && receiver.uploader.statistics.inProgress == 1)
+        #expect(receiver.uploader.statistics.sent == 0 && receiver.uploader.statistics.inProgress == 2)
         #expect(try await visit.frame()?.body.isEmpty == false)
     }
 

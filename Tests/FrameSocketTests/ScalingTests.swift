@@ -215,7 +215,7 @@ import Testing
             let scale = OutputScale.fraction(numerator: numerator, denominator: denominator)
             let plan = scale.plan(forWidth: width, height: height)
             let result =
-                image.canBecomePlanes(by: plan)
+                image.format.canBecomePlanes(by: plan)
                 ? try image.planes(by: plan, pool: PixelBuffer.Pool()) : try image.applying(plan)
             let row = result.withRow(0) { row in (0..<row.count).map { row[$0] } }
             let step = result.plane(0).bytesPerSample

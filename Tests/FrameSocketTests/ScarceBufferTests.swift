@@ -53,7 +53,7 @@ import TurboJPEG
     @Test(arguments: 1...3)
     func `a receiver that keeps every buffer gets the next frames as JPEGs`(buffers: Int) async throws {
         var pair = try await SharedPair(directory, .init(sharing: .allowed(buffers: buffers)), waitsForBuffers: false)
-        pair.uploader.machine.withLock { $0.longestBufferWait = 1_000_000 }
+        pair.uploader.machine.withLock { $0.sharing.longestWait = 1_000_000 }
         let image = try testImage(32, 32, as: .gray)
         var kept: [Frame] = []
         for index in 0..<buffers + 4 {
@@ -69,7 +69,7 @@ import TurboJPEG
         #expect(try await pair.next().shared == nil)
         kept.removeAll()
         let uploader = pair.uploader
-        #expect(await becomesTrue { uploader.machine.withLock { $0.pool.usedCount == 0 } })
+        #expect(await becomesTrue { uploader.machine.withLock { $0.sharing.pool.usedCount == 0 } })
         #expect(uploader.send(image) == .taken)
         #expect(try await pair.next().shared != nil)
     }
@@ -96,7 +96,7 @@ import TurboJPEG
     @Test(arguments: 1...3)
     func `readers that take nothing hold up no other reader of a broadcaster`(buffers: Int) async throws {
         let pair = try await SharedPair(directory, .init(sharing: .allowed(buffers: buffers)), waitsForBuffers: false)
-        pair.uploader.machine.withLock { $0.longestBufferWait = 1_000_000 }
+        pair.uploader.machine.withLock { $0.sharing.longestWait = 1_000_000 }
         let broadcaster = FrameBroadcaster(of: pair.received)
         var slow = (0..<3).map { _ in broadcaster.reader().makeAsyncIterator() }
         var fast = broadcaster.reader().makeAsyncIterator()
@@ -160,8 +160,8 @@ import TurboJPEG
                 #expect(try FrameDecoder().decode(frame).row(7) == [UInt8](repeating: value, count: 256))
             }
             try await uploader.finish()
-            #expect(await becomesTrue { uploader.machine.withLock { !$0.pool.isAnyWithReceiver } })
-            #expect(uploader.machine.withLock { $0.pool.byteCount } > 0)
+            #expect(await becomesTrue { uploader.machine.withLock { !$0.sharing.pool.isAnyWithReceiver } })
+            #expect(uploader.machine.withLock { $0.sharing.pool.byteCount } > 0)
             // The frame sent last is in one of them, and gives way too.
             try #require(uploader.send(large) == .taken)
             try await uploader.finish()
@@ -256,7 +256,7 @@ import TurboJPEG
 
     @Test func `waiting for a buffer ends if the receiver releases none`() async throws {
         var pair = try await SharedPair(directory, .init(sharing: .allowed(buffers: 1)), waitsForBuffers: false)
-        pair.uploader.machine.withLock { $0.longestBufferWait = 1_000_000 }
+        pair.uploader.machine.withLock { $0.sharing.longestWait = 1_000_000 }
         try await pair.sharing()
         pair.uploader.send(try pair.drawn(1))
         let kept = try await pair.next()

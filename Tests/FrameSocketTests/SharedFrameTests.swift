@@ -333,7 +333,7 @@ import TurboJPEG
         #expect(turned.bufferSize == BufferSize(width: 32, height: 64) && turned.orientation == .up)
         #expect(turned.shared != nil)
         pair.received.send(.prefer(ControlRequest.Preferences(size: BufferSize(width: 16, height: 16))))
-        while pair.uploader.configuration.scale == .full { await Task.yield() }
+        #expect(try await pair.next().bufferSize == BufferSize(width: 8, height: 16), "it applies to the latest image")
         pair.uploader.send(image)
         let small = try await pair.next()
         #expect(small.shared != nil && small.bufferSize == BufferSize(width: 16, height: 8))
@@ -350,7 +350,7 @@ import TurboJPEG
             sharing: .allowed(buffers: 1)
         )
         var pair = try await SharedPair(directory, configuration, waitsForBuffers: false)
-        pair.uploader.machine.withLock { $0.longestBufferWait = 1_000_000 }
+        pair.uploader.machine.withLock { $0.sharing.longestWait = 1_000_000 }
         #expect(pair.uploader.send(try testImage(640, 480, as: format), orientation: .right) == .taken)
         let first = try await pair.next()
         #expect(first.shared != nil && first.bufferSize == BufferSize(width: 240, height: 320))

@@ -143,14 +143,14 @@ import Testing
         ] {
             rig.run(.prefer(preferences))
             var frame = UploadFrame(.pixels(image), offeredAt: rig.now)
-            rig.machine.makePlan(for: &frame)
-            #expect(frame.plan?.settings.quality == quality)
+            rig.machine.makeRecipe(for: &frame)
+            #expect(frame.recipe?.settings.quality == quality)
             // The receiver hears of it once, however many frames follow.
             let isRefused = quality == own.quality
             #expect(rig.machine.takeEffects().refusesPreferencesOf == (isRefused ? rig.machine.terms.connection : nil))
-            frame.plan = nil
-            rig.machine.lastPlan = nil
-            rig.machine.makePlan(for: &frame)
+            frame.recipe = nil
+            rig.machine.lastRecipe = nil
+            rig.machine.makeRecipe(for: &frame)
             #expect(rig.machine.takeEffects().refusesPreferencesOf == nil)
         }
     }
@@ -180,7 +180,7 @@ import Testing
         let photo = try PixelBuffer(width: 6000, height: 6000, format: .gray, zeroFilled: true)
         let jpeg: [UInt8] = try JPEGEncoder(subsampling: .gray).encode(photo)
         let content = FrameContent.resizableJPEG(FrameBytes(jpeg), BufferSize(width: 6000, height: 6000))
-        let plan = EncodingPlan(content, .up, .init(.init(scale: .fraction(numerator: 1, denominator: 4))))
+        let plan = EncodingRecipe(content, .up, .init(.init(scale: .fraction(numerator: 1, denominator: 4))))
         #expect(try FrameEncoder().encode(content, .up, plan).bufferSize == BufferSize(width: 1500, height: 1500))
     }
 
@@ -201,9 +201,9 @@ import Testing
         }
         rig.run(.connect)
         let first = try #require(offer(&rig))
-        #expect(first.plan?.output.canvas == BufferSize(width: 64, height: 48))
+        #expect(first.recipe?.output.canvas == BufferSize(width: 64, height: 48))
         rig.machine.encoded(
-            .encoded(try FrameEncoder().encode(.pixels(image), .up, first.plan), digest: nil),
+            .encoded(try FrameEncoder().encode(.pixels(image), .up, first.recipe), digest: nil),
             at: rig.now
         )
         rig.machine.sent(nil, at: rig.now)
@@ -212,7 +212,7 @@ import Testing
         rig.run(.pause)
         #expect(offer(&rig) == nil)
         rig.run([.encoding(false), .resume])
-        #expect(rig.machine.beginUpload(at: rig.now)?.plan?.output.canvas == BufferSize(width: 32, height: 24))
+        #expect(rig.machine.beginUpload(at: rig.now)?.recipe?.output.canvas == BufferSize(width: 32, height: 24))
     }
 
     @Test func `sizes far beyond what can be encoded do not overflow`() throws {
@@ -316,25 +316,25 @@ import Testing
         let (format, divisor) = pixels
         let image = try PixelBuffer(width: 640, height: 480, format: format)
         // A JPEG of this quality takes less than what is needed to make the copy.
-        func plan(_ scale: OutputScale) -> CopyPlan {
-            CopyPlan(
-                image,
+        func byteCount(_ scale: OutputScale) -> Int {
+            EncodingRecipe(
+                copying: image,
                 .up,
                 .init(.init(quality: 1, scale: scale, subsampling: .yuv444, strips: .off)),
                 color: color,
                 limit: .max
-            )
+            ).need.total
         }
         let canvas = EncodingMemory.bytes(of: BufferSize(width: 480, height: 360), format)
         let channel = divisor > 0 ? (640 * 480 + 480 * 360) / divisor : 0
         let copying = canvas + max(channel, format.isPlanar && color != .jpeg ? canvas : 0)
-        let byteCount = plan(.fraction(numerator: 3, denominator: 4)).byteCount
-        #expect(format.isPlanar || format == .gray ? byteCount >= copying : byteCount == copying)
-        if format.isPlanar, color != .jpeg { #expect(byteCount == copying) }
+        let interpolated = byteCount(.fraction(numerator: 3, denominator: 4))
+        #expect(format.isPlanar || format == .gray ? interpolated >= copying : interpolated == copying)
+        if format.isPlanar, color != .jpeg { #expect(interpolated == copying) }
         // An image that keeps its size is converted where it is.
         let configuration = SampleUploader.Configuration(quality: 1, subsampling: .yuv444, strips: .off)
         let need = FrameEncoder().memoryNeed(.pixels(image), .up, configuration).total
-        #expect(plan(.full).byteCount <= need + EncodingMemory.bytes(of: image) / 4)
+        #expect(byteCount(.full) <= need + EncodingMemory.bytes(of: image) / 4)
     }
 
     @Test func `planes that the encoder rearranges count as memory`() throws {

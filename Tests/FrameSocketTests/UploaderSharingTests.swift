@@ -10,7 +10,7 @@ import Testing
 
 /// What an uploader shares, holds and counts if its receiver accepts shared memory.
 @Suite(.tags(.computes)) struct UploaderSharingTests {
-    @Test func `an image in a shared buffer and one in memory of its own have plans of their own`() throws {
+    @Test func `an image in a shared buffer and one in memory of its own have recipes of their own`() throws {
         let image = try PixelBuffer(width: 500, height: 400, format: .bgra, zeroFilled: true)
         var uploader = SharingUploader(.init(strips: .off, sharing: .allowed(buffers: 2), maximumMemory: 10_000_000))
         #expect(try uploader.send(.pixels(image)).job.lease != nil)
@@ -27,8 +27,8 @@ import Testing
             .shared(BufferedImage(pixels: image, claim: claim, origin: .copied)), .scaled(image),
         ]
         for (own, other) in [(0, 1), (1, 0)] {
-            let plan = try #require(EncodingPlan(contents[own], .up, .init(.init())))
-            #expect(plan.applies(to: contents[own], .up) && !plan.applies(to: contents[other], .up))
+            let recipe = try #require(EncodingRecipe(contents[own], .up, .init(.init())))
+            #expect(recipe.applies(to: contents[own], .up) && !recipe.applies(to: contents[other], .up))
         }
     }
 
@@ -43,7 +43,7 @@ import Testing
         #expect(job.lease != nil)
         let taken = job.content.take()
         uploader.machine.encoded(.notShared(try #require(taken)), at: 2_000_000_000)
-        #expect(!uploader.machine.pool.isOpen && uploader.machine.heldBytes >= EncodingMemory.bytes(of: image))
+        #expect(!uploader.machine.sharing.pool.isOpen && uploader.machine.heldBytes >= EncodingMemory.bytes(of: image))
     }
 
     @Test(arguments: [true, false])
@@ -66,7 +66,7 @@ import Testing
         try uploader.defer(.pixels(image))
         // Nothing is sent: the image equals the one before, whose buffer it needed to be compared.
         try uploader.flush()
-        #expect(uploader.machine.statistics.sent == 1 && uploader.machine.latestTicket != nil)
+        #expect(uploader.machine.statistics.sent == 1 && uploader.machine.slots.latestTicket != nil)
         uploader.change { $0.refreshes += 1 }
         #expect(try uploader.encodeNext() != nil)
         #expect(uploader.machine.statistics.repeats == 1)
@@ -75,14 +75,14 @@ import Testing
     @Test func `a preference applies as soon as there is memory for it`() throws {
         let image = try PixelBuffer(width: 1000, height: 1000, format: .bgra, zeroFilled: true)
         var uploader = SharingUploader(.init(strips: .off, sharing: .allowed(buffers: 1), maximumMemory: 9_700_000))
-        #expect(try uploader.send(.pixels(image)).job.plan?.settings.quality == 80)
+        #expect(try uploader.send(.pixels(image)).job.recipe?.settings.quality == 80)
         uploader.release(0)
         uploader.change { $0.preferences = .init(quality: 100) }
         // The buffer takes the memory that an encoder would need for this quality.
-        #expect(try uploader.send(.pixels(image)).job.plan?.settings.quality == 80)
+        #expect(try uploader.send(.pixels(image)).job.recipe?.settings.quality == 80)
         uploader.release(0)
         uploader.change { $0.acceptsSharedMemory = false }
-        #expect(try uploader.send(.pixels(image)).job.plan?.settings.quality == 100)
+        #expect(try uploader.send(.pixels(image)).job.recipe?.settings.quality == 100)
     }
 
     @Test(arguments: [false, true])
@@ -97,29 +97,28 @@ import Testing
         var uploader = SharingUploader(own)
         for _ in 0..<3 { #expect(try uploader.send(.pixels(image)).job.lease != nil) }
         for index in 0..<3 { uploader.release(index) }
-        #expect(uploader.machine.pool.byteCount > 0)
+        #expect(uploader.machine.sharing.pool.byteCount > 0)
         uploader.change { $0.preferences = .init(size: BufferSize(width: 640, height: 480)) }
         if isCopied {
-            guard case .copy(let plan) = uploader.machine.offerCopy(of: image, orientation: .up) else {
+            guard case .copy(let recipe) = uploader.machine.offerCopy(of: image, orientation: .up) else {
                 throw TransportError(.busy, "not copied")
             }
-            #expect(plan.outputSize.width == 640)
+            #expect(recipe.output.canvas.width == 640)
         } else {
-            #expect(try uploader.send(.pixels(image)).job.plan?.output.canvas.width == 640)
+            #expect(try uploader.send(.pixels(image)).job.recipe?.output.canvas.width == 640)
         }
         #expect(!uploader.machine.hasRefusedPreferences)
     }
 
-    @Test func `a new size applies to an unchanged image, even after a repeat in the old one`() throws {
+    @Test func `a new size applies to the latest image at once, and an equal one is no news then`() throws {
         let image = try testImage(64, 48, as: .gray)
         let pacing = Pacing.everyFrame.skippingUnchanged(keepAlive: nil)
         var uploader = SharingUploader(.init(pacing: pacing, strips: .off, sharing: .allowed(buffers: 3)))
         #expect(try uploader.send(.pixels(image)).job.lease != nil)
         // The receiver keeps the first buffer, so that the repeat is copied to another.
         uploader.change { $0.preferences = .init(size: BufferSize(width: 32, height: 24)) }
-        uploader.change { $0.refreshes += 1 }
-        #expect(try uploader.encodeNext()?.job.lease?.index != 0)
-        #expect(try uploader.send(.pixels(image)).job.plan?.output.canvas.width == 32)
+        let again = try #require(try uploader.encodeNext()).job
+        #expect(again.lease != nil && again.lease?.index != 0 && again.recipe?.output.canvas.width == 32)
         #expect(throws: TransportError.self) { try uploader.send(.pixels(image)) }
     }
 
@@ -159,7 +158,7 @@ import Testing
         let first = try uploader.begin(.pixels(image))
         uploader.reconnect()
         try uploader.end(first, with: { .notShared($0) })
-        #expect(uploader.machine.pool.isOpen)
+        #expect(uploader.machine.sharing.pool.isOpen)
         let job = try #require(try uploader.encodeNext()?.job)
         #expect(job.lease != nil)
     }
@@ -167,8 +166,8 @@ import Testing
     @Test func `an image that is too large for a shared buffer is encoded`() throws {
         // Of the memory only as much exists as is written.
         let image = try PixelBuffer(width: 32_769, height: 32_768, format: .gray)
-        #expect(EncodingPlan(.pixels(image), .up, .init(.init()))?.sharedByteCount == nil)
-        #expect(EncodingPlan(.pixels(image), .up, .init(.init(scale: .half)))?.sharedByteCount != nil)
+        #expect(EncodingRecipe(.pixels(image), .up, .init(.init()))?.sharedByteCount == nil)
+        #expect(EncodingRecipe(.pixels(image), .up, .init(.init(scale: .half)))?.sharedByteCount != nil)
         var uploader = SharingUploader(.init(sharing: .allowed()))
         let size = BufferSize(width: 32_769, height: 32_768)
         #expect(uploader.machine.lend(size, .gray, size.width * size.height) == nil)

@@ -1,6 +1,4 @@
 package import FrameTransport
-package import FrameWire
-package import TurboJPEG
 
 extension UploaderMachine {
     /// The effects of an event, to be performed outside any lock.
@@ -41,14 +39,16 @@ extension UploaderMachine {
         }
     }
 
-    /// Frames to release outside the lock, because the owners of their memory may run any code.
+    /// Frames and images to release outside the lock, because the owners of their memory may run any code.
     ///
-    /// An event usually replaces at most three, which need no allocation.
+    /// An event usually replaces at most three frames, and gives up one image, which need no allocation.
     package struct Discards: Sendable {
         private var first: UploadFrame?
         private var second: UploadFrame?
         private var third: UploadFrame?
         private var others: [UploadFrame] = []
+        private var image: FrameContent?
+        private var images: [FrameContent] = []
 
         /// The number of frames.
         package private(set) var count = 0
@@ -62,6 +62,11 @@ extension UploaderMachine {
             }
             count += 1
         }
+
+        mutating func add(_ content: FrameContent?) {
+            guard let content else { return }
+            if image == nil { image = content } else { images.append(content) }
+        }
     }
 
     /// The decision on a submitted frame.
@@ -74,63 +79,9 @@ extension UploaderMachine {
 
     /// The decision on an image to be copied when submitted.
     package enum CopyAdmission: Sendable {
-        /// Copy it by this plan, and pass the copy to ``UploaderMachine/offer(_:at:)``.
-        case copy(CopyPlan)
+        /// Copy it by this recipe, and pass the copy to ``UploaderMachine/offer(_:at:)``.
+        case copy(EncodingRecipe)
         /// The outcome is decided.
         case decided(SampleUploader.Outcome)
     }
-}
-
-/// A frame to encode, or to copy to a shared buffer.
-package struct EncodingJob: Sendable {
-    /// How the content's hash is used.
-    package enum Comparison: Sendable, Hashable {
-        /// No hash is needed.
-        case none
-        /// Compute the hash, to compare later frames with it.
-        case compute
-        /// Do not encode content with this hash: the receiver has it.
-        case against(UInt64)
-    }
-
-    /// The content, to be taken out for encoding.
-    package var content: FrameContent?
-    /// Its orientation.
-    package let orientation: FrameOrientation
-    /// Which hash is needed.
-    package let comparison: Comparison
-    /// The plan for encoding; nil if the content stays unchanged.
-    let plan: EncodingPlan?
-    /// The shared buffer to copy the content to; nil to encode it.
-    package var lease: SharedPool.Lease?
-    /// Whether the buffer needs new memory.
-    package var needsNewMemory = false
-
-    /// The size that is sent; nil if the content stays unchanged.
-    package var outputSize: BufferSize? { plan?.output.canvas }
-
-    /// Whether the content is rotated upright.
-    package var isTurning: Bool { plan?.isTurning ?? false }
-
-    /// Whether the plan, which says which pixels are read and what memory that takes, is for this content.
-    package var hasPlanForContent: Bool {
-        guard let content, let pixels = content.pixels else { return true }
-        guard let plan, let shape = plan.shape, plan.need.content >= content.byteCount else { return false }
-        return plan.output.image == BufferSize(width: pixels.width, height: pixels.height)
-            && shape.format == pixels.format && shape.orientation == orientation
-    }
-}
-
-/// The result of an ``EncodingJob``.
-package enum EncodingResult: Sendable {
-    /// The content is encoded.
-    case encoded(EncodedImage, digest: UInt64?)
-    /// The content is in its shared buffer, with this orientation.
-    case shared(BufferedImage, FrameOrientation, digest: UInt64?)
-    /// The system has no memory to share; the content is returned.
-    case notShared(FrameContent)
-    /// The content equals what it was compared with, and is returned.
-    case unchanged(FrameContent, digest: UInt64)
-    /// The content cannot be encoded.
-    case failed(TurboJPEGError)
 }

@@ -1,79 +1,136 @@
 internal import FrameWire
 internal import TurboJPEG
 
-/// The memory that frames take.
+/// The memory that frames take, and the recipes that it allows.
 extension UploaderMachine {
     /// The bytes of every frame held, including the most that the one in progress may take.
-    package var heldBytes: Int {
-        turnBytes + (waiting?.byteCount ?? 0) + (deferral?.frame.byteCount ?? 0) + (sentFrame?.byteCount ?? 0)
-            + pool.byteCount
-    }
+    package var heldBytes: Int { ledger.held }
+
+    @inline(__always)
+    private var ledger: MemoryLedger { slots.ledger(limit: memoryLimit, buffers: sharing.pool.byteCount) }
 
     /// The maximum number of bytes to hold besides the shared buffers.
     @inline(__always)
-    var frameLimit: Int { pool.isOpen ? memoryLimit - pool.byteCount : memoryLimit }
+    var frameLimit: Int { sharing.pool.isOpen ? memoryLimit - sharing.pool.byteCount : memoryLimit }
 
-    @inline(__always)
-    var turnBytes: Int {
-        switch activity {
-        case .idle, .starting: 0
-        case .encoding(let upload), .sending(let upload): upload.byteCount
-        }
-    }
+    // MARK: Recipes
 
-    /// Gives a frame the plan for the configuration in effect.
+    /// Gives a frame the recipe for the configuration in effect.
     ///
     /// If what the receiver prefers would take too much memory, the program's own configuration applies.
-    mutating func makePlan(for frame: inout UploadFrame) {
+    mutating func makeRecipe(for frame: inout UploadFrame) {
         guard let content = frame.content else { return }
-        // The shared buffers may have taken memory since a plan was made, or returned it.
-        if let plan = frame.plan, isCurrent(plan) { return }
-        if let lastPlan, isCurrent(lastPlan), lastPlan.applies(to: content, frame.orientation) {
-            frame.plan = lastPlan
+        // The shared buffers may have taken memory since a recipe was made, or returned it.
+        if let recipe = frame.recipe, isCurrent(recipe) { return }
+        let orientation = frame.orientation
+        if let lastRecipe, isCurrent(lastRecipe), lastRecipe.applies(to: content, orientation) {
+            frame.recipe = lastRecipe
             return
         }
-        frame.plan = plan(content, frame.orientation, configuration)
+        frame.recipe = recipe(content, orientation, configuration)
         if frame.totalByteCount > frameLimit,
             reclaimBuffersForPreferredSize(frame.byteCount, total: frame.totalByteCount)
         {
-            frame.plan = plan(content, frame.orientation, configuration)
+            frame.recipe = recipe(content, orientation, configuration)
         }
         if frame.totalByteCount > frameLimit, isPreferenceInEffect {
-            frame.plan = plan(content, frame.orientation, ownConfiguration)
+            frame.recipe = recipe(content, orientation, ownConfiguration)
             refusePreferences()
         }
-        if frame.plan?.shape != nil { lastPlan = frame.plan }
+        if frame.recipe?.input != nil { lastRecipe = frame.recipe }
     }
 
     @inline(__always)
-    private func isCurrent(_ plan: EncodingPlan) -> Bool {
-        plan.isCurrent(configuration, edition: edition, limit: frameLimit)
+    private func isCurrent(_ recipe: EncodingRecipe) -> Bool {
+        recipe.isCurrent(configuration, edition: edition, limit: frameLimit)
     }
 
-    /// Returns the plan for copying a submitted image at the size that is sent.
+    @inline(__always)
+    private func recipe(
+        _ content: FrameContent,
+        _ orientation: FrameOrientation,
+        _ configuration: Configuration
+    ) -> EncodingRecipe? {
+        EncodingRecipe(content, orientation, .init(configuration), edition: edition, limit: frameLimit)
+    }
+
+    /// Returns the recipe for copying a submitted image at the size that is sent.
     ///
     /// As with every frame, what the receiver prefers applies only if there is memory for it.
-    mutating func scaling(
-        of image: borrowing PixelBuffer,
+    mutating func copying(
+        _ image: borrowing PixelBuffer,
         color: VideoColor = .jpeg,
         orientation: FrameOrientation
-    ) -> CopyPlan {
-        func plan(_ settings: Configuration) -> CopyPlan {
-            CopyPlan(image, orientation, .init(settings), color: color, isShared: pool.isOpen, limit: frameLimit)
+    ) -> EncodingRecipe {
+        let (isShared, limit) = (sharing.pool.isOpen, frameLimit)
+        func recipe(_ settings: Configuration, _ limit: Int) -> EncodingRecipe {
+            .init(copying: image, orientation, .init(settings), color: color, isShared: isShared, limit: limit)
         }
-        var preferred = plan(configuration)
-        if preferred.byteCount > frameLimit, reclaimBuffersForPreferredSize(0, total: preferred.byteCount) {
-            preferred = plan(configuration)
+        var preferred = recipe(configuration, limit)
+        if preferred.need.total > frameLimit, reclaimBuffersForPreferredSize(0, total: preferred.need.total) {
+            preferred = recipe(configuration, frameLimit)
         }
-        guard preferred.byteCount > frameLimit, isPreferenceInEffect else { return preferred }
+        guard preferred.need.total > frameLimit, isPreferenceInEffect else { return preferred }
         refusePreferences()
-        return plan(ownConfiguration)
+        return recipe(ownConfiguration, frameLimit)
     }
 
     /// Whether the receiver's preferences change how images are encoded, and not only how often.
     private var isPreferenceInEffect: Bool {
-        EncodingPlan.Settings(configuration) != EncodingPlan.Settings(ownConfiguration)
+        EncodingRecipe.Settings(configuration) != EncodingRecipe.Settings(ownConfiguration)
     }
+
+    /// Tells the receiver, once, that there is no memory for what it prefers.
+    private mutating func refusePreferences() {
+        guard !hasRefusedPreferences else { return }
+        hasRefusedPreferences = true
+        effects.refusesPreferencesOf = terms.connection
+    }
+
+    // MARK: Room
+
+    /// Returns whether a frame can be encoded within the limit, and can wait beside the one in progress.
+    @inline(__always)
+    func hasRoom(for frame: borrowing UploadFrame) -> Bool {
+        hasRoom(for: frame.byteCount, total: frame.totalByteCount)
+    }
+
+    @inline(__always)
+    private func hasRoom(for byteCount: Int, total: Int) -> Bool {
+        memoryLimit == .max || ledger.hasRoom(for: byteCount, total: total)
+    }
+
+    /// Returns whether `byteCount` bytes can be kept while an older frame waits, and while that frame is encoded.
+    @inline(__always)
+    func fitsBesideWaiting(_ byteCount: Int) -> Bool {
+        memoryLimit == .max || slots.waiting == nil || ledger.fitsBesideWaiting(byteCount)
+    }
+
+    /// Returns whether the image of a frame can be kept beside everything else.
+    func isRoomToAdopt(_ frame: borrowing UploadFrame) -> Bool {
+        memoryLimit == .max || frame.byteCount <= memoryLimit - heldBytes
+    }
+
+    /// Releases what is kept of the sent frame if `byteCount` bytes would otherwise not fit beside the frame in progress:
+    /// first its image, then its JPEG.
+    mutating func makeRoom(for byteCount: Int) {
+        guard memoryLimit < .max, slots.sent != nil else { return }
+        switch ledger.sacrifice(for: byteCount) {
+        case .nothing: break
+        case .spare: effects.discarded.add(slots.sent?.takeSpare())
+        case .frame: if let frame = slots.sent.take() { discard(frame) }
+        }
+    }
+
+    /// Returns whether a frame can be encoded beside what is kept, releasing the sent frame if necessary.
+    mutating func makeRoom(toEncode byteCount: Int) -> Bool {
+        guard memoryLimit < .max else { return true }
+        let others = slots.deferral?.frame.byteCount ?? 0
+        makeRoom(for: byteCount + others)
+        return byteCount <= frameLimit - others
+    }
+
+    // MARK: Shared buffers
 
     /// Releases the memory of shared buffers for a frame of the size that the receiver prefers.
     ///
@@ -92,43 +149,10 @@ extension UploaderMachine {
 
     /// The bytes of shared buffers that neither the receiver nor the program has.
     private var reclaimableBytes: Int {
-        guard pool.isOpen else { return 0 }
-        let leases = [sentFrame?.lease, deferral?.frame.lease, waiting?.lease].compactMap(\.self)
-        return pool.freeByteCount + leases.filter { pool.canSend($0) }.reduce(0) { $0 + $1.byteCount }
-    }
-
-    /// Tells the receiver, once, that there is no memory for what it prefers.
-    private mutating func refusePreferences() {
-        guard !hasRefusedPreferences else { return }
-        hasRefusedPreferences = true
-        effects.refusesPreferencesOf = terms.connection
-    }
-
-    @inline(__always)
-    private func plan(
-        _ content: FrameContent,
-        _ orientation: FrameOrientation,
-        _ configuration: Configuration
-    ) -> EncodingPlan? {
-        EncodingPlan(content, orientation, .init(configuration), edition: edition, limit: frameLimit)
-    }
-
-    /// Returns whether a frame can be encoded within the limit, and can wait beside the one in progress.
-    @inline(__always)
-    func hasRoom(for frame: borrowing UploadFrame) -> Bool {
-        hasRoom(for: frame.byteCount, total: frame.totalByteCount)
-    }
-
-    @inline(__always)
-    private func hasRoom(for byteCount: Int, total: Int) -> Bool {
-        total <= frameLimit && byteCount <= frameLimit - turnBytes
-    }
-
-    /// Returns whether `byteCount` bytes can be kept while an older frame waits, and while that frame is encoded.
-    @inline(__always)
-    func fitsBesideWaiting(_ byteCount: Int) -> Bool {
-        guard let waiting else { return true }
-        return byteCount <= frameLimit - max(turnBytes + waiting.byteCount, waiting.totalByteCount)
+        guard sharing.pool.isOpen else { return 0 }
+        let leases = [slots.sent?.lease, slots.deferral?.frame.lease, slots.waiting?.lease].compactMap(\.self)
+        return sharing.pool.freeByteCount
+            + leases.filter { sharing.pool.canSend($0) }.reduce(0) { $0 + $1.byteCount }
     }
 
     /// Releases the memory of shared buffers if a frame would not fit beside it: first of free buffers, then of those
@@ -140,23 +164,19 @@ extension UploaderMachine {
 
     @inline(__always)
     private mutating func reclaimBuffers(for byteCount: Int, total: Int) {
-        guard pool.isOpen, pool.byteCount > 0, !hasRoom(for: byteCount, total: total) else { return }
-        effects.reclaimed += pool.reclaim()
+        guard memoryLimit < .max, sharing.pool.isOpen, sharing.pool.byteCount > 0,
+            !hasRoom(for: byteCount, total: total)
+        else { return }
+        effects.reclaimed += sharing.pool.reclaim()
         guard !hasRoom(for: byteCount, total: total) else { return }
-        if let lease = sentFrame?.lease, abandonBuffer(of: lease) { sentFrame?.leaveBuffer() }
-        if let lease = deferral?.frame.lease, abandonBuffer(of: lease) { deferral?.frame.leaveBuffer() }
-        if let lease = waiting?.lease, abandonBuffer(of: lease) { waiting?.leaveBuffer() }
+        if let lease = slots.sent?.lease, abandonBuffer(of: lease) { slots.sent?.leaveBuffer() }
+        if let lease = slots.deferral?.frame.lease, abandonBuffer(of: lease) { slots.deferral?.frame.leaveBuffer() }
+        if let lease = slots.waiting?.lease, abandonBuffer(of: lease) { slots.waiting?.leaveBuffer() }
     }
 
     private mutating func abandonBuffer(of lease: SharedPool.Lease) -> Bool {
-        guard pool.canSend(lease) else { return false }
-        effects.reclaimed.append(pool.abandon(lease))
+        guard sharing.pool.canSend(lease) else { return false }
+        effects.reclaimed.append(sharing.pool.abandon(lease))
         return true
-    }
-
-    /// Releases the sent frame if `byteCount` bytes would otherwise not fit beside the frame in progress.
-    mutating func makeRoom(for byteCount: Int) {
-        guard let sent = sentFrame?.byteCount, byteCount > frameLimit - turnBytes - sent else { return }
-        if let frame = sentFrame.take() { discard(frame) }
     }
 }

@@ -1,14 +1,14 @@
-package import FrameWire
-package import TurboJPEG
+import FrameWire
+import TurboJPEG
 
 /// Decisions on submitted frames.
 extension UploaderMachine {
     /// Assigns a frame its place in the order of submission, and decides on it unless its hash is needed first.
     package mutating func offer(_ frame: consuming UploadFrame, at now: UInt64) -> Admission {
-        frame.ticket = takeTicket()
-        frame.sourceTime = sourceTime(of: frame)
-        if frame.content?.isScaled == true { frame.settingsEdition = settingsEdition }
-        if barrier == nil, !isClosed, frame.digest == nil, pacer.comparesFrame(at: frame.sourceTime) {
+        frame.ticket = slots.takeTicket()
+        frame.sourceTime = schedule.sourceTime(of: frame)
+        if frame.content?.isScaled == true { frame.look = look }
+        if barrier == nil, !isClosed, frame.digest == nil, schedule.pacer.comparesFrame(at: frame.sourceTime) {
             return .compare(frame)
         }
         return .decided(admit(frame, at: now))
@@ -19,26 +19,25 @@ extension UploaderMachine {
     /// The hash is computed without a lock, so a newer frame may have arrived first and replaced this one.
     package mutating func admit(_ frame: consuming UploadFrame, at now: UInt64) -> SampleUploader.Outcome {
         statistics.offered += 1
-        guard frame.ticket > newestTicket else { return drop(.superseded) }
-        newestTicket = frame.ticket
-        rhythm.add(frame.offeredAt)
-        lastOffer = (frame.timestamp, frame.sourceTime, frame.offeredAt)
+        guard frame.ticket > slots.newestTicket else { return drop(.superseded) }
+        slots.newestTicket = frame.ticket
+        schedule.note(frame)
         // Whatever becomes of this frame at once, its caller is told.
-        lost = nil
+        slots.lost = nil
         guard !isClosed else { return drop(.notConnected) }
-        makePlan(for: &frame)
+        makeRecipe(for: &frame)
         guard frame.isWithin(configuration.limits) else { return drop(.outsideLimits) }
         reclaimBuffers(for: frame)
         defer { advance(at: now) }
         switch causeToHoldBack(frame) {
         case nil:
             let outcome = accept(frame)
-            if pool.isOpen { sendDrawn(at: now) }
+            if sharing.pool.isOpen { sendDrawn(at: now) }
             return outcome
         case .unchanged:
-            guard isReferenceHeld || hasRoom(for: frame) else { return drop(.overMemoryBudget) }
+            guard slots.isReferenceHeld || hasRoom(for: frame) else { return drop(.overMemoryBudget) }
             // The receiver's frame is the latest again, not one that was passed over since.
-            if let deferral = deferral.take() { discard(deferral.frame) }
+            if let deferral = slots.deferral.take() { discard(deferral.frame) }
             dropUnchanged(frame, .unchanged)
             return .dropped(.unchanged)
         case let cause?: return postpone(frame, cause)
@@ -51,16 +50,16 @@ extension UploaderMachine {
         color: VideoColor = .jpeg,
         orientation: FrameOrientation
     ) -> CopyAdmission {
-        let plan = scaling(of: image, color: color, orientation: orientation)
-        guard !isClosed, plan.byteCount <= memoryLimit else {
+        let recipe = copying(image, color: color, orientation: orientation)
+        guard !isClosed, recipe.need.total <= memoryLimit else {
             statistics.offered += 1
             return .decided(drop(isClosed ? .notConnected : .overMemoryBudget))
         }
-        guard configuration.limits.accept(plan.outputSize) else {
+        guard configuration.limits.accept(recipe.output.canvas) else {
             statistics.offered += 1
             return .decided(drop(.outsideLimits))
         }
-        return .copy(plan)
+        return .copy(recipe)
     }
 
     /// Counts a submitted frame that cannot be encoded.
@@ -73,19 +72,12 @@ extension UploaderMachine {
     /// Returns the reason not to accept a frame for sending; nil if it is accepted.
     private mutating func causeToHoldBack(_ frame: borrowing UploadFrame) -> DropCause? {
         if let barrier { return barrier }
-        if isOwed, !isFrameComing { pacer.refresh() }
-        let isChanged = frame.digest == nil || frame.digest != reference.digest
-        return switch pacer.decide(at: frame.sourceTime, isChanged: isChanged) {
+        if slots.isOwed, !slots.isFrameComing { schedule.pacer.refresh() }
+        let isChanged = frame.digest == nil || frame.digest != schedule.reference.digest
+        return switch schedule.pacer.decide(at: frame.sourceTime, isChanged: isChanged) {
         case .take: nil
         case .drop(let cause): cause
         }
-    }
-
-    /// Whether a frame that is yet to be submitted to the connection will settle what is owed, alone or with the
-    /// deferred one behind it.
-    private var isFrameComing: Bool {
-        if waiting != nil { return true }
-        return if case .encoding = activity { true } else { false }
     }
 
     private mutating func drop(_ cause: DropCause) -> SampleUploader.Outcome {
@@ -95,19 +87,20 @@ extension UploaderMachine {
 
     /// Makes a frame the next one to be sent.
     private mutating func accept(_ frame: consuming UploadFrame) -> SampleUploader.Outcome {
-        number(&frame)
+        slots.number(&frame)
         guard hasRoom(for: frame) else {
-            reference = (frame.ticket, nil)
+            schedule.reference = (frame.ticket, nil)
             return drop(.overMemoryBudget)
         }
-        if let older = waiting.take() {
+        if let older = slots.waiting.take() {
             statistics.drop(.superseded)
             discard(older)
         }
-        if let older = deferral.take() { discard(older.frame) }
+        if let older = slots.deferral.take() { discard(older.frame) }
+        giveUpImages()
         makeRoom(for: frame.byteCount)
-        reference = (frame.ticket, frame.digest)
-        waiting = frame
+        schedule.reference = (frame.ticket, frame.digest)
+        slots.waiting = frame
         return .taken
     }
 
@@ -118,7 +111,8 @@ extension UploaderMachine {
             // The newest frame wins: it is sent instead of the other.
             return accept(frame)
         }
-        makeRoom(for: frame.byteCount + (waiting?.byteCount ?? 0))
+        giveUpImages()
+        makeRoom(for: frame.byteCount + (slots.waiting?.byteCount ?? 0))
         keep(frame, cause)
         return .deferred(cause)
     }
@@ -126,13 +120,36 @@ extension UploaderMachine {
     /// Counts a frame as dropped, and keeps it unless a newer one is there.
     mutating func keep(_ frame: consuming UploadFrame, _ cause: DropCause) {
         statistics.drop(cause)
-        if reference.ticket == frame.ticket { reference.digest = nil }
-        if isClosed { lose(frame, cause) }
-        guard waiting == nil || cause == .paced, deferral.map({ $0.frame.ticket < frame.ticket }) ?? true, !isClosed
+        schedule.forget(frame)
+        if isClosed { slots.lose(frame, cause) }
+        guard slots.waiting == nil || cause == .paced,
+            slots.deferral.map({ $0.frame.ticket < frame.ticket }) ?? true, !isClosed
         else { return discard(frame) }
-        let older = deferral.take()
-        deferral = makeDeferral(of: frame, cause, noLaterThan: older?.cause == .paced ? older?.latestDueAt : nil)
-        deferral?.isOwed = older?.isOwed ?? false
+        let older = slots.deferral.take()
+        let limit = older?.cause == .paced ? older?.latestDueAt : nil
+        slots.deferral = schedule.deferral(of: frame, cause, noLaterThan: limit)
+        slots.deferral?.isOwed = older?.isOwed ?? false
         if let older { discard(older.frame) }
+    }
+
+    /// Drops an unchanged frame, but keeps it, or its image, for the next receiver if those of the equal frame that the
+    /// current receiver has were given up meanwhile.
+    mutating func dropUnchanged(_ frame: consuming UploadFrame, _ cause: DropCause) {
+        if slots.latestTicket != nil || isClosed {
+            statistics.drop(cause)
+            if slots.sent.map({ $0.digest == frame.digest && slots.isLatest($0) }) ?? false, isRoomToAdopt(frame) {
+                slots.sent?.adopt(frame)
+            }
+            discard(frame)
+        } else if hasRoom(for: frame) {
+            statistics.drop(cause)
+            // The receiver has what it shows.
+            frame.decidedFor = look
+            slots.sent = frame
+        } else {
+            // The configuration has changed since the frame was admitted.
+            statistics.drop(.overMemoryBudget)
+            discard(frame)
+        }
     }
 }

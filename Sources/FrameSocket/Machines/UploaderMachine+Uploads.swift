@@ -1,38 +1,17 @@
-/// Uploads: one frame at a time is encoded, then sent.
+internal import FrameTransport
+
+/// Uploads: one frame at a time is encoded, or copied to a shared buffer, then sent.
 extension UploaderMachine {
-    /// The source of the next frame.
-    enum Source {
-        /// The waiting frame.
-        case waiting
-        /// The deferred frame; `isForced` if the pacing does not apply.
-        case deferred(isForced: Bool)
-        /// The frame sent before.
-        case sent
-    }
-
-    /// Returns the frame that can be sent now; nil if there is none.
-    ///
-    /// Inlined, as is everything on the path of every frame: a call would copy the whole machine.
-    @inline(__always)
-    func nextSource(at now: UInt64) -> Source? {
-        guard barrier == nil else { return nil }
-        if let retry, retry.revision == terms.revision, now < retry.at { return nil }
-        if greetingTime(at: now) != nil || (pool.isOpen && awaitsBuffer(at: now)) { return nil }
-        return candidate(at: now)
-    }
-
-    /// Returns the frame that is due, whether a shared buffer is free for it or not.
-    @inline(__always)
-    func candidate(at now: UInt64) -> Source? {
-        if waiting != nil { return .waiting }
-        if let cause = deferral?.cause, let dueAt = deferral?.dueAt, let ticket = deferral?.frame.ticket {
-            // Any cause other than the pacing is a barrier that is gone, or an attempt that failed.
-            if isOwed || deferral?.isOwed == true || cause != .paced { return .deferred(isForced: true) }
-            if ticket <= flushedTicket || dueAt <= now { return .deferred(isForced: false) }
-            // Meanwhile the receiver is kept alive by what it has.
-        }
-        guard sentFrame != nil else { return nil }
-        return isOwed || repeatTime.map { $0 <= now } ?? false ? .sent : nil
+    /// What is sent of a frame.
+    enum Form: Sendable, Hashable {
+        /// A JPEG that is made now.
+        case encode
+        /// A copy in this shared buffer, of this size.
+        case share(index: Int, byteCount: Int)
+        /// The JPEG that it has, or the shared buffer that it is in and that the receiver does not have.
+        case asItIs
+        /// Nothing, for this cause.
+        case nothing(DropCause)
     }
 
     /// Begins the upload requested by ``Effects/startsUpload``.
@@ -41,10 +20,10 @@ extension UploaderMachine {
     ///
     /// - Returns: The job to encode, to be reported with ``encoded(_:at:)``; nil if there is none.
     package mutating func beginUpload(at now: UInt64) -> EncodingJob? {
-        guard case .starting = activity else { return nil }
-        activity = .idle
+        guard case .starting = slots.activity else { return nil }
+        slots.activity = .idle
         var job: EncodingJob?
-        while case .idle = activity, let source = nextSource(at: now) {
+        while case .idle = slots.activity, let source = nextSource(at: now) {
             switch source {
             case .waiting: job = beginWaiting(at: now)
             case .deferred(let isForced): job = beginDeferred(isForced: isForced, at: now)
@@ -56,169 +35,237 @@ extension UploaderMachine {
     }
 
     mutating func beginWaiting(at now: UInt64) -> EncodingJob? {
-        guard let frame = waiting.take() else { return nil }
+        guard let frame = slots.waiting.take() else { return nil }
         statistics.queueAge.add(nanoseconds: now.subtractingClamping(frame.offeredAt))
         return begin(frame, isForced: true, at: now)
     }
 
     private mutating func beginDeferred(isForced: Bool, at now: UInt64) -> EncodingJob? {
-        guard let deferral = deferral.take() else { return nil }
+        guard let deferral = slots.deferral.take() else { return nil }
         var frame = deferral.frame
         statistics.takeBack(deferral.cause)
-        if !isForced, isKnownUnchanged(frame), pacer.pacing.skipsUnchanged || frame.ticket <= flushedTicket {
-            dropUnchanged(frame, pacer.pacing.skipsUnchanged ? .unchanged : .paced)
+        let skipsUnchanged = schedule.pacer.pacing.skipsUnchanged
+        if !isForced, schedule.isKnownUnchanged(frame), skipsUnchanged || frame.ticket <= slots.flushedTicket {
+            dropUnchanged(frame, skipsUnchanged ? .unchanged : .paced)
             return nil
         }
-        number(&frame)
-        if isForced { pacer.takeAgain(at: sourceTime(at: now)) }
+        slots.number(&frame)
+        if isForced { schedule.pacer.takeAgain(at: schedule.sourceTime(at: now)) }
         return begin(frame, isForced: isForced, at: now)
     }
 
     private mutating func repeatSent(at now: UInt64) -> EncodingJob? {
-        guard var frame = sentFrame.take() else { return nil }
-        number(&frame)
+        guard var frame = slots.sent.take() else { return nil }
+        slots.number(&frame)
         // What is deferred counts from the frame before, not from its repeats.
-        if deferral == nil { pacer.takeAgain(at: sourceTime(at: now)) }
-        reference.ticket = frame.ticket
-        return begin(frame, isForced: true, isRepeat: true, at: now)
+        if slots.deferral == nil { schedule.pacer.takeAgain(at: schedule.sourceTime(at: now)) }
+        schedule.reference.ticket = frame.ticket
+        // A preference alone is no reason to send the same again.
+        let isDue = slots.isOwed || schedule.repeatTime.map { $0 <= now } ?? false
+        return begin(frame, isForced: true, isRepeat: true, onlyIfDifferent: !isDue, at: now)
     }
 
-    /// Starts encoding a frame, or sends it if it is already encoded.
+    /// Starts preparing a frame, or sends it if that is done already.
     private mutating func begin(
         _ frame: consuming UploadFrame,
         isForced: Bool,
         isRepeat: Bool = false,
+        onlyIfDifferent: Bool = false,
         at now: UInt64
     ) -> EncodingJob? {
-        makePlan(for: &frame)
-        guard frame.isWithin(configuration.limits) else {
-            // The configuration has changed since the frame was admitted.
-            reject(frame, .outsideLimits, isRepeat: isRepeat)
+        let form = decideForm(of: &frame)
+        if onlyIfDifferent, form == .asItIs || frame.recipe == nil {
+            keepSent(frame)
             return nil
         }
-        moveToBuffer(&frame)
-        reclaimBuffers(for: frame)
-        let route = route(of: frame)
-        guard !frame.isEncoded, route != .asItIs else {
-            reference.ticket = frame.ticket
-            if frame.settingsEdition == nil { frame.settingsEdition = settingsEdition }
-            if !isForced { pacer.takeLate(at: sourceTime(at: now)) }
-            var upload = Upload(frame: frame, beganAt: now, byteCount: frame.byteCount)
+        switch form {
+        case .nothing(let cause):
+            // The configuration has changed since the frame was admitted, or a newer frame needs the memory.
+            reject(frame, cause, isRepeat: isRepeat)
+            return nil
+        case .asItIs:
+            schedule.reference.ticket = frame.ticket
+            if frame.look == nil { frame.look = look }
+            if !isForced { schedule.pacer.takeLate(at: schedule.sourceTime(at: now)) }
+            let byteCount = frame.byteCount - frame.spareByteCount
+            var upload = FrameSlots.Upload(frame: frame, beganAt: now, byteCount: byteCount)
             upload.isRepeat = isRepeat
             submit(upload, at: now)
             return nil
+        case .encode, .share: break
         }
-        guard hasRoom(toEncode: frame.totalByteCount) else {
-            // The configuration has changed, or a newer frame needs the memory.
-            reject(frame, .overMemoryBudget, isRepeat: isRepeat)
-            return nil
-        }
-        if route == .encode, bufferWaitEnd != nil {
-            // Nobody has released a buffer.
-            (bufferWaitEnd, bufferPatience) = (nil, Self.shortestBufferWait)
-        }
-        let comparison = comparison(of: frame, isForced: isForced)
+        // Nobody has released a buffer.
+        if form == .encode, sharing.isWaiting { sharing.gaveUp() }
+        let comparison = schedule.comparison(of: frame, isForced: isForced)
         let byteCount = frame.totalByteCount
         // Until this frame is hashed, every newer frame counts as changed.
-        reference = (frame.ticket, frame.digest)
+        schedule.reference = (frame.ticket, frame.digest)
         // An image that was scaled before is not scaled again.
-        if frame.settingsEdition == nil || frame.content?.isScaled != true { frame.settingsEdition = settingsEdition }
+        if frame.look == nil || frame.content?.isScaled != true { frame.look = look }
+        let orientation = frame.orientation
         var job = EncodingJob(
-            content: frame.takeContent(),
-            orientation: frame.orientation,
+            content: frame.takeContent(keeps: slots.isLatest(frame)),
+            orientation: orientation,
             comparison: comparison,
-            plan: frame.plan
+            recipe: frame.recipe
         )
-        var upload = Upload(frame: frame, beganAt: now, byteCount: byteCount)
-        if !isForced { pacer.takeInAdvance(at: sourceTime(at: now)) }
+        var upload = FrameSlots.Upload(frame: frame, beganAt: now, byteCount: byteCount)
+        if !isForced { schedule.pacer.takeInAdvance(at: schedule.sourceTime(at: now)) }
         upload.isLate = !isForced
         upload.isRepeat = isRepeat
-        if case .share(let index, let size) = route {
-            let lease = pool.lease(index, byteCount: size)
-            (job.lease, job.needsNewMemory, upload.lease) = (lease, !pool.isAnnounced(lease), lease)
+        if case .share(let index, let size) = form {
+            let lease = sharing.pool.lease(index, byteCount: size)
+            (job.lease, job.needsNewMemory, upload.lease) = (lease, !sharing.pool.isAnnounced(lease), lease)
         }
-        activity = .encoding(upload)
+        // The image behind the copy in a buffer that is encoded, or copied to another.
+        if let spare = upload.frame.originalByteCount {
+            let isRoom = memoryLimit == .max || spare <= memoryLimit - heldBytes - byteCount
+            if isRoom { upload.byteCount += spare } else { effects.discarded.add(upload.frame.takeSpare()) }
+        }
+        slots.activity = .encoding(upload)
         return job
+    }
+
+    /// Decides what to send of a frame to this receiver, and makes the recipe for that.
+    private mutating func decideForm(of frame: inout UploadFrame) -> Form {
+        let isForOthers = frame.decidedFor != look
+        frame.decidedFor = look
+        if let jpeg = frame.jpeg {
+            let isWithin = jpeg.isWithin(configuration.limits)
+            // While the image is there, a receiver gets it in its own terms, and one that shares memory gets no JPEG.
+            let isImageWanted = isForOthers || (sharing.pool.isOpen && frame.content?.pixels != nil)
+            guard frame.content != nil, isImageWanted else { return isWithin ? .asItIs : .nothing(.outsideLimits) }
+            let form = prepare(&frame)
+            guard case .nothing = form, isWithin else {
+                return form == .encode && !isForOthers && isWithin ? .asItIs : form
+            }
+            effects.discarded.add(frame.takeSpare())
+            return .asItIs
+        }
+        if isForOthers, frame.bufferedImage != nil {
+            // The copy is of the size that another look has.
+            var image = frame
+            image.leaveBuffer()
+            let form = prepare(&image)
+            if case .nothing = form {
+            } else {
+                discard(frame)
+                frame = image
+                return form
+            }
+        }
+        return prepare(&frame)
+    }
+
+    /// Decides how the content of a frame is sent, and makes the recipe for that.
+    private mutating func prepare(_ frame: inout UploadFrame) -> Form {
+        makeRecipe(for: &frame)
+        guard frame.isWithin(configuration.limits) else { return .nothing(.outsideLimits) }
+        moveToBuffer(&frame)
+        reclaimBuffers(for: frame)
+        if sharing.pool.isOpen {
+            if let lease = frame.bufferedImage?.claim.lease, sharing.pool.canSend(lease) { return .asItIs }
+            if let (index, byteCount) = buffer(for: frame) {
+                guard makeRoom(toEncode: frame.totalByteCount) else { return .nothing(.overMemoryBudget) }
+                return .share(index: index, byteCount: byteCount)
+            }
+        }
+        return makeRoom(toEncode: frame.totalByteCount) ? .encode : .nothing(.overMemoryBudget)
     }
 
     /// Drops a frame that turns out to be impossible to send.
     private mutating func reject(_ frame: consuming UploadFrame, _ cause: DropCause, isRepeat: Bool) {
-        if reference.ticket == frame.ticket { reference.digest = nil }
+        schedule.forget(frame)
         if !isRepeat {
             statistics.drop(cause)
-            lose(frame, cause)
+            slots.lose(frame, cause)
         }
         discard(frame)
     }
 
-    /// Returns whether a frame can be encoded beside what is kept, releasing the sent frame if necessary.
-    private mutating func hasRoom(toEncode byteCount: Int) -> Bool {
-        let others = deferral?.frame.byteCount ?? 0
-        makeRoom(for: byteCount + others)
-        return byteCount <= frameLimit - others
-    }
+    // MARK: The encoder
 
     /// Handles the result of the encoder.
     package mutating func encoded(_ result: EncodingResult, at now: UInt64) {
-        guard case .encoding(var upload) = activity else { return }
-        activity = .idle
+        guard case .encoding(var upload) = slots.activity else { return }
+        slots.activity = .idle
         switch result {
-        case .encoded(let image, let digest):
+        case .encoded(let jpeg, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(upload.beganAt))
-            upload.byteCount = image.jpeg.count + (upload.frame.plan?.need.workspace ?? 0)
-            upload.frame.become(.encoded(image.jpeg, image.bufferSize))
-            upload.frame.orientation = image.orientation
-            if let digest { upload.frame.digest = digest }
             // The size of a submitted JPEG may have been stated wrongly.
-            if configuration.limits.accept(image.bufferSize),
-                image.jpeg.count <= configuration.limits.maximumContentLength
-            {
-                submitEncoded(upload, at: now)
-            } else {
+            guard jpeg.isWithin(configuration.limits) else {
                 takeBackTurn(of: upload)
-                reject(upload.frame, .outsideLimits, isRepeat: upload.isRepeat)
+                lose(upload, .outsideLimits)
+                break
             }
+            upload.byteCount = jpeg.jpeg.count + (upload.frame.recipe?.need.workspace ?? 0)
+            upload.frame.become(jpeg)
+            if let digest { upload.frame.digest = digest }
+            submitPrepared(upload, at: now)
         case .shared(let image, let orientation, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(upload.beganAt))
-            takeCopied(image, orientation, of: upload, digest, at: now)
+            if let digest { upload.frame.digest = digest }
+            takeCopied(image, orientation, of: upload, at: now)
         case .notShared(let content):
             upload.frame.putBack(content)
-            if let lease = upload.lease, !pool.isCurrent(lease) {
+            if let lease = upload.lease, !sharing.pool.isCurrent(lease) {
                 // The connection has ended meanwhile, or the receiver has declined.
                 returnToQueue(upload)
             } else {
                 stopSharing(for: upload)
             }
         case .unchanged(let content, let digest):
-            if let lease = upload.lease { pool.ended(lease) }
+            if let lease = upload.lease { sharing.pool.ended(lease) }
             upload.frame.putBack(content)
             upload.frame.digest = digest
             takeBackTurn(of: upload)
             settleUnchanged(upload.frame)
         case .failed(let error):
-            if let lease = upload.lease { pool.ended(lease) }
+            if let lease = upload.lease { sharing.pool.ended(lease) }
             takeBackTurn(of: upload)
-            if !upload.isRepeat {
-                statistics.drop(.encodingFailed)
-                lose(upload.frame, .encodingFailed)
-            }
             statistics.lastEncodingError = error
-            if reference.ticket == upload.frame.ticket { reference.digest = nil }
+            lose(upload, .encodingFailed)
         }
         advance(at: now)
     }
 
+    /// Drops a frame that could not be prepared; of one that was sent before, its JPEG remains.
+    private mutating func lose(_ upload: consuming FrameSlots.Upload, _ cause: DropCause) {
+        guard upload.isRepeat, upload.frame.jpeg != nil else {
+            return reject(upload.frame, cause, isRepeat: upload.isRepeat)
+        }
+        schedule.forget(upload.frame)
+        effects.discarded.add(upload.frame.takeSpare())
+        keepSent(upload.frame)
+    }
+
     /// Takes back that the pacing counted a late frame, which is not sent after all: a newer frame that it held back
     /// meanwhile is due as if the late one had never been.
-    private mutating func takeBackTurn(of upload: borrowing Upload) {
-        guard upload.isLate, pacer.takeBack() else { return }
+    private mutating func takeBackTurn(of upload: borrowing FrameSlots.Upload) {
+        guard upload.isLate, schedule.pacer.takeBack() else { return }
         renewDeferral()
     }
 
-    /// Sends a frame that has just been encoded or copied, or keeps it if it may not be sent any longer.
-    mutating func submitEncoded(_ upload: consuming Upload, at now: UInt64) {
+    /// Settles a frame that the encoder found to equal what the receiver has.
+    private mutating func settleUnchanged(_ frame: consuming UploadFrame) {
+        schedule.refer(to: frame, look: look)
+        slots.takeBackNumber(of: &frame)
+        let skipsUnchanged = schedule.pacer.pacing.skipsUnchanged
+        // It is due later if unchanged frames have their own rate, or if a receiver has connected meanwhile.
+        let isKept = slots.isOwed || (!skipsUnchanged && frame.ticket > slots.flushedTicket)
+        let isNewest = slots.waiting == nil && slots.deferral == nil && !isClosed
+        let cause: DropCause = skipsUnchanged && !slots.isOwed ? .unchanged : .paced
+        guard isKept, isNewest else { return dropUnchanged(frame, cause) }
+        statistics.drop(cause)
+        slots.deferral = schedule.deferral(of: frame, .paced)
+    }
+
+    // MARK: The connection
+
+    /// Sends a frame that has just been prepared, or keeps it if it may not be sent any longer.
+    mutating func submitPrepared(_ upload: consuming FrameSlots.Upload, at now: UInt64) {
         upload.beganAt = now
-        if let older = sentFrame.take() { discard(older) }
+        if let older = slots.sent.take() { discard(older) }
         if let barrier {
             if upload.isRepeat { keepSent(upload.frame) } else { keep(upload.frame, barrier) }
         } else {
@@ -226,34 +273,34 @@ extension UploaderMachine {
         }
     }
 
-    private mutating func submit(_ upload: consuming Upload, at now: UInt64) {
+    private mutating func submit(_ upload: consuming FrameSlots.Upload, at now: UInt64) {
         let lease = upload.frame.bufferedImage?.claim.lease
-        let isNew = lease.map { !pool.isAnnounced($0) } ?? false
+        let isNew = lease.map { !sharing.pool.isAnnounced($0) } ?? false
         guard let message = upload.frame.message(withTiming: configuration.sendsTiming, isNew: isNew) else {
             return
         }
-        if let lease { pool.submitted(lease) }
-        isLatestShared = lease != nil
+        if let lease { sharing.pool.submitted(lease) }
+        sharing.isLatestShared = lease != nil
         (upload.revision, upload.connection) = (terms.revision, terms.connection)
-        refer(to: upload.frame)
-        isOwed = false
-        lastSubmissionAt = now
+        schedule.refer(to: upload.frame, look: look)
+        slots.isOwed = false
+        schedule.noteSubmission(at: now)
         (effects.message, effects.connection) = (message, terms.connection)
-        activity = .sending(upload)
+        slots.activity = .sending(upload)
     }
 
     /// Handles the outcome of the submitted message: `failure` is nil if all of it was accepted.
     package mutating func sent(_ failure: DropCause?, at now: UInt64) {
-        guard case .sending(var upload) = activity else { return }
-        activity = .idle
+        guard case .sending(var upload) = slots.activity else { return }
+        slots.activity = .idle
         // If the receiver is gone meanwhile, the image leaves its buffer, but not what was sent.
-        let (wasShared, byteCount) = (upload.frame.bufferedImage != nil, upload.frame.byteCount)
+        let (wasShared, byteCount) = (upload.frame.bufferedImage != nil, upload.frame.jpeg?.jpeg.count ?? 0)
         settleBuffer(of: &upload, isSent: failure == nil)
         if let failure {
             fail(upload, failure, at: now)
         } else {
-            retry = nil
-            lastSubmissionAt = max(lastSubmissionAt, now)
+            schedule.attemptSucceeded()
+            schedule.noteSubmission(at: now)
             if upload.isRepeat {
                 statistics.repeats += 1
             } else {
@@ -268,81 +315,33 @@ extension UploaderMachine {
     }
 
     /// Keeps a frame that could not be sent, for the next receiver or for another attempt.
-    mutating func fail(_ upload: Upload, _ cause: DropCause, at now: UInt64) {
-        isOwed = true
-        retry = (upload.revision, now.addingClamping(Self.retryInterval))
-        if reference.ticket == upload.frame.ticket { reference.digest = nil }
+    mutating func fail(_ upload: FrameSlots.Upload, _ cause: DropCause, at now: UInt64) {
+        slots.isOwed = true
+        schedule.attemptFailed(under: upload.revision, at: now)
+        schedule.forget(upload.frame)
         if upload.isRepeat { keepSent(upload.frame) } else { keep(upload.frame, cause) }
     }
 
-    mutating func keepSent(_ frame: UploadFrame) {
-        guard !isClosed else { return discard(frame) }
-        if let older = sentFrame.take() { discard(older) }
-        sentFrame = frame
-    }
-
-    /// The delay after a failed attempt that the receiver's terms do not explain.
-    private static let retryInterval: UInt64 = 100_000_000
-}
-
-/// Frames whose content the receiver already has.
-extension UploaderMachine {
-    /// Returns which hash is needed for a frame that is about to be encoded.
-    @inline(__always)
-    private func comparison(of frame: borrowing UploadFrame, isForced: Bool) -> EncodingJob.Comparison {
-        guard pacer.pacing.comparesImages, frame.digest == nil else { return .none }
-        guard !isForced, let digest = reference.digest else { return .compute }
-        return .against(digest)
-    }
-
-    /// Settles a frame that the encoder found to equal what the receiver has.
-    private mutating func settleUnchanged(_ frame: consuming UploadFrame) {
-        refer(to: frame)
-        takeBackNumber(of: &frame)
-        // It is due later if unchanged frames have their own rate, or if a receiver has connected meanwhile.
-        let isKept = isOwed || (!pacer.pacing.skipsUnchanged && frame.ticket > flushedTicket)
-        let isNewest = waiting == nil && deferral == nil && !isClosed
-        let cause: DropCause = pacer.pacing.skipsUnchanged && !isOwed ? .unchanged : .paced
-        guard isKept, isNewest else { return dropUnchanged(frame, cause) }
-        statistics.drop(cause)
-        deferral = makeDeferral(of: frame, .paced)
-    }
-
-    /// Compares later frames with one that has just been hashed, unless they would be encoded differently.
-    private mutating func refer(to frame: borrowing UploadFrame) {
-        guard reference.ticket == frame.ticket else { return }
-        reference.digest = frame.settingsEdition == settingsEdition ? frame.digest : nil
-    }
-
-    /// Drops an unchanged frame, but keeps it for the next receiver if the equal frame that the current receiver has
-    /// was released meanwhile.
-    mutating func dropUnchanged(_ frame: consuming UploadFrame, _ cause: DropCause) {
-        if latestTicket != nil || isClosed {
-            statistics.drop(cause)
-            discard(frame)
-        } else if hasRoom(for: frame) {
-            statistics.drop(cause)
-            sentFrame = frame
+    /// Makes a frame whose upload led to nothing the next one again, unless a newer one waits.
+    mutating func returnToQueue(_ upload: FrameSlots.Upload) {
+        if upload.isRepeat {
+            slots.isOwed = true
+            keepSent(upload.frame)
+        } else if let barrier {
+            keep(upload.frame, barrier)
+        } else if slots.waiting == nil {
+            slots.waiting = upload.frame
         } else {
-            // The configuration has changed since the frame was admitted.
-            statistics.drop(.overMemoryBudget)
-            discard(frame)
+            statistics.drop(.superseded)
+            discard(upload.frame)
         }
     }
 
-    /// Whether the frame that the receiver has, or gets next, is held.
-    var isReferenceHeld: Bool {
-        if waiting != nil || sentFrame != nil { return true }
-        return switch activity {
-        case .encoding, .sending: true
-        case .idle, .starting: false
-        }
-    }
-
-    /// Returns whether a frame is known to equal what the receiver has, or gets next.
-    @inline(__always)
-    func isKnownUnchanged(_ frame: borrowing UploadFrame) -> Bool {
-        guard pacer.pacing.comparesImages, let digest = frame.digest else { return false }
-        return digest == reference.digest
+    /// Keeps a frame for receivers that need it again: with its image only while nothing is newer.
+    mutating func keepSent(_ frame: consuming UploadFrame) {
+        guard !isClosed else { return discard(frame) }
+        if !slots.isLatest(frame) { effects.discarded.add(frame.takeSpare()) }
+        if let older = slots.sent.take() { discard(older) }
+        slots.sent = frame
     }
 }

@@ -6,63 +6,11 @@ internal import FrameWire
 /// A value without I/O, clock, thread or lock. Every event changes the state; call ``takeEffects()`` after every event
 /// to get what has to be done. Times are in nanoseconds of the monotonic clock.
 ///
-/// At most four frames are held, from the newest to the oldest:
-/// - the **deferred** one, which may not be sent now, and is sent when that changes;
-/// - the **waiting** one, which is sent next;
-/// - the one **in progress**: with the encoder, or with the connection;
-/// - the one **sent** last, as its JPEG, for any receiver that needs it again. If it gave up its memory for a newer frame
-///   that turned out to be unchanged, that one takes its place.
-///
-/// A newer frame replaces an older one in the first two. The latest frame is *owed* to a receiver that has just
-/// connected, requests it, or wants frames again; the debt ends when the connection accepts a frame, and for a deferred
-/// frame, which is newer than the others, when the connection accepts that.
+/// It asks four parts, in this order: ``SendSchedule`` whether a submitted frame is sent, ``FrameSlots`` where it is kept,
+/// ``SharingSession`` whether it goes out in a shared buffer, and ``MemoryLedger`` whether there is room. What is made of a
+/// frame is said by its ``EncodingRecipe``.
 package struct UploaderMachine: Sendable {
     package typealias Configuration = SampleUploader.Configuration
-
-    /// What the uploader is doing with a frame.
-    enum Activity: Sendable {
-        case idle
-        /// An upload has been requested; ``beginUpload(at:)`` decides which frame it takes.
-        case starting
-        case encoding(Upload)
-        case sending(Upload)
-    }
-
-    /// A frame that is being encoded or sent.
-    struct Upload: Sendable {
-        var frame: UploadFrame
-        /// Whether the frame was sent before.
-        var isRepeat = false
-        /// Whether the pacing has counted it in advance, which is taken back if it turns out to be unchanged.
-        var isLate = false
-        /// The time at which encoding, or sending, began.
-        var beganAt: UInt64
-        /// The maximum number of bytes that the frame takes now, including content and encoder.
-        var byteCount: Int
-        /// The terms under which it was submitted, and their connection.
-        var revision: UInt64 = 0
-        var connection = 0
-        /// The shared buffer that it is being copied to.
-        var lease: SharedPool.Lease?
-
-        init(frame: UploadFrame, beganAt: UInt64, byteCount: Int) {
-            (self.frame, self.beganAt, self.byteCount) = (frame, beganAt, byteCount)
-        }
-    }
-
-    /// A frame that may not be sent now.
-    struct Deferral: Sendable {
-        var frame: UploadFrame
-        /// The cause; the statistics count the frame as dropped for it.
-        let cause: DropCause
-        /// The time at which the pacing releases it.
-        var dueAt: UInt64
-        /// The latest time for that, also for a newer frame that replaces it, so that nothing is postponed
-        /// indefinitely.
-        var latestDueAt: UInt64
-        /// Whether the receiver is to get it, or a newer one in its place, regardless of pacing.
-        var isOwed = false
-    }
 
     // MARK: Configuration and terms
 
@@ -72,14 +20,17 @@ package struct UploaderMachine: Sendable {
     /// The configuration in effect, with the receiver's preferences.
     package private(set) var configuration: Configuration
 
-    /// The number of the configuration; a frame's plan belongs to one of them.
+    /// The number of the configuration; a frame's recipe belongs to one of them.
     private(set) var edition: UInt64 = 0
 
-    /// The number of the settings of the encoder; an image that was encoded with others is not what the next one equals.
-    private(set) var settingsEdition: UInt64 = 0
+    /// The number of the settings of the encoder; an image that was encoded with others looks different.
+    private(set) var look: UInt64 = 0
 
-    /// The plan for the last pixels, which most likely also applies to the next.
-    var lastPlan: EncodingPlan?
+    /// The look that the receiver has asked for last; a frame that was sent before it did is prepared again.
+    private var preferredLook: UInt64 = 0
+
+    /// The recipe for the last pixels, which most likely also applies to the next.
+    var lastRecipe: EncodingRecipe?
 
     /// The maximum number of bytes to hold.
     let memoryLimit: Int
@@ -94,87 +45,19 @@ package struct UploaderMachine: Sendable {
     /// Whether the connection has ended for good.
     private(set) var isClosed = false
 
-    /// The buffers shared with the receiver.
-    package internal(set) var pool: SharedPool
+    // MARK: Parts
 
-    /// The rows in which the next image copied to a shared buffer may differ from the receiver's last, besides those in
-    /// which it differs from the image copied before it; nil if any row may.
-    var unsentRows: Range<Int>?
+    /// The frames.
+    package internal(set) var slots = FrameSlots()
 
-    /// The orientation of the last image copied to a shared buffer.
-    var sharedOrientation: FrameOrientation?
+    /// What is due when.
+    var schedule: SendSchedule
 
-    /// Whether the frame submitted last is in a shared buffer.
-    var isLatestShared = false
-
-    /// The connection on which the system had no memory to share.
-    var unsharedConnection: Int?
-
-    /// The time at which something that waits for a free shared buffer stops waiting; nil while nothing does.
-    package internal(set) var bufferWaitEnd: UInt64?
-
-    /// The maximum time that a frame waits for a receiver to release a shared buffer, before it is encoded: 2 s.
-    var longestBufferWait: UInt64 = 2_000_000_000
-
-    /// How long the next frame waits, at most ``longestBufferWait``.
-    ///
-    /// A receiver is expected to release its buffers. One that keeps them costs a long wait once, and short ones from
-    /// then on, until waiting has paid off several times.
-    var bufferPatience = UInt64.max
-
-    /// The time until which frames wait for the hello of a new receiver, if they may be shared.
-    var greetingEnd: UInt64?
-
-    // MARK: Held frames
-
-    var activity = Activity.idle
-    var waiting: UploadFrame?
-    var deferral: Deferral?
-    var sentFrame: UploadFrame?
-
-    // MARK: Due frames
-
-    /// Whether the receiver is to get the latest frame, regardless of pacing.
-    var isOwed = false
-
-    var pacer: FramePacer
-    var rhythm = SourceRhythm()
-
-    /// The offset that is added to timestamps since the source's clock stepped back.
-    var clockOffset: UInt64 = 0
-
-    /// The presentation time of the last submitted frame, and its time on the source's clock and on ours.
-    var lastOffer: (timestamp: UInt64, sourceTime: UInt64, at: UInt64)?
-
-    /// The time at which the connection last accepted a frame.
-    var lastSubmissionAt: UInt64 = 0
-
-    /// The last frame that was accepted for sending, and its hash if known: what later ones are compared with.
-    var reference: (ticket: UInt64, digest: UInt64?) = (0, nil)
-
-    /// The time before which nothing is tried again after a failed attempt, unless the terms change.
-    var retry: (revision: UInt64, at: UInt64)?
+    /// What is shared with the receiver.
+    package internal(set) var sharing: SharingSession
 
     /// The time last requested by ``Effects/setsTimer``; nil if none is pending.
-    package internal(set) var timer: UInt64?
-
-    // MARK: Numbers
-
-    private var lastTicket: UInt64 = 0
-    /// The ticket of the newest frame that was decided on.
-    package internal(set) var newestTicket: UInt64 = 0
-    /// The number of the next frame that is accepted for sending.
-    package private(set) var nextSequence: UInt64 = 0
-
-    /// The last frame that was accepted or deferred and then lost, unless a newer one was submitted since.
-    var lost: (ticket: UInt64, cause: DropCause)?
-
-    /// The waiters for the frames up to a ticket.
-    var finishers: [(id: UInt64, ticket: UInt64)] = []
-    /// The waiters for a free shared buffer.
-    var bufferWaiters: [UInt64] = []
-    /// Frames up to this ticket are not held back by the pacing.
-    var flushedTicket: UInt64 = 0
+    package private(set) var timer: UInt64?
 
     /// The statistics so far.
     package internal(set) var statistics = SampleUploader.Statistics()
@@ -183,11 +66,11 @@ package struct UploaderMachine: Sendable {
 
     /// Creates a machine without a receiver, for the uploader with a number that no other one in the process has.
     package init(_ configuration: Configuration, owner: UInt64) {
-        pool = SharedPool(owner: owner)
+        sharing = SharingSession(owner: owner)
         ownConfiguration = configuration
         self.configuration = configuration
         memoryLimit = max(0, configuration.maximumMemory ?? .max)
-        pacer = FramePacer(configuration.pacing)
+        schedule = SendSchedule(configuration.pacing)
     }
 
     /// Returns the effects of the last event; empty until the next one.
@@ -210,16 +93,20 @@ package struct UploaderMachine: Sendable {
             isClosed = false
             if !old.isConnected || old.connection != new.connection {
                 // A new receiver has seen nothing.
-                oweLatest()
-                reference.digest = nil
+                slots.oweLatest()
+                schedule.reference.digest = nil
             } else if new.refreshes > old.refreshes || (oldBarrier != nil && barrier == nil) {
-                oweLatest()
+                slots.oweLatest()
             }
         }
         if new.preferences != old.preferences || new.connection != old.connection { hasRefusedPreferences = false }
-        if new.preferences != old.preferences { reconfigure() }
+        if new.preferences != old.preferences {
+            let oldLook = look
+            reconfigure()
+            if look != oldLook { preferredLook = look }
+        }
         share(after: old, at: now)
-        if let cause = barrier, let frame = waiting.take() { keep(frame, cause) }
+        if let cause = barrier, let frame = slots.waiting.take() { keep(frame, cause) }
         advance(at: now)
     }
 
@@ -233,13 +120,21 @@ package struct UploaderMachine: Sendable {
 
     /// Owes the receiver the latest frame, or the next one if there is none.
     package mutating func requestFrame(at now: UInt64) {
-        oweLatest()
+        slots.oweLatest()
         advance(at: now)
     }
 
     /// Forces the next submitted frame through pacing.
     package mutating func passNextFrame() {
-        pacer.refresh()
+        schedule.pacer.refresh()
+    }
+
+    /// Gives up images that are kept for other receivers, because the program needs the memory for its next one: their
+    /// JPEGs stay.
+    package mutating func giveUpImages() {
+        let (first, second) = slots.takeSpares()
+        effects.discarded.add(first)
+        effects.discarded.add(second)
     }
 
     /// Handles the passing of the time in ``timer``.
@@ -251,18 +146,51 @@ package struct UploaderMachine: Sendable {
     /// Handles the permanent end of the connection: no receiver will get what is held.
     package mutating func close(at now: UInt64) {
         isClosed = true
-        if let frame = waiting.take() {
+        if let frame = slots.waiting.take() {
             statistics.drop(.notConnected)
-            lose(frame, .notConnected)
+            slots.lose(frame, .notConnected)
             discard(frame)
         }
-        if let deferral = deferral.take() {
-            lose(deferral.frame, .notConnected)
+        if let deferral = slots.deferral.take() {
+            slots.lose(deferral.frame, .notConnected)
             discard(deferral.frame)
         }
-        if let frame = sentFrame.take() { discard(frame) }
+        if let frame = slots.sent.take() { discard(frame) }
         advance(at: now)
     }
+
+    // MARK: Waiting
+
+    /// Waits for every frame up to `ticket`, by default every frame submitted so far; ``Effects/finished`` contains `id`
+    /// when all of them are sent or dropped.
+    ///
+    /// A frame that only the pacing holds back is sent at once. Frames that no receiver can get now are not waited for,
+    /// nor are frames submitted later: ``causeOfLoss(upTo:)`` tells of them.
+    package mutating func finish(_ id: UInt64, upTo ticket: UInt64? = nil, at now: UInt64) {
+        slots.finish(id, upTo: ticket ?? slots.newestTicket)
+        advance(at: now)
+    }
+
+    /// Returns why the newest frame up to `ticket` has not been sent; nil if it has, or if a newer frame has taken its
+    /// place, or if the pacing has left it out.
+    package func causeOfLoss(upTo ticket: UInt64) -> DropCause? { slots.causeOfLoss(upTo: ticket, barrier) }
+
+    /// Whether a frame up to `ticket` is still to be sent or dropped.
+    package func isPending(upTo ticket: UInt64) -> Bool { oldestPendingTicket.map { $0 <= ticket } ?? false }
+
+    @inline(__always)
+    private var oldestPendingTicket: UInt64? {
+        slots.oldestPendingTicket(isBarred: barrier != nil, hasFailed: schedule.hasFailed(under: terms.revision))
+    }
+
+    /// Ends the wait under `id`.
+    package mutating func cancelWait(_ id: UInt64) {
+        slots.finishers.removeAll { $0.id == id }
+        sharing.waiters.removeAll { $0 == id }
+    }
+
+    /// The number of waiters.
+    package var waiterCount: Int { slots.finishers.count + sharing.waiters.count }
 
     // MARK: Decisions
 
@@ -276,63 +204,114 @@ package struct UploaderMachine: Sendable {
 
     /// Requests an upload if one is possible, resumes finished waiters, and sets the timer.
     mutating func advance(at now: UInt64) {
-        if pool.isOpen || bufferWaitEnd != nil { manageBuffers(at: now) }
-        if case .idle = activity, nextSource(at: now) != nil {
-            activity = .starting
+        if sharing.pool.isOpen || sharing.isWaiting { manageBuffers(at: now) }
+        if case .idle = slots.activity, nextSource(at: now) != nil {
+            slots.activity = .starting
             effects.startsUpload = true
         }
-        settleFinishers()
-        settleBufferWaiters(at: now)
+        if !slots.finishers.isEmpty {
+            let finished = slots.takeFinished(before: oldestPendingTicket ?? .max)
+            if effects.finished.isEmpty { effects.finished = finished } else { effects.finished += finished }
+        }
+        if !sharing.waiters.isEmpty { settleBufferWaiters(at: now) }
         setTimer(at: now)
     }
 
-    /// Owes the receiver the latest frame.
+    /// Returns the frame that can be sent now; nil if there is none.
     ///
-    /// If that is deferred, an older one that is waiting or in progress settles nothing.
-    mutating func oweLatest() {
-        isOwed = true
-        deferral?.isOwed = true
+    /// Inlined, as is everything on the path of every frame: a call would copy the whole machine.
+    @inline(__always)
+    func nextSource(at now: UInt64) -> FrameSlots.Source? {
+        guard barrier == nil, schedule.retryTime(under: terms.revision, at: now) == nil else { return nil }
+        if sharing.greetingTime(terms, at: now) != nil || (sharing.pool.isOpen && awaitsBuffer(at: now)) { return nil }
+        return candidate(at: now)
+    }
+
+    /// Returns the frame that is due, whether a shared buffer is free for it or not.
+    @inline(__always)
+    func candidate(at now: UInt64) -> FrameSlots.Source? {
+        if slots.waiting != nil { return .waiting }
+        if let cause = slots.deferral?.cause, let dueAt = slots.deferral?.dueAt,
+            let ticket = slots.deferral?.frame.ticket
+        {
+            // Any cause other than the pacing is a barrier that is gone, or an attempt that failed.
+            if slots.isOwed || slots.deferral?.isOwed == true || cause != .paced { return .deferred(isForced: true) }
+            if ticket <= slots.flushedTicket || dueAt <= now { return .deferred(isForced: false) }
+            // Meanwhile the receiver is kept alive by what it has.
+        }
+        guard let decidedFor = slots.sent?.decidedFor else { return nil }
+        if slots.isOwed || (decidedFor < preferredLook && slots.sent?.content != nil) { return .sent }
+        return schedule.repeatTime.map { $0 <= now } ?? false ? .sent : nil
     }
 
     private mutating func reconfigure() {
-        let old = EncodingPlan.Settings(configuration)
+        let old = EncodingRecipe.Settings(configuration)
         configuration = ownConfiguration.preferring(terms.preferences)
         edition += 1
-        if EncodingPlan.Settings(configuration) != old {
-            settingsEdition += 1
-            reference.digest = nil
+        if EncodingRecipe.Settings(configuration) != old {
+            look += 1
+            schedule.reference.digest = nil
         }
-        if pacer.pacing != configuration.pacing { pacer.pacing = configuration.pacing }
+        if schedule.pacer.pacing != configuration.pacing { schedule.pacer.pacing = configuration.pacing }
         renewDeferral()
     }
 
-    // MARK: Tickets and numbers
-
-    mutating func takeTicket() -> UInt64 {
-        lastTicket += 1
-        return lastTicket
-    }
-
-    /// Gives a frame its number, if it has none.
-    ///
-    /// Numbers count the frames accepted for sending, so that a gap means a loss, and not pacing or an absent receiver.
-    mutating func number(_ frame: inout UploadFrame) {
-        guard frame.sequence == nil else { return }
-        frame.sequence = nextSequence
-        nextSequence &+= 1
-    }
-
-    /// Takes back the number of the frame in progress, which is not sent after all; newer frames, which are still to be
-    /// sent, move up.
-    mutating func takeBackNumber(of frame: inout UploadFrame) {
-        guard let sequence = frame.sequence.take() else { return }
-        nextSequence &-= 1
-        if let number = waiting?.sequence, number > sequence { waiting?.sequence = number - 1 }
-        if let number = deferral?.frame.sequence, number > sequence { deferral?.frame.sequence = number - 1 }
+    /// Gives the deferred frame, if there is one, the time at which the pacing in effect releases it.
+    mutating func renewDeferral() {
+        guard let held = slots.deferral.take() else { return }
+        slots.deferral = schedule.deferral(of: held.frame, held.cause)
+        slots.deferral?.isOwed = held.isOwed
     }
 
     /// Discards a frame that is no longer needed, to be released outside the lock.
-    mutating func discard(_ frame: UploadFrame) {
-        if frame.content != nil { effects.discarded.add(frame) }
+    mutating func discard(_ frame: UploadFrame) { effects.discarded.add(frame) }
+
+    // MARK: Deadlines
+
+    /// Returns the time of the next call that the machine needs; nil if nothing depends on time.
+    @inline(__always)
+    private func nextDeadline(at now: UInt64) -> UInt64? {
+        // When the frame in progress is done, whatever is due then follows at once.
+        if barrier == nil, let time = sharing.greetingTime(terms, at: now) {
+            return slots.hasNext || !sharing.waiters.isEmpty ? time : nil
+        }
+        // The end of a wait that has passed, with something else in the way, needs no call.
+        let waitEnd = sharing.hasWaited(at: now) ? nil : sharing.waitEnd
+        guard case .idle = slots.activity, barrier == nil,
+            !(sharing.pool.isOpen && awaitsBuffer(at: now) && candidate(at: now) != nil)
+        else { return waitEnd }
+        var deadline = slots.deferral?.dueAt
+        if slots.sent != nil, let repeatTime = schedule.repeatTime { deadline = min(deadline ?? .max, repeatTime) }
+        if let retryTime = schedule.retryTime(under: terms.revision, at: now) {
+            deadline = slots.hasNext ? retryTime : nil
+        }
+        guard let waitEnd else { return deadline }
+        return min(deadline ?? .max, waitEnd)
+    }
+
+    /// Requests the timer if it is needed earlier than last requested.
+    ///
+    /// A timer that fires too early is set again, which is cheaper than setting it for every frame.
+    private mutating func setTimer(at now: UInt64) {
+        guard let deadline = nextDeadline(at: now), timer.map({ deadline < $0 }) ?? true else { return }
+        timer = deadline
+        effects.setsTimer = true
+    }
+
+    // MARK: What tests ask
+
+    /// The lease of the frame sent last, if it is in a shared buffer.
+    package var sentLease: SharedPool.Lease? { slots.sent?.lease }
+
+    /// The ticket of the frame that is next to need a shared buffer, if there is one.
+    package var nextTicket: UInt64? { slots.next?.ticket }
+
+    /// The time of the last frame, submitted by the source or sent, if nothing but the sent frame is held and it could be
+    /// repeated.
+    package var silentSince: UInt64? {
+        guard case .idle = slots.activity, barrier == nil, slots.waiting == nil,
+            slots.deferral?.cause ?? .paced == .paced, slots.sent != nil
+        else { return nil }
+        return schedule.lastEventAt
     }
 }

@@ -19,9 +19,9 @@ struct FrameDigester: Sendable {
         hash.add(UInt64(truncatingIfNeeded: content.size.width))
         hash.add(UInt64(truncatingIfNeeded: content.size.height))
         switch content {
-        case .pixels(let image), .scaled(let image): add(image, to: &hash)
+        case .pixels(let image), .scaled(let image, _): add(image, to: &hash)
         case .shared(let shared): add(shared.pixels, to: &hash)
-        case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _), .encoded(let jpeg, _):
+        case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _):
             hash.add(UInt64(jpeg.count))
             jpeg.withBytes { hash.add($0) }
         }
@@ -56,7 +56,7 @@ private enum Kind: UInt8 {
             case .scaled: .scaledPixels
             // An image that the program drew in a shared buffer was submitted as pixels, and is hashed as such before.
             case .shared(let image): image.origin == .drawn ? .pixels : .scaledPixels
-            case .jpeg, .encoded: .jpeg
+            case .jpeg: .jpeg
             case .resizableJPEG: .resizableJPEG
             }
     }

@@ -2,20 +2,22 @@ internal import CYUV
 internal import FrameWire
 package import TurboJPEG
 
-extension PixelBuffer {
-    /// Returns whether a plan reduces the image so much that it is converted to planes while scaling.
+extension PixelFormat {
+    /// Returns whether a plan reduces an image so much that it is converted to planes while scaling.
     ///
     /// A JPEG with 4:2:0 chroma needs no more; planes take three eighths of the memory, and less time to encode.
     package func canBecomePlanes(by plan: OutputPlan) -> Bool {
-        switch format {
+        switch self {
         case .bgra, .bgrx, .rgba:
-            2 * plan.scaled.width <= plan.part.width && 2 * plan.scaled.height <= plan.part.height
+            plan.scaled.width <= plan.part.width / 2 && plan.scaled.height <= plan.part.height / 2
         default:
             false
         }
     }
+}
 
-    /// Returns the image in I420, after a plan for which ``canBecomePlanes(by:)`` is true.
+extension PixelBuffer {
+    /// Returns the image in I420, after a plan for which `canBecomePlanes(by:)` of its format is true.
     ///
     /// The image is processed in bands of rows, which are converted and then scaled.
     ///

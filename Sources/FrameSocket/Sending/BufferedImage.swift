@@ -12,19 +12,25 @@ package struct BufferedImage: Sendable {
     let claim: SharedClaim
 
     /// How the image came to be in the buffer.
-    var origin: Origin
+    let origin: Origin
+
+    /// The orientation of the image.
+    var orientation = FrameOrientation.up
+
+    /// Whether it was sent before, and is the receiver's last image.
+    var isSent = false
 
     /// The rows that may differ from the receiver's last image; nil if any may.
+    ///
+    /// Of a copy, these are at first the rows that differ from the image that was copied before.
     var changedRows: Range<Int>?
 
     /// How an image came to be in a shared buffer.
     enum Origin: Sendable {
-        /// It was copied; at first, its changed rows are those since the last copied image.
+        /// It was copied there.
         case copied
         /// The program drew it there.
         case drawn
-        /// It was sent before, and is the receiver's last image.
-        case sent
     }
 }
 
@@ -54,9 +60,9 @@ package final class SharedClaim: PixelLender {
 
 extension BufferedImage {
     /// Returns an image drawn in a buffer of a pool; nil if its memory is not a pool's.
-    init?(drawn pixels: PixelBuffer) {
+    init?(drawn pixels: PixelBuffer, _ orientation: FrameOrientation) {
         guard let claim = pixels.lender as? SharedClaim else { return nil }
-        self.init(pixels: pixels, claim: claim, origin: .drawn, changedRows: nil)
+        self.init(pixels: pixels, claim: claim, origin: .drawn, orientation: orientation)
     }
 
     /// Returns the message that carries the image.

@@ -7,8 +7,8 @@ internal import TurboJPEG
 /// One image is encoded at a time, so one buffer of each kind is enough. For another shape, the previous memory is
 /// released before new memory is allocated: if a phone is rotated, the process does not hold both.
 struct EncodingWorkspace: Sendable {
-    /// The properties that determine the size of the buffers.
-    struct Shape: Sendable, Hashable {
+    /// What determines the size of the buffers.
+    private struct Shape: Sendable, Hashable {
         let canvas: BufferSize
         let format: PixelFormat
         let isTurned: Bool
@@ -27,8 +27,9 @@ struct EncodingWorkspace: Sendable {
     /// address space.
     private(set) var bytes = FrameBytes.Pool(maximumIdleBytes: 512 << 20)
 
-    /// Returns the workspace for a shape; a new one if the shape differs from the last.
-    mutating func prepared(for shape: Shape) -> EncodingWorkspace {
+    /// Returns the workspace for a recipe; a new one if its images have another shape than the last.
+    mutating func prepared(for recipe: ImageRecipe) -> EncodingWorkspace {
+        let shape = Shape(canvas: recipe.output.canvas, format: recipe.format, isTurned: recipe.isTurning)
         if self.shape != shape {
             let (decoder, decodedSize) = (decoder, decodedSize)
             self = EncodingWorkspace()

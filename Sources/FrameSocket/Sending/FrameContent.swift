@@ -2,36 +2,35 @@ package import FrameTransport
 package import FrameWire
 package import TurboJPEG
 
-/// The content of a frame before and after encoding.
+/// The content of a frame, from which what is sent is prepared.
 package enum FrameContent: Sendable {
     /// Pixels to scale and encode.
     case pixels(PixelBuffer)
-    /// Pixels to encode at their own size, because they were scaled when submitted.
-    case scaled(PixelBuffer)
+    /// Pixels to encode at their own size, because they were scaled when submitted, by this plan if it is known; only if
+    /// a receiver that comes later wants a smaller size, they are scaled again.
+    indirect case scaled(PixelBuffer, by: OutputPlan? = nil)
+    /// Pixels in a shared buffer, with the size to send.
+    indirect case shared(BufferedImage)
     /// A JPEG that is sent unchanged, or rotated upright.
     case jpeg(FrameBytes, BufferSize)
     /// A JPEG that is encoded again if the configuration wants another size.
     case resizableJPEG(FrameBytes, BufferSize)
-    /// Pixels in a shared buffer, with the size to send.
-    case shared(BufferedImage)
-    /// The result of encoding.
-    case encoded(FrameBytes, BufferSize)
 
     /// The pixels, if the content consists of pixels.
     package var pixels: PixelBuffer? {
         switch self {
-        case .pixels(let pixels), .scaled(let pixels): pixels
+        case .pixels(let pixels), .scaled(let pixels, _): pixels
         case .shared(let image): image.pixels
-        case .jpeg, .resizableJPEG, .encoded: nil
+        case .jpeg, .resizableJPEG: nil
         }
     }
 
     /// The size of the image.
     var size: BufferSize {
         switch self {
-        case .pixels(let pixels), .scaled(let pixels): BufferSize(width: pixels.width, height: pixels.height)
+        case .pixels(let pixels), .scaled(let pixels, _): BufferSize(width: pixels.width, height: pixels.height)
         case .shared(let image): BufferSize(width: image.pixels.width, height: image.pixels.height)
-        case .jpeg(_, let size), .resizableJPEG(_, let size), .encoded(_, let size): size
+        case .jpeg(_, let size), .resizableJPEG(_, let size): size
         }
     }
 
@@ -39,30 +38,24 @@ package enum FrameContent: Sendable {
     package var isScaled: Bool {
         switch self {
         case .scaled, .shared: true
-        case .pixels, .jpeg, .resizableJPEG, .encoded: false
+        case .pixels, .jpeg, .resizableJPEG: false
+        }
+    }
+
+    /// Whether something else can be made of it for another receiver: a JPEG that is sent as it is stays the same.
+    var isAdaptable: Bool {
+        switch self {
+        case .pixels, .scaled, .resizableJPEG: true
+        case .shared, .jpeg: false
         }
     }
 
     /// The bytes of the pixels or JPEG; those of a shared buffer count with its pool.
     var byteCount: Int {
         switch self {
-        case .pixels(let pixels), .scaled(let pixels): EncodingMemory.bytes(of: pixels)
+        case .pixels(let pixels), .scaled(let pixels, _): EncodingMemory.bytes(of: pixels)
         case .shared: 0
-        case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _), .encoded(let jpeg, _): jpeg.count
+        case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _): jpeg.count
         }
-    }
-}
-
-/// The result of encoding a frame.
-package struct EncodedImage: Sendable {
-    /// The JPEG.
-    package let jpeg: FrameBytes
-    /// The size that the message's header states.
-    package let bufferSize: BufferSize
-    /// The orientation of the encoded image.
-    package let orientation: FrameOrientation
-
-    package init(jpeg: FrameBytes, bufferSize: BufferSize, orientation: FrameOrientation) {
-        (self.jpeg, self.bufferSize, self.orientation) = (jpeg, bufferSize, orientation)
     }
 }

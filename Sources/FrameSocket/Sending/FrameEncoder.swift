@@ -3,126 +3,123 @@ internal import FrameWire
 internal import Locking
 internal import TurboJPEG
 
-/// Encodes frames as JPEGs, one at a time, in reused memory.
+/// Prepares frames as their recipes say, one at a time, in reused memory.
 final class FrameEncoder: Sendable {
     let workspace = Locked(EncodingWorkspace())
 
-    /// Encodes content according to its plan; without a plan it stays unchanged.
+    /// Returns the JPEG of a frame, with its size and orientation; without a recipe the content is one, and stays
+    /// unchanged.
     ///
-    /// Releases the content as soon as it is no longer needed: nothing holds a large image while its JPEG is encoded.
+    /// Releases the content as soon as it is no longer needed: unless it is kept for another receiver, nothing holds a
+    /// large image while its JPEG is encoded.
     func encode(
         _ content: consuming FrameContent,
         _ orientation: FrameOrientation,
-        _ plan: EncodingPlan?
-    ) throws(TurboJPEGError) -> EncodedImage {
+        _ recipe: EncodingRecipe?
+    ) throws(TurboJPEGError) -> FrameMessage {
         switch consume content {
+        case .pixels(let image), .scaled(let image, _):
+            guard let recipe else { throw Self.missingRecipe }
+            return try encode(image, recipe.image, orientation, recipe)
         case .shared(let shared):
-            guard let plan else { throw TurboJPEGError(.encodeFailed, "there is no plan for these pixels") }
-            return try encode(shared.pixels, plan.output, orientation, plan)
-        case .pixels(let image), .scaled(let image):
-            guard let plan else { throw TurboJPEGError(.encodeFailed, "there is no plan for these pixels") }
-            return try encode(image, plan.output, orientation, plan)
-        case .jpeg(let jpeg, let bufferSize), .resizableJPEG(let jpeg, let bufferSize),
-            .encoded(let jpeg, let bufferSize):
-            guard let plan else {
-                return EncodedImage(jpeg: jpeg, bufferSize: bufferSize, orientation: orientation)
+            guard let recipe else { throw Self.missingRecipe }
+            return try encode(shared.pixels, recipe.image, orientation, recipe)
+        case .jpeg(let jpeg, let size), .resizableJPEG(let jpeg, let size):
+            guard let recipe else {
+                return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: orientation))
             }
-            guard plan.output.isIdentity else { return try encode(jpeg, plan.output, orientation, plan) }
-            return try turn(jpeg, orientation, plan)
+            guard recipe.output.isIdentity else { return try encode(jpeg, recipe.output, orientation, recipe) }
+            return try turn(jpeg, orientation, recipe)
         }
     }
 
-    /// Scales and rotates pixels according to their plan, in their own format.
+    private static let missingRecipe = TurboJPEGError(.encodeFailed, "there is no recipe for these pixels")
+
+    /// Returns the pixels of a frame scaled and rotated, in their own format.
     func prepare(
         _ content: consuming FrameContent,
         _ orientation: FrameOrientation,
-        _ plan: EncodingPlan?
+        _ recipe: EncodingRecipe?
     ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation) {
-        guard let plan, var image = content.pixels else {
-            throw TurboJPEGError(.encodeFailed, "there is no plan for these pixels")
-        }
-        let shape = EncodingWorkspace.Shape(
-            canvas: plan.output.canvas,
-            format: image.format,
-            isTurned: plan.isTurning
-        )
-        let workspace = workspace.withLock { $0.prepared(for: shape) }
-        image = try image.applying(plan.output, pool: workspace.scaled)
-        guard plan.isTurning else { return (image, orientation) }
+        guard let recipe, let image = content.pixels else { throw Self.missingRecipe }
+        let own = recipe.image.keeping(image.format)
+        let workspace = workspace.withLock { $0.prepared(for: own) }
+        return try upright(try own.scaled(image, pool: workspace.scaled), own, orientation, workspace)
+    }
+
+    private func upright(
+        _ image: consuming PixelBuffer,
+        _ recipe: ImageRecipe,
+        _ orientation: FrameOrientation,
+        _ workspace: EncodingWorkspace
+    ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation) {
+        guard recipe.isTurning else { return (image, orientation) }
         return (try image.upright(from: orientation, pool: workspace.turned), .up)
     }
 
-    /// Scales, rotates and encodes pixels.
+    /// Scales, rotates and compresses pixels.
     private func encode(
         _ image: consuming PixelBuffer,
-        _ output: OutputPlan,
+        _ steps: ImageRecipe,
         _ orientation: FrameOrientation,
-        _ plan: EncodingPlan
-    ) throws(TurboJPEGError) -> EncodedImage {
-        let isPlanar = plan.settings.subsampling == .yuv420 && image.canBecomePlanes(by: output)
-        let format = isPlanar ? .i420 : image.format
-        let shape = EncodingWorkspace.Shape(canvas: output.canvas, format: format, isTurned: plan.isTurning)
-        let workspace = workspace.withLock { $0.prepared(for: shape) }
+        _ recipe: EncodingRecipe
+    ) throws(TurboJPEGError) -> FrameMessage {
+        let workspace = workspace.withLock { $0.prepared(for: steps) }
         // Every step releases its input, so that a large image does not outlive its scaling.
-        image =
-            isPlanar
-            ? try image.planes(by: output, pool: workspace.scaled)
-            : try image.applying(output, pool: workspace.scaled)
-        if plan.isTurning { image = try image.upright(from: orientation, pool: workspace.turned) }
+        image = try steps.scaled(image, pool: workspace.scaled)
+        let (image, orientation) = try upright(consume image, steps, orientation, workspace)
         var encoder = workspace.encoder
-        encoder.quality = plan.settings.quality
-        encoder.subsampling = plan.settings.subsampling
+        encoder.quality = recipe.settings.quality
+        encoder.subsampling = recipe.settings.subsampling
         let capacity = try encoder.maximumByteCount(width: image.width, height: image.height)
         let jpeg = try FrameBytes(capacity: capacity, pool: workspace.bytes) { output throws(TurboJPEGError) in
             guard output.freeCapacity >= capacity else {
                 throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
             }
-            if plan.need.keepsStrips {
+            if recipe.need.keepsStrips {
                 try workspace.strips.encode(image, with: encoder, into: &output)
             } else {
                 try encoder.encode(image, into: &output)
             }
         }
-        return EncodedImage(
-            jpeg: jpeg,
-            bufferSize: BufferSize(width: image.width, height: image.height),
-            orientation: plan.isTurning ? .up : orientation
-        )
+        let size = BufferSize(width: image.width, height: image.height)
+        return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: orientation))
     }
 
-    /// Decodes a JPEG at the smallest sufficient size, and encodes it according to the plan.
+    /// Decodes a JPEG at the smallest sufficient size, and encodes it.
     private func encode(
         _ jpeg: FrameBytes,
         _ output: OutputPlan,
         _ orientation: FrameOrientation,
-        _ plan: EncodingPlan
-    ) throws(TurboJPEGError) -> EncodedImage {
+        _ recipe: EncodingRecipe
+    ) throws(TurboJPEGError) -> FrameMessage {
         let (factor, output) = output.scaledDecoding()
         let decoder = workspace.withLock { $0.decoder(for: output.image) }
         let image = try jpeg.withBytes { bytes throws(TurboJPEGError) in
-            try decoder.decode(bytes, as: plan.settings.decodedFormat(of: bytes), scale: factor)
+            try decoder.decode(bytes, as: recipe.settings.decodedFormat(of: bytes), scale: factor)
         }
-        return try encode(image, output, orientation, plan)
+        let steps = ImageRecipe(output, image.format, recipe.settings, isTurning: recipe.isTurning)
+        return try encode(image, steps, orientation, recipe)
     }
 
     /// Rotates a JPEG losslessly if its size allows, otherwise by decoding it.
     private func turn(
         _ jpeg: FrameBytes,
         _ orientation: FrameOrientation,
-        _ plan: EncodingPlan
-    ) throws(TurboJPEGError) -> EncodedImage {
+        _ recipe: EncodingRecipe
+    ) throws(TurboJPEGError) -> FrameMessage {
         do {
             let upright = try UprightJPEG(jpeg, orientation, edges: .perfect, limits: .ownFiles)
-            return EncodedImage(jpeg: upright.jpeg, bufferSize: upright.size, orientation: .up)
+            return FrameMessage(jpeg: upright.jpeg, info: FrameInfo(bufferSize: upright.size))
         } catch  where error.code == .transformFailed || error.code == .unsupported {
             let header = try jpeg.withBytes { bytes throws(TurboJPEGError) in try JPEGHeader(inspecting: bytes) }
             let size = BufferSize(width: header.width, height: header.height)
-            return try encode(jpeg, OutputPlan(size), orientation, plan)
+            return try encode(jpeg, OutputPlan(size), orientation, recipe)
         }
     }
 }
 
-extension EncodingPlan.Settings {
+extension EncodingRecipe.Settings {
     /// Returns the pixel format that avoids unnecessary conversions.
     fileprivate func decodedFormat(of jpeg: Span<UInt8>) throws(TurboJPEGError) -> PixelFormat {
         let header = try JPEGHeader(inspecting: jpeg)

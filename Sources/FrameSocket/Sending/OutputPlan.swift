@@ -86,6 +86,25 @@ package struct OutputPlan: Sendable, Hashable {
         return plan
     }
 
+    /// Returns the plan that makes of an image scaled by another plan what this one makes of the whole; nil if the other
+    /// one has lost what that needs, or nothing is to be done.
+    func afterScaling(by other: OutputPlan) -> OutputPlan? {
+        // Bars are not cut off again.
+        guard other.canvas == other.scaled, self != other else { return nil }
+        func side(_ length: Int, _ scaled: Int, _ whole: Int) -> Int { length * scaled / max(1, whole) }
+        var plan = OutputPlan(other.canvas)
+        let (x, y) = (max(0, part.x - other.part.x), max(0, part.y - other.part.y))
+        plan.part.x = Self.evenHalf(2 * side(x, other.scaled.width, other.part.width))
+        plan.part.y = Self.evenHalf(2 * side(y, other.scaled.height, other.part.height))
+        let width = side(part.width, other.scaled.width, other.part.width)
+        let height = side(part.height, other.scaled.height, other.part.height)
+        plan.part.width = min(width, other.scaled.width - plan.part.x)
+        plan.part.height = min(height, other.scaled.height - plan.part.y)
+        guard plan.part.width >= scaled.width, plan.part.height >= scaled.height else { return nil }
+        (plan.scaled, plan.canvas) = (scaled, canvas)
+        return plan.placed(as: self)
+    }
+
     /// Converts between the plan for the buffer and the plan for the upright image.
     func turned(by orientation: FrameOrientation) -> OutputPlan {
         guard orientation.swapsAxes else { return self }

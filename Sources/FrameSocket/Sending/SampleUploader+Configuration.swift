@@ -69,8 +69,8 @@ extension SampleUploader {
         ///
         /// The limit covers frames that are deferred, waiting or in progress, including their scaled, rotated and
         /// worst-case compressed forms, and the coefficients of JPEGs that are progressive or rotated; the strips that
-        /// are kept, unless there is no room for them; and the JPEG of the latest frame. If a newer frame needs the
-        /// memory, that JPEG is released first, then the waiting frame. A frame that does not fit beside the one in
+        /// are kept, unless there is no room for them; and the image and the JPEG of the latest frame. If a newer frame
+        /// needs the memory, these are released first, then the waiting frame. A frame that does not fit beside the one in
         /// progress is dropped with ``DropCause/overMemoryBudget``, and one that would not fit even alone is never sent.
         /// The process needs about 10 MB in addition.
         ///

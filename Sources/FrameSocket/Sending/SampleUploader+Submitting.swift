@@ -44,9 +44,10 @@ extension SampleUploader {
         switch handle({ $0.offerCopy(of: image, color: color, orientation: orientation) }) {
         case .decided(let outcome):
             return outcome
-        case .copy(let plan):
+        case .copy(let recipe):
             do throws(TurboJPEGError) {
-                return offer(.scaled(try plan.copy(image, of: color, pool: copies)), orientation, timestamp)
+                let copy = try recipe.copy(image, of: color, pool: copies)
+                return offer(.scaled(copy, by: recipe.output), orientation, timestamp)
             } catch {
                 return handle { $0.offerFailed(error) }
             }
@@ -122,7 +123,7 @@ extension SampleUploader {
         if outcome == .deferred(.notConnected), connection.hasEnded {
             handle { machine in
                 machine.close(at: MonotonicClock.now())
-                machine.lost = nil
+                machine.slots.lost = nil
             }
             outcome = .dropped(.notConnected)
         }

@@ -19,14 +19,16 @@ internal import TurboJPEG
 /// frame that fails to encode affects no other frame. If the pacing skips unchanged frames, submitting one that is due
 /// also costs one pass over its bytes.
 ///
-/// The uploader keeps the latest frame: as submitted until it is encoded, then as its JPEG. A new receiver gets it at
+/// The uploader keeps the latest frame: the image as submitted, and what was last sent of it. A new receiver gets it at
 /// once (``Configuration/Sharing/allowed(buffers:)`` has an exception), and so does one that requests a frame, resumes
 /// after a pause, or wants frames again; a source with no new frame does not have to do anything. A frame that is sent
 /// again keeps its timestamp, number and orientation.
 ///
 /// A receiver may request a pause, another rate, size or quality, or an immediate frame, and the uploader complies for
-/// as long as that receiver stays connected. Another size or quality applies from the next frame on; the latest frame
-/// is encoded that way only if it has not been encoded yet.
+/// as long as that receiver stays connected. Another size or quality applies to the latest image at once, which is sent
+/// again, and what one receiver preferred does not show in what the next one gets. Only if the image has been given up
+/// is its JPEG sent as it was: if ``Configuration/maximumMemory`` has no room for it, or once a newer frame has been
+/// submitted. An image that was scaled by ``send(copying:color:orientation:timestamp:)`` is not enlarged again.
 ///
 /// Thread safety: any thread may use an uploader at any time. Of frames submitted by several threads, the last one
 /// counts as the newest.
@@ -142,6 +144,12 @@ public final class SampleUploader: Sendable {
     /// Forces the next submitted frame through pacing.
     package func passNextFrame() {
         handle { $0.passNextFrame() }
+    }
+
+    /// Gives up images that are kept for other receivers beside their JPEGs, to make room for the next one.
+    package func giveUpImages() {
+        // Released outside the lock.
+        _ = machine.withLock { $0.slots.takeSpares() }
     }
 
     // MARK: Waiting

@@ -7,26 +7,28 @@ package import FrameWire
 package struct UploadFrame: Sendable {
     private final class Fields: @unchecked Sendable {
         var content: FrameContent?
-        var orientation: FrameOrientation
+        var original: FrameContent?
+        var jpeg: FrameMessage?
+        var info: FrameInfo
         let timestamp: UInt64
         var sourceTime: UInt64
         let offeredAt: UInt64
         var ticket: UInt64 = 0
-        var sequence: UInt64?
         var digest: UInt64?
-        var settingsEdition: UInt64?
-        var plan: EncodingPlan?
+        var look: UInt64?
+        var decidedFor: UInt64 = 0
+        var recipe: EncodingRecipe?
 
-        init(_ content: FrameContent?, _ orientation: FrameOrientation, timestamp: UInt64, offeredAt: UInt64) {
-            (self.content, self.orientation) = (content, orientation)
+        init(_ content: FrameContent?, _ info: FrameInfo, timestamp: UInt64, offeredAt: UInt64) {
+            (self.content, self.info) = (content, info)
             (self.timestamp, self.offeredAt) = (timestamp, offeredAt)
             sourceTime = timestamp
         }
 
         func copy() -> Fields {
-            let copy = Fields(content, orientation, timestamp: timestamp, offeredAt: offeredAt)
-            (copy.sourceTime, copy.ticket, copy.sequence) = (sourceTime, ticket, sequence)
-            (copy.digest, copy.settingsEdition, copy.plan) = (digest, settingsEdition, plan)
+            let copy = Fields(content, info, timestamp: timestamp, offeredAt: offeredAt)
+            (copy.original, copy.jpeg, copy.sourceTime, copy.ticket) = (original, jpeg, sourceTime, ticket)
+            (copy.digest, copy.look, copy.decidedFor, copy.recipe) = (digest, look, decidedFor, recipe)
             return copy
         }
     }
@@ -48,17 +50,14 @@ package struct UploadFrame: Sendable {
         timestamp: UInt64? = nil,
         offeredAt: UInt64
     ) {
-        fields = Fields(content, orientation, timestamp: timestamp ?? offeredAt, offeredAt: offeredAt)
+        let info = FrameInfo(bufferSize: content.size, orientation: orientation)
+        fields = Fields(content, info, timestamp: timestamp ?? offeredAt, offeredAt: offeredAt)
     }
 
-    /// The content; nil while the encoder has it.
-    var content: FrameContent? { fields.content }
+    // MARK: What the frame is
 
     /// The orientation of the content.
-    var orientation: FrameOrientation {
-        get { fields.orientation }
-        set { own.orientation = newValue }
-    }
+    var orientation: FrameOrientation { bufferedImage?.orientation ?? fields.info.orientation }
 
     /// The presentation time in nanoseconds.
     package var timestamp: UInt64 { fields.timestamp }
@@ -80,8 +79,8 @@ package struct UploadFrame: Sendable {
 
     /// The number that the receiver sees; nil until the frame is accepted for sending.
     package internal(set) var sequence: UInt64? {
-        get { fields.sequence }
-        set { own.sequence = newValue }
+        get { fields.info.sequence }
+        set { own.info.sequence = newValue }
     }
 
     /// A hash of the content, if it has been computed.
@@ -90,59 +89,147 @@ package struct UploadFrame: Sendable {
         set { own.digest = newValue }
     }
 
+    // MARK: What is sent of it
+
+    /// What the frame is prepared from; nil while the encoder has it, or if it has been given up for its ``jpeg``.
+    var content: FrameContent? { fields.content }
+
+    /// The JPEG that was made of the content, or that the content was.
+    var jpeg: FrameMessage? { fields.jpeg }
+
+    /// The recipe for preparing this content; nil if none has been made, or the frame is sent unchanged.
+    var recipe: EncodingRecipe? {
+        get { fields.recipe }
+        set { own.recipe = newValue }
+    }
+
     /// The number of the encoder's settings when the content was scaled or encoded; nil before that.
-    var settingsEdition: UInt64? {
-        get { fields.settingsEdition }
-        set { own.settingsEdition = newValue }
+    var look: UInt64? {
+        get { fields.look }
+        set { own.look = newValue }
     }
 
-    /// The plan for encoding this content; nil if none has been made, or the frame is sent unchanged.
-    var plan: EncodingPlan? {
-        get { fields.plan }
-        set { own.plan = newValue }
+    /// The number of the encoder's settings when it was last decided what to send of the frame.
+    var decidedFor: UInt64 {
+        get { fields.decidedFor }
+        set { own.decidedFor = newValue }
     }
 
-    /// Hands over the content, to be encoded by the plan.
-    mutating func takeContent() -> FrameContent? { own.content.take() }
+    /// Returns the content to be prepared, and keeps it too if `keeps` is set.
+    mutating func takeContent(keeps: Bool) -> FrameContent? {
+        // An image in a buffer would keep the buffer.
+        if case .shared = fields.content { return own.content.take() }
+        return keeps ? fields.content : own.content.take()
+    }
 
     /// Takes the content back, unchanged.
     mutating func putBack(_ content: FrameContent) {
         own.content = content
     }
 
-    /// Replaces the content, and its plan, with what became of the content.
-    mutating func become(_ content: FrameContent) {
-        own.content = content
-        plan = nil
+    /// Records the JPEG that was made of the content.
+    mutating func become(_ message: FrameMessage) {
+        let own = own
+        (own.jpeg, own.recipe) = (message, nil)
+        if own.content == nil { own.content = own.original.take() }
+        if own.content.map({ !$0.isAdaptable }) ?? false { own.content = nil }
+    }
+
+    /// Records the copy of the content in a shared buffer.
+    mutating func become(_ image: BufferedImage) {
+        let own = own
+        if let content = own.content { own.original = content }
+        (own.content, own.jpeg, own.recipe) = (.shared(image), nil, nil)
     }
 
     /// Notes that the content, which is sent as it is, is an image in a shared buffer.
     mutating func recognize(_ image: BufferedImage) {
-        own.content = .shared(image)
+        let own = own
+        (own.content, own.jpeg) = (.shared(image), nil)
     }
 
-    /// The bytes that the frame keeps in memory.
-    var byteCount: Int { content?.byteCount ?? 0 }
-
-    /// The maximum number of bytes that the frame takes while it is encoded.
-    var totalByteCount: Int { plan?.need.total ?? byteCount }
-
-    /// Whether a receiver with these limits accepts the frame, as far as that is known before it is encoded.
-    func isWithin(_ limits: WireLimits) -> Bool {
-        if let plan { return limits.accept(plan.output.canvas) }
-        guard let content else { return true }
-        return limits.accept(content.size) && content.byteCount <= limits.maximumContentLength
-    }
-
-    /// Whether the frame can be sent without encoding.
-    var isEncoded: Bool {
-        if case .encoded = content { true } else { false }
+    /// Treats the image in a shared buffer as one in ordinary memory.
+    mutating func leaveBuffer() {
+        guard let image = bufferedImage else { return }
+        let own = own
+        own.recipe = nil
+        own.content = own.original.take()
+        guard own.content == nil else { return }
+        // What the program drew is the original.
+        own.content = image.origin == .drawn ? .pixels(image.pixels) : .scaled(image.pixels)
+        own.info.orientation = image.orientation
     }
 
     /// The frame's image in a shared buffer, if it is in one.
     var bufferedImage: BufferedImage? {
         if case .shared(let image) = content { image } else { nil }
     }
+
+    /// The lease of the buffer that the image is in, if it is in one.
+    var lease: SharedPool.Lease? {
+        if let image = bufferedImage { return image.claim.lease }
+        guard case .pixels(let pixels) = content else { return nil }
+        return (pixels.lender as? SharedClaim)?.lease
+    }
+
+    // MARK: Memory
+
+    /// The bytes that the frame keeps in memory.
+    var byteCount: Int { spareByteCount + (jpeg?.jpeg.count ?? content?.byteCount ?? 0) }
+
+    /// The bytes of what is kept although the frame can be sent without it: the image behind a JPEG, or behind a copy in a
+    /// shared buffer.
+    var spareByteCount: Int {
+        if let original = fields.original { return original.byteCount }
+        guard let jpeg, let content else { return 0 }
+        // A JPEG that is sent unchanged is its own content.
+        if case .resizableJPEG(let bytes, _) = content, bytes === jpeg.jpeg { return 0 }
+        return content.byteCount
+    }
+
+    /// The maximum number of bytes that the frame takes while it is encoded, without the image behind a copy in a shared
+    /// buffer.
+    var totalByteCount: Int {
+        guard let recipe else { return byteCount }
+        return recipe.need.total + (jpeg?.jpeg.count ?? 0)
+    }
+
+    /// The bytes of the image behind a copy in a shared buffer; nil if there is none.
+    var originalByteCount: Int? { fields.original?.byteCount }
+
+    /// Whether there is anything that the frame can be sent without.
+    var hasSpare: Bool { fields.original != nil || (jpeg != nil && content != nil) }
+
+    /// Gives up the image behind a JPEG, or behind a copy in a shared buffer, and returns it.
+    mutating func takeSpare() -> FrameContent? {
+        guard hasSpare else { return nil }
+        let own = own
+        if own.jpeg == nil { return own.original.take() }
+        own.recipe = nil
+        return own.content.take()
+    }
+
+    /// Gives up the image while the encoder has it, and returns it.
+    mutating func takeImage() -> FrameContent? {
+        guard content != nil || fields.original != nil else { return nil }
+        return own.content.take() ?? own.original.take()
+    }
+
+    /// Takes over the image of a frame that shows the same, if its own has been given up.
+    mutating func adopt(_ other: borrowing UploadFrame) {
+        guard jpeg != nil, content == nil, let image = other.content, image.isAdaptable else { return }
+        own.content = image
+    }
+
+    /// Whether a receiver with these limits accepts the frame, as far as that is known before it is encoded.
+    func isWithin(_ limits: WireLimits) -> Bool {
+        if let recipe { return limits.accept(recipe.output.canvas) }
+        if let jpeg { return jpeg.isWithin(limits) }
+        guard let content else { return true }
+        return limits.accept(content.size) && content.byteCount <= limits.maximumContentLength
+    }
+
+    // MARK: The message
 
     /// Returns the message that carries the frame; nil before it is encoded, or copied to a shared buffer.
     ///
@@ -151,24 +238,24 @@ package struct UploadFrame: Sendable {
     ///   - isNew: Whether the receiver does not have the shared buffer yet.
     /// - Returns: The message, or nil.
     func message(withTiming sendsTiming: Bool, isNew: Bool) -> FrameMessage? {
-        switch content {
-        case .shared(let image):
-            let size = BufferSize(width: image.pixels.width, height: image.pixels.height)
-            return image.message(info(of: size, withTiming: sendsTiming), isNew: isNew)
-        case .encoded(let jpeg, let bufferSize):
-            return FrameMessage(jpeg: jpeg, info: info(of: bufferSize, withTiming: sendsTiming))
-        case .pixels, .scaled, .jpeg, .resizableJPEG, nil:
-            return nil
+        var info = fields.info
+        info.timestamp = sendsTiming ? timestamp : nil
+        if !sendsTiming { info.sequence = nil }
+        if case .shared(let image) = content {
+            info.bufferSize = BufferSize(width: image.pixels.width, height: image.pixels.height)
+            info.orientation = image.orientation
+            return image.message(info, isNew: isNew)
         }
+        guard let jpeg else { return nil }
+        (info.bufferSize, info.orientation) = (jpeg.bufferSize, jpeg.orientation)
+        return FrameMessage(jpeg: jpeg.jpeg, info: info)
     }
+}
 
-    private func info(of size: BufferSize, withTiming sendsTiming: Bool) -> FrameInfo {
-        FrameInfo(
-            bufferSize: size,
-            orientation: orientation,
-            timestamp: sendsTiming ? timestamp : nil,
-            sequence: sendsTiming ? sequence : nil
-        )
+extension FrameMessage {
+    /// Whether a receiver with these limits accepts the JPEG.
+    func isWithin(_ limits: WireLimits) -> Bool {
+        limits.accept(info.bufferSize) && jpeg.count <= limits.maximumContentLength
     }
 }
 

@@ -101,7 +101,7 @@ final class ImageSender: Sendable {
     ) async throws(CommandFailure) -> Bool {
         let connection = uploader.connection
         var last: InputImage?
-        while let image = try nextImage(first.take(), of: &source) {
+        while let image = try nextImage(first.take(), of: &source, uploader) {
             last = link.isAdmitted ? nil : image
             if connection.closeReason != nil {
                 first = image
@@ -125,8 +125,10 @@ final class ImageSender: Sendable {
             if link.isAdmitted { last = nil }
             if try await link.hasStopped(connection) { return true }
             tellOfSharing(by: uploader)
-            if let stopAfter = command.stopAfter, uploader.statistics.sent >= stopAfter { break }
-            if !command.isQuiet { Terminal.showProgress("\(Format.count(uploader.statistics.sent, "frame")) sent") }
+            guard command.stopAfter != nil || !command.isQuiet else { continue }
+            let count = uploader.statistics.sent
+            if let stopAfter = command.stopAfter, count >= stopAfter { break }
+            if !command.isQuiet { Terminal.showProgress("\(Format.count(count, "frame")) sent") }
         }
         // The last frame is sent even if pacing has held it back.
         try? await uploader.finish()
@@ -179,12 +181,14 @@ final class ImageSender: Sendable {
     /// Returns the image to send again, or else the next one that can be read.
     private func nextImage(
         _ again: InputImage?,
-        of source: inout any ImageSource
+        of source: inout any ImageSource,
+        _ uploader: SampleUploader
     ) throws(CommandFailure) -> InputImage? {
         if let again { return again }
         while true {
             do throws(CommandFailure) {
-                return try source.next()
+                // The image that is kept for other receivers makes room for the next one.
+                return try source.next { uploader.giveUpImages() }
             } catch {
                 try skip(in: &source, for: error)
             }

@@ -6,8 +6,12 @@ import PNGReading
 ///
 /// Reading blocks, so it happens on a thread of the command's own and never on Swift's pool.
 protocol ImageSource: Sendable {
-    /// The next image; nil at the end.
-    mutating func next() throws(CommandFailure) -> InputImage?
+    /// Returns the next image; nil at the end.
+    ///
+    /// - Parameter makeRoom: Called when there is another image, and before memory is taken for it.
+    /// - Returns: The image, or nil.
+    /// - Throws: A failure if the image cannot be read.
+    mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage?
 
     /// Skips the latest image from now on, because it cannot be read or sent; returns false if there can be no other.
     mutating func skipLast() -> Bool
@@ -47,7 +51,7 @@ struct FileSource: ImageSource {
         return true
     }
 
-    mutating func next() throws(CommandFailure) -> InputImage? {
+    mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage? {
         if index == paths.endIndex {
             index = 0
             loopsLeft -= 1
@@ -56,6 +60,7 @@ struct FileSource: ImageSource {
         defer { index += 1 }
         if let last, lastPath == paths[index] { return last }
         last = nil
+        makeRoom()
         let file = try ImageFile(paths[index], over: background, pool: pool)
         last = InputImage(name: paths[index].text, content: file.content)
         lastPath = paths[index]
@@ -74,8 +79,10 @@ struct RawSource: ImageSource {
         reader = try RawReader(width: width, height: height, format: format, color: color, strides: options.strides)
     }
 
-    mutating func next() throws(CommandFailure) -> InputImage? {
-        guard let pixels = try reader.read(index, advice: "are --size and --format right?") else { return nil }
+    mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage? {
+        guard let pixels = try reader.read(index, advice: "are --size and --format right?", makeRoom) else {
+            return nil
+        }
         defer { index += 1 }
         return InputImage(name: "frame \(index)", content: .pixels(pixels))
     }
@@ -93,11 +100,11 @@ struct StreamSource: ImageSource {
 
     mutating func skipLast() -> Bool { source?.skipLast() ?? false }
 
-    mutating func next() throws(CommandFailure) -> InputImage? {
+    mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage? {
         if source == nil { source = try begin() }
         guard var source else { return nil }
         defer { self.source = source }
-        return try source.next()
+        return try source.next(makeRoom)
     }
 
     /// Detects the format from the first bytes.
@@ -142,12 +149,12 @@ struct Y4MSource: ImageSource {
         )
     }
 
-    mutating func next() throws(CommandFailure) -> InputImage? {
+    mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage? {
         guard let line = try StandardInput.line(atMost: Y4MHeader.maximumByteCount) else { return nil }
         guard line == "FRAME" || line.hasPrefix("FRAME ") else {
             throw CommandFailure(.badData, "the Y4M stream has no frame header where frame \(index) should begin")
         }
-        guard let pixels = try reader.read(index, advice: "was the stream cut off?") else {
+        guard let pixels = try reader.read(index, advice: "was the stream cut off?", makeRoom) else {
             throw CommandFailure(.badData, "the Y4M stream ends within frame \(index)")
         }
         defer { index += 1 }
@@ -172,7 +179,7 @@ struct MJPEGSource: ImageSource {
 
     mutating func skipLast() -> Bool { !isOver }
 
-    mutating func next() throws(CommandFailure) -> InputImage? {
+    mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage? {
         while true {
             guard let part = reader.next() else {
                 guard !isAtEnd, try read() else { break }
@@ -181,6 +188,7 @@ struct MJPEGSource: ImageSource {
             switch part {
             case .image(let image):
                 defer { index += 1 }
+                makeRoom()
                 return InputImage(name: "frame \(index)", content: .jpeg(image.bytes), isComplete: image.isComplete)
             case .run(let run) where !run.isSeparator:
                 throw CommandFailure(

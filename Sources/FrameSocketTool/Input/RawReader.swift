@@ -11,8 +11,8 @@ struct RawReader: Sendable {
     /// How many planes are read; the others are gray.
     private let planeCount: Int
     private let byteCount: Int
-    /// The memory of the last image, which its sender has released when the next one is read, unless that image is the
-    /// latest frame and could not be sent yet.
+    /// The memory of the last image, which its sender has released when the next one is read, unless that image could not
+    /// be sent yet.
     private let pool = PixelBuffer.Pool(maximumIdleImages: 1)
     private let converted = PixelBuffer.Pool(maximumIdleImages: 1)
 
@@ -44,10 +44,13 @@ struct RawReader: Sendable {
     /// - Parameters:
     ///   - index: The image's number.
     ///   - advice: A question to the user whose input ends within the image.
+    ///   - makeRoom: Called when the image begins to arrive, before it is read into memory.
     /// - Returns: The image; nil at the end of the input.
     /// - Throws: A failure if the image cannot be read.
-    func read(_ index: Int, advice: String) throws(CommandFailure) -> PixelBuffer? {
+    func read(_ index: Int, advice: String, _ makeRoom: () -> Void) throws(CommandFailure) -> PixelBuffer? {
         do {
+            StandardInput.wait()
+            makeRoom()
             var pixels = try pool.buffer(width: width, height: height, format: format)
             for plane in planeCount..<pixels.planeCount {
                 try pixels.withMutablePlane(plane) { bytes in
@@ -102,6 +105,9 @@ struct RawReader: Sendable {
 
 /// Standard input, read without reading ahead: what follows is left to the next reader.
 enum StandardInput {
+    /// Waits until there is something to read, or the input has ended.
+    static func wait() { Files.wait(for: 0) }
+
     /// Reads until `bytes` is full or the input ends, and returns how many bytes there were.
     static func fill(_ bytes: inout MutableSpan<UInt8>) throws(Files.Failure) -> Int {
         try Files.read(from: 0, filling: &bytes, name: "standard input")

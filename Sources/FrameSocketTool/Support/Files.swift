@@ -152,6 +152,12 @@ enum Files {
         }
     }
 
+    /// Waits until a descriptor has something to read, or its input has ended.
+    static func wait(for descriptor: Int32) {
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while unsafe poll(&state, 1, -1) < 0, errno == EINTR {}
+    }
+
     /// Reads until `bytes` is full or there is no more, and returns how many bytes there were.
     static func read(
         from descriptor: Int32,

@@ -1,3 +1,4 @@
+import FrameTransport
 import FrameWire
 
 @testable import FrameSocket
@@ -8,8 +9,8 @@ extension FrameEncoder {
         _ content: FrameContent,
         _ orientation: FrameOrientation,
         _ configuration: SampleUploader.Configuration
-    ) throws(TurboJPEGError) -> EncodedImage {
-        try encode(content, orientation, plan(content, orientation, configuration))
+    ) throws(TurboJPEGError) -> FrameMessage {
+        try encode(content, orientation, recipe(content, orientation, configuration))
     }
 
     func memoryNeed(
@@ -17,16 +18,16 @@ extension FrameEncoder {
         _ orientation: FrameOrientation,
         _ configuration: SampleUploader.Configuration
     ) -> MemoryNeed {
-        plan(content, orientation, configuration)?.need
+        recipe(content, orientation, configuration)?.need
             ?? MemoryNeed(content: content.byteCount, total: content.byteCount)
     }
 
-    private func plan(
+    private func recipe(
         _ content: FrameContent,
         _ orientation: FrameOrientation,
         _ configuration: SampleUploader.Configuration
-    ) -> EncodingPlan? {
-        let settings = EncodingPlan.Settings(configuration)
-        return EncodingPlan(content, orientation, settings, limit: configuration.maximumMemory ?? .max)
+    ) -> EncodingRecipe? {
+        let settings = EncodingRecipe.Settings(configuration)
+        return EncodingRecipe(content, orientation, settings, limit: configuration.maximumMemory ?? .max)
     }
 }

@@ -24,7 +24,7 @@ struct SharedPair {
         let connection = SocketConnection(path: directory.socket)
         uploader = SampleUploader(connection: connection, configuration: configuration)
         // A test that keeps buffers may take its time.
-        if waitsForBuffers { uploader.machine.withLock { $0.longestBufferWait = 3_600_000_000_000 } }
+        if waitsForBuffers { uploader.machine.withLock { $0.sharing.longestWait = 3_600_000_000_000 } }
         var connections = server.connections.makeAsyncIterator()
         received = try #require(try await connections.next())
         frames = received.frames.makeAsyncIterator()

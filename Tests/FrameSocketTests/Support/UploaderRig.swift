@@ -190,14 +190,14 @@ struct UploaderRig {
         let digest = UInt64(jpeg.withBytes { $0[0] })
         if job.comparison != .none { digestCount += 1 }
         if job.comparison == .against(digest) { return .unchanged(.jpeg(jpeg, size), digest: digest) }
-        let image = EncodedImage(jpeg: jpeg, bufferSize: size, orientation: job.orientation)
+        let image = FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: job.orientation))
         return .encoded(image, digest: job.comparison == .none ? nil : digest)
     }
 
     /// What holds after every step.
     private func check(at location: SourceLocation) {
         let statistics = machine.statistics
-        #expect(statistics.inProgress == machine.pendingCount, sourceLocation: location)
+        #expect(statistics.inProgress == machine.slots.pendingCount, sourceLocation: location)
         #expect(statistics.drops.values.allSatisfy { $0 > 0 }, sourceLocation: location)
         #expect(machine.heldBytes <= machine.memoryLimit, sourceLocation: location)
         let ages = [statistics.queueAge, statistics.encoding, statistics.transfer]

@@ -52,7 +52,7 @@ private func check(_ image: PixelBuffer, _ choices: inout Choices) throws {
         try same(image, copy) { try $0.applying(plan, pool: pool) }
     case 3:
         let plan = choices.plan(for: image)
-        guard image.canBecomePlanes(by: plan) else { return }
+        guard image.format.canBecomePlanes(by: plan) else { return }
         try same(image, copy) { try $0.planes(by: plan, pool: pool) }
     case 4:
         let (source, target) = (choices.color, choices.color)

@@ -31,6 +31,8 @@ final class SenderMonitor {
     var pingsRead: Set<UInt64> = []
     /// How many repeats of the last frame have a reason.
     var hasReasonToRepeat = false
+    /// The preferences that were read and may each apply to the frame that the receiver has.
+    var newPreferences = 0
     /// Whether the frame that has begun may repeat the one before it.
     var mayRepeat = false
     /// When a frame was asked for that has not come: only one that begins later is an answer.

@@ -27,7 +27,10 @@ extension World {
             check(.integrity, last.sender == identity.sender, "frames of two senders on one connection")
             check(.order, identity.number >= last.number, "frame \(identity.number) comes after \(last.number)")
             if identity.number == last.number, received.loan == nil || isFromOurs(receiver) {
-                let isImage = identity.isImage || last.isImage
+                let offers = senders.first { $0.plan.identity == identity.sender }?.offers ?? []
+                let number = Int(identity.number)
+                let isEncoded = offers.indices.contains(number - 1) && offers[number - 1].isImage
+                let isImage = identity.isImage || last.isImage || isEncoded
                 let isSame = header.isRepeated(by: frame.header, ofAnyKind: isImage)
                 check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(header), \(frame.header)")
             }
@@ -59,6 +62,8 @@ extension World {
     /// A sender of this package begins to write a frame.
     func frameBegins(_ identity: Content.Identity, _ header: FrameHeader, of index: Int) {
         let sender = senders[index]
+        var identity = identity
+        if let earlier = equalFrame(sender, identity.number, at: header.timestamp) { identity.number = earlier }
         let number = Int(identity.number)
         guard identity.sender == sender.plan.identity, number > 0, number <= sender.offers.count else {
             return violate(.integrity, "sender \(index) writes a frame that was never offered")
@@ -84,6 +89,19 @@ extension World {
                 sender.lastSequence = sequence
             }
         }
+    }
+
+    /// The frame with this timestamp, if it shows the same as another whose image has taken the place of its own.
+    private func equalFrame(_ sender: SimSender, _ number: UInt32, at timestamp: UInt64?) -> UInt32? {
+        guard sender.hasCompared, sender.offers.indices.contains(Int(number) - 1) else { return nil }
+        let offer = sender.offers[Int(number) - 1]
+        guard offer.isImage, let timestamp, timestamp != offer.timestamp else { return nil }
+        let equal = sender.offers.indices.filter {
+            let other = sender.offers[$0]
+            return other.isImage && other.content == offer.content && other.timestamp == timestamp
+        }
+        // Several may have been offered at the same time, of which one was sent.
+        return (equal.first { sender.sentHeaders[UInt32($0 + 1)] != nil } ?? equal.first).map { UInt32($0 + 1) }
     }
 
     /// A sender of this package has written a frame to its end.
@@ -247,7 +265,8 @@ extension FrameHeader {
     /// Whether another header is that of the same frame, which may be an image here and a JPEG there.
     fileprivate func isRepeated(by other: FrameHeader, ofAnyKind: Bool) -> Bool {
         guard ofAnyKind else { return self == other }
-        return timestamp == other.timestamp && sequence == other.sequence
-            && orientation == other.orientation && bufferSize == other.bufferSize
+        // Another receiver may get an image in another size.
+        return info.timestamp == other.timestamp && info.sequence == other.sequence
+            && info.orientation == other.orientation
     }
 }

@@ -132,9 +132,10 @@ extension World {
             coverage.count(.latestFrameRepeated)
             check(
                 .repeatsHaveReasons,
-                monitors[index].mayRepeat || senders[sender].mayRepeat,
+                monitors[index].mayRepeat || senders[sender].mayRepeat || monitors[index].newPreferences > 0,
                 "sender \(sender) repeats frame \(last) unasked"
             )
+            monitors[index].newPreferences = max(0, monitors[index].newPreferences - 1)
         }
         monitors[index].lastFrame = identity.number
         guard let header = monitors[index].header else { return }
@@ -260,6 +261,7 @@ extension World {
             senders[monitors[index].sender].hasReadStop = true
         case .prefer:
             coverage.count(.preference)
+            monitors[index].newPreferences += 1
         case .refresh:
             coverage.count(.refresh)
             guard !monitors[index].isPauseAsked, monitors[index].wants.contains(.frames) else { return }

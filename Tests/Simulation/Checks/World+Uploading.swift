@@ -12,7 +12,7 @@ extension World {
 
     /// Whether every shared buffer is in use, so that the next frame waits for one.
     func awaitsBuffer(_ sender: SimSender) -> Bool {
-        guard let pool = sender.uploader?.machine.pool, pool.isOpen, let count = sender.sharedBuffers else {
+        guard let pool = sender.uploader?.machine.sharing.pool, pool.isOpen, let count = sender.sharedBuffers else {
             return false
         }
         return pool.usedCount >= count
@@ -25,7 +25,8 @@ extension World {
         let isProgramHolding = sender.claims.contains { $0.claim.map { $0.lease != machine.sentLease } ?? false }
         check(
             .buffersAreAwaited,
-            machine.pool.isAnyWithReceiver || isProgramHolding || sender.endedClaims > 0 || !outlet.leases.isEmpty,
+            machine.sharing.pool.isAnyWithReceiver || isProgramHolding || sender.endedClaims > 0
+                || !outlet.leases.isEmpty,
             "uploader \(sender.index) encodes an image because its own frames keep every buffer"
         )
     }
@@ -43,7 +44,7 @@ extension World {
         }
         // A turn may begin by a clock that was read a moment before, by which the frame is not due yet.
         let limit = sender.bufferWaitEnd.addingReportingOverflow(100_000)
-        let end = uploader.machine.bufferWaitEnd ?? 0
+        let end = uploader.machine.sharing.waitEnd ?? 0
         // The same wait may have begun for a caller.
         let isSame = sender.hasAwaitedBuffer || limit.overflow || end <= limit.partialValue
         check(.buffersAreAwaited, isSame, "uploader \(sender.index) waits for a buffer until \(end), not \(limit.0)")
@@ -96,10 +97,49 @@ extension World {
         )
     }
 
+    /// Whether the image of the latest frame is kept, whatever was made of it: there is memory, nothing is newer, and it
+    /// is the program's own.
+    private func isImageKept(_ sender: SimSender, _ number: UInt32) -> Bool {
+        let offer = sender.offers[Int(number) - 1]
+        return offer.isImage && offer.kind != .mixed && Int(number) == sender.offers.count && sender.comparing.isEmpty
+            && sender.plan.maximumMemory == nil && !isUnsendable(sender, Int(number))
+            && !sender.leftBuffer.contains(number)
+    }
+
+    /// What is sent without being encoded was encoded for the receiver that is there, or is in shared memory if that
+    /// receiver accepts it.
+    func checkTerms(of message: FrameMessage, _ sender: SimSender) {
+        guard message.shared == nil, let machine = sender.uploader?.machine,
+            let number = message.jpeg.withBytes({ Content.identify($0) })?.number, isImageKept(sender, number)
+        else { return }
+        coverage.checked(.latestImageInItsTerms)
+        let isAsWanted = sender.encodedWith[number] == SimSender.Look(machine.configuration)
+        let isShared = machine.sharing.pool.isOpen && !awaitsBuffer(sender)
+        check(
+            .latestImageInItsTerms,
+            isAsWanted && !isShared,
+            "uploader \(sender.index) sends image \(number) as another receiver wanted it"
+        )
+    }
+
+    /// Whether the receiver has the latest image otherwise than it has preferred since.
+    private func lacksPreference(_ sender: SimSender, _ number: UInt32, _ header: FrameHeader?) -> Bool {
+        guard isImageKept(sender, number), let header, let look = sender.encodedWith[number] else { return false }
+        let preferences = sender.terms.preferences
+        if let box = preferences.size {
+            let offer = sender.offers[Int(number) - 1]
+            let wanted = OutputScale.fit(width: box.width, height: box.height)
+                .plan(forWidth: offer.size.width, height: offer.size.height, orientation: offer.orientation).canvas
+            if header.bufferSize != wanted { return true }
+        }
+        // Shared images have no quality.
+        return header.contentLength > 0 && preferences.quality.map { $0 != look.quality } ?? false
+    }
+
     /// Nobody waits for a shared buffer that is free, nor for one that is not shared.
     func checkBufferWaiters(_ sender: SimSender) {
         guard !sender.bufferWaiters.isEmpty, let uploader = sender.uploader else { return }
-        let isOpen = uploader.machine.pool.isOpen
+        let isOpen = uploader.machine.sharing.pool.isOpen
         let terms = uploader.machine.terms
         let isInVain = !isOpen && !(terms.isConnected && terms.mayShareMemory && !terms.isGreeted)
         let isFree = isOpen && !awaitsBuffer(sender)
@@ -133,7 +173,10 @@ extension World {
             return "a refresh or a resume is not answered by a frame"
         }
         guard let last = monitor.frames.last else { return "a receiver that wants frames has none" }
-        if last == latest { return nil }
+        if last == latest {
+            guard lacksPreference(sender, latest, monitor.header) else { return nil }
+            return "its receiver has image \(latest) in another size or quality than it prefers"
+        }
         if isEqual(sender, last, latest) { return nil }
         // A rate as low as this may hold a frame back for longer than a history lasts.
         if let rate = sender.terms.preferences.frameRate, rate < 1 { return nil }
@@ -162,7 +205,11 @@ extension World {
         else { return }
         // An image that was accepted need not have room any more when its turn comes.
         guard machine.statistics.drops[.overMemoryBudget] ?? 0 == sender.overBudget else { return }
-        check(.latestFrame, machine.latestTicket != nil, "uploader \(sender.index) has no frame for the next receiver")
+        check(
+            .latestFrame,
+            machine.slots.latestTicket != nil,
+            "uploader \(sender.index) has no frame for the next receiver"
+        )
     }
 
     /// Whether frames are compared, and show the same.
@@ -232,9 +279,9 @@ extension World {
             let others = statistics.drops.filter { $0.key != .paced && $0.key != .unchanged }
             check(
                 .sequenceAscends,
-                uploader.machine.nextSequence
+                uploader.machine.slots.nextSequence
                     <= UInt64(statistics.sent + statistics.repeats + others.values.reduce(0, +)),
-                "uploader \(sender.index): \(uploader.machine.nextSequence) numbers for \(statistics.sent) frames sent"
+                "uploader \(sender.index): \(uploader.machine.slots.nextSequence) numbers for \(statistics.sent) frames sent"
             )
             let held = uploader.machine.heldBytes
             check(.noResidue, held == 0, "uploader \(sender.index) holds \(held) bytes")

@@ -9,7 +9,7 @@ enum Promise: Int, CaseIterable {
     case order
     /// P91, P128, P143: whatever crossed the socket whole is delivered.
     case everyFrame
-    /// P43, P60, P61, P63, P64, P66, P67, P68, P296: a receiver that wants frames ends up with the latest.
+    /// P43, P60, P61, P63, P64, P66, P67, P68, P296, P304: a receiver that wants frames ends up with the latest.
     case latestFrame
     /// P40, P41: nothing follows the answer to a pause.
     case nothingWhilePaused
@@ -73,7 +73,7 @@ enum Promise: Int, CaseIterable {
     case reusableAtOnce
     /// P222, P224: readers get newer frames only, and the end.
     case fanOutReaders
-    /// P192: an uploader stays within its memory.
+    /// P192, P305: an uploader stays within its memory.
     case memoryLimit
     /// P74: one frame is encoded or sent at a time.
     case oneFrameAtATime
@@ -153,6 +153,8 @@ enum Promise: Int, CaseIterable {
     case preferencesAreAnswered
     /// P281, P287: nobody waits for a buffer that is free, for a receiver that has gone or declined, or for too long.
     case buffersAreAwaited
+    /// P303: the latest image is sent as the receiver that is there wants it.
+    case latestImageInItsTerms
     /// P284: silence is measured from when the sender was last heard of, or was told what is wanted.
     case deadlinesAreWhole
     case progress

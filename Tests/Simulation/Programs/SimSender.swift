@@ -65,6 +65,10 @@ final class SimSender {
     var job: EncodingJob?
     /// How the frames were encoded.
     var encodedWith: [UInt32: Look] = [:]
+    /// The images that were in a shared buffer alone, and were encoded because the receiver kept every buffer.
+    var leftBuffer: Set<UInt32> = []
+    /// Whether the machine decides at this moment what to send.
+    var isBeginning = false
     var encoderFails = false
     /// The frames that could not be encoded, or take too much memory.
     var unsendable: Set<UInt32> = []

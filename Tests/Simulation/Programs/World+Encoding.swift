@@ -11,7 +11,10 @@ extension World {
             sender.hasTurn = false
             // Its clock was read before the lock was acquired, as for an offer.
             let before = now - random.time(in: 0...20_000)
-            guard let job = handle(sender, { $0.beginUpload(at: before) }) ?? nil else { return }
+            sender.isBeginning = true
+            let begun = handle(sender) { $0.beginUpload(at: before) } ?? nil
+            sender.isBeginning = false
+            guard let job = begun else { return }
             check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")
             sender.job = job
             if let content = job.content, let identity = Self.identity(of: content),
@@ -21,7 +24,10 @@ extension World {
             {
                 sender.encodedWith[identity.number] = SimSender.Look(machine.configuration)
             }
-            check(.integrity, job.hasPlanForContent, "uploader \(sender.index) has the plan of another image")
+            if case .shared? = job.content, job.lease == nil, let identity = job.content.flatMap(Self.identity) {
+                sender.leftBuffer.insert(identity.number)
+            }
+            check(.integrity, job.hasRecipeForContent, "uploader \(sender.index) has the plan of another image")
             if job.lease == nil, job.content?.pixels != nil { checkWaitedInVain(sender) }
             schedule(.encoded, of: sender, after: sender.plan.encodingTime)
         case .encoded: encoded(sender)
@@ -51,7 +57,7 @@ extension World {
         guard let identity = Self.identity(of: content) else {
             return violate(.heldBuffersStay, "uploader \(sender.index): the image of a frame has changed")
         }
-        let digest = Self.digest(identity.content)
+        let digest = Self.digest(identity.content, isImage: identity.isImage)
         let result: EncodingResult
         if sender.encoderFails {
             coverage.count(.encodingFailed)
@@ -67,7 +73,7 @@ extension World {
             if let lease = job.lease {
                 result = copyToBuffer(job, lease, content, identity, known, of: sender)
             } else if case .jpeg(let jpeg, let size) = content {
-                let image = EncodedImage(jpeg: jpeg, bufferSize: size, orientation: job.orientation)
+                let image = FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: job.orientation))
                 result = .encoded(image, digest: known)
             } else {
                 result = .encoded(encodedImage(job, identity), digest: known)
@@ -81,15 +87,15 @@ extension World {
     /// Reports the encoder's result, and checks what only the machine before it tells.
     private func reportEncoded(_ result: EncodingResult, of job: EncodingJob, _ sender: SimSender) {
         guard let uploader = sender.uploader else { return }
-        let (nextSequence, isSharing) = (uploader.machine.nextSequence, uploader.machine.pool.isOpen)
-        let isEarlier = job.lease.map { !uploader.machine.pool.isCurrent($0) } ?? false
+        let (nextSequence, isSharing) = (uploader.machine.slots.nextSequence, uploader.machine.sharing.pool.isOpen)
+        let isEarlier = job.lease.map { !uploader.machine.sharing.pool.isCurrent($0) } ?? false
         handle(sender) { $0.encoded(result, at: now) }
         switch result {
         case .unchanged:
-            let isTakenBack = uploader.machine.nextSequence == nextSequence - 1
+            let isTakenBack = uploader.machine.slots.nextSequence == nextSequence - 1
             check(.sequenceAscends, isTakenBack, "uploader \(sender.index): an unchanged frame keeps its number")
         case .notShared where isEarlier:
-            let isSame = uploader.machine.pool.isOpen == isSharing
+            let isSame = uploader.machine.sharing.pool.isOpen == isSharing
             check(.buffersHaveOneConnection, isSame, "uploader \(sender.index) lacks memory for an earlier connection")
         case .notShared, .encoded, .shared, .failed: break
         }

@@ -39,8 +39,9 @@ extension World {
         guard let image = ImageContent.image(identity(sender, number), offer.size) else { return nil }
         let before = sender.uploader?.machine.statistics.drops ?? [:]
         switch handle(sender, { $0.offerCopy(of: image, orientation: offer.orientation) }) {
-        case .copy(let plan):
-            return ImageContent.image(identity(sender, number), plan.outputSize).map { .scaled($0) }
+        case .copy(let recipe):
+            return ImageContent.image(identity(sender, number), recipe.output.canvas)
+                .map { .scaled($0, by: recipe.output) }
         case .decided(let outcome):
             decided(outcome, number, of: sender, after: before)
             return nil
@@ -190,7 +191,7 @@ extension World {
         of sender: SimSender
     ) -> EncodingResult {
         // Memory may fail at any time, most of all if that says nothing about the present connection.
-        let isEarlier = !(sender.uploader?.machine.pool.isCurrent(lease) ?? false)
+        let isEarlier = !(sender.uploader?.machine.sharing.pool.isCurrent(lease) ?? false)
         guard !(isEarlier && sender.racing.chance(50)), let claim = claim(lease, isNew: job.needsNewMemory, of: sender)
         else {
             coverage.count(.notShared)
@@ -211,15 +212,14 @@ extension World {
     }
 
     /// The JPEG of an image.
-    func encodedImage(_ job: EncodingJob, _ identity: Content.Identity) -> EncodedImage {
+    func encodedImage(_ job: EncodingJob, _ identity: Content.Identity) -> FrameMessage {
         let size = job.outputSize ?? BufferSize(width: 16, height: 1)
         var identity = identity
         identity.isImage = false
         identity.length = UInt32(Content.headerByteCount + size.width * size.height / 2)
-        return EncodedImage(
+        return FrameMessage(
             jpeg: Content.bytes(identity, pool: pool),
-            bufferSize: size,
-            orientation: Self.orientation(of: job)
+            info: FrameInfo(bufferSize: size, orientation: Self.orientation(of: job))
         )
     }
 

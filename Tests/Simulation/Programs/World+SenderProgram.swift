@@ -95,7 +95,7 @@ extension World {
         let ticket = sender.ticket
         sender.submitted[ticket] = number
         do {
-            try submit(.jpeg(message(sender, number, sequence: UInt64(number))), ticket: ticket, of: sender)
+            try submit(message(sender, number, sequence: UInt64(number)), ticket: ticket, of: sender)
         } catch {
             sender.submitted[ticket] = nil
             note("  refused: \(error.code)")

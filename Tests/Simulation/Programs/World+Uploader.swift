@@ -55,6 +55,7 @@ extension World {
         if let connection = effects.refusesPreferencesOf { refusePreferences(of: connection, sender) }
         if let message = effects.message {
             sender.decidedAt = now
+            if sender.isBeginning { checkTerms(of: message, sender) }
             // The thread may be interrupted between the decision and the call.
             if sender.racing.chance(5) {
                 coverage.count(.lateSubmission)
@@ -108,7 +109,7 @@ extension World {
         switch admission {
         case .decided(let outcome): decided(outcome, number, of: sender, after: before)
         case .compare(var frame):
-            frame.digest = Self.digest(offer.content)
+            frame.digest = Self.digest(offer.content, isImage: offer.isImage)
             // Hashing takes its time on the program's thread; others may be faster.
             if random.chance(70) { return admit(frame, number, of: sender) }
             sender.comparing.append((frame, number))
@@ -122,7 +123,10 @@ extension World {
         decided(outcome, number, of: sender, after: before)
     }
 
-    static func digest(_ content: UInt32) -> UInt64 { UInt64(content) &* 0x9e37_79b9_7f4a_7c15 }
+    /// The hash of what a frame shows, in one of its two forms.
+    static func digest(_ content: UInt32, isImage: Bool) -> UInt64 {
+        UInt64(content) &* 0x9e37_79b9_7f4a_7c15 &+ (isImage ? 1 : 0)
+    }
 
     /// Handles what the program is told of a frame; `drops` is what had been counted before.
     func decided(
@@ -217,7 +221,7 @@ extension World {
             handle(sender) { $0.update(configuration, at: now) }
         case .share(let count):
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
-            if sender.uploader?.machine.pool.isOpen ?? false { coverage.count(.poolChanged) }
+            if sender.uploader?.machine.sharing.pool.isOpen ?? false { coverage.count(.poolChanged) }
             sender.sharedBuffers = count
             sender.largestPool = max(sender.largestPool, count ?? 0)
             configuration.sharing = count.map { .allowed(buffers: $0) } ?? .off

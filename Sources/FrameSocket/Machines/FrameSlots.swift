@@ -1,0 +1,272 @@
+/// The frames that an uploader holds, and the order in which they were submitted.
+///
+/// At most four, from the newest to the oldest:
+/// - the **deferred** one, which may not be sent now, and is sent when that changes;
+/// - the **waiting** one, which is sent next;
+/// - the one **in progress**: with the encoder, or with the connection;
+/// - the one **sent** last, for any receiver that needs it again: as its JPEG, or in a shared buffer, and with the image
+///   that this was made of, unless the memory was needed.
+///
+/// A newer frame replaces an older one in the first two.
+package struct FrameSlots: Sendable {
+    /// What the uploader is doing with a frame.
+    enum Activity: Sendable {
+        case idle
+        /// An upload has been requested; ``UploaderMachine/beginUpload(at:)`` decides which frame it takes.
+        case starting
+        case encoding(Upload)
+        case sending(Upload)
+    }
+
+    /// A frame that is being encoded or sent.
+    struct Upload: Sendable {
+        var frame: UploadFrame
+        /// Whether the frame was sent before.
+        var isRepeat = false
+        /// Whether the pacing has counted it in advance, which is taken back if it turns out to be unchanged.
+        var isLate = false
+        /// The time at which encoding, or sending, began.
+        var beganAt: UInt64
+        /// The maximum number of bytes that the frame takes now, including content and encoder; without what is spare.
+        var byteCount: Int
+        /// The terms under which it was submitted, and their connection.
+        var revision: UInt64 = 0
+        var connection = 0
+        /// The shared buffer that it is being copied to.
+        var lease: SharedPool.Lease?
+
+        init(frame: UploadFrame, beganAt: UInt64, byteCount: Int) {
+            (self.frame, self.beganAt, self.byteCount) = (frame, beganAt, byteCount)
+        }
+    }
+
+    /// A frame that may not be sent now.
+    struct Deferral: Sendable {
+        var frame: UploadFrame
+        /// The cause; the statistics count the frame as dropped for it.
+        let cause: DropCause
+        /// The time at which the pacing releases it.
+        var dueAt: UInt64
+        /// The latest time for that, also for a newer frame that replaces it, so that nothing is postponed
+        /// indefinitely.
+        var latestDueAt: UInt64
+        /// Whether the receiver is to get it, or a newer one in its place, regardless of pacing.
+        var isOwed = false
+    }
+
+    /// Where the next frame to send comes from.
+    enum Source {
+        case waiting
+        /// The deferred frame; `isForced` if the pacing does not apply.
+        case deferred(isForced: Bool)
+        /// The frame sent before.
+        case sent
+    }
+
+    var activity = Activity.idle
+    var waiting: UploadFrame?
+    var deferral: Deferral?
+    var sent: UploadFrame?
+
+    /// Whether the receiver is to get the latest frame, regardless of pacing: it has just connected, requests one, or
+    /// wants frames again.
+    ///
+    /// The debt ends when the connection accepts a frame, and for a deferred frame, which is newer than the others, when
+    /// the connection accepts that.
+    var isOwed = false
+
+    private var lastTicket: UInt64 = 0
+    /// The ticket of the newest frame that was decided on.
+    package internal(set) var newestTicket: UInt64 = 0
+    /// The number of the next frame that is accepted for sending.
+    package private(set) var nextSequence: UInt64 = 0
+
+    /// The last frame that was accepted or deferred and then lost, unless a newer one was submitted since.
+    var lost: (ticket: UInt64, cause: DropCause)?
+
+    /// The waiters for the frames up to a ticket.
+    var finishers: [(id: UInt64, ticket: UInt64)] = []
+    /// Frames up to this ticket are not held back by the pacing.
+    private(set) var flushedTicket: UInt64 = 0
+
+    // MARK: What is owed
+
+    /// Owes the receiver the latest frame.
+    ///
+    /// If that is deferred, an older one that is waiting or in progress settles nothing.
+    mutating func oweLatest() {
+        isOwed = true
+        deferral?.isOwed = true
+    }
+
+    /// Whether a frame that is yet to be submitted to the connection will settle what is owed, alone or with the
+    /// deferred one behind it.
+    var isFrameComing: Bool {
+        if waiting != nil { return true }
+        return if case .encoding = activity { true } else { false }
+    }
+
+    /// The frame that would be sent next.
+    @inline(__always)
+    var next: UploadFrame? { waiting ?? deferral?.frame ?? sent }
+
+    /// Whether any frame could be sent next.
+    @inline(__always)
+    var hasNext: Bool { waiting != nil || deferral != nil || sent != nil }
+
+    /// Whether the frame that the receiver has, or gets next, is held.
+    var isReferenceHeld: Bool {
+        if waiting != nil || sent != nil { return true }
+        return switch activity {
+        case .encoding, .sending: true
+        case .idle, .starting: false
+        }
+    }
+
+    /// The ticket of the frame that a new receiver would get; nil if there is none.
+    package var latestTicket: UInt64? {
+        if let deferral { return deferral.frame.ticket }
+        if let waiting { return waiting.ticket }
+        switch activity {
+        case .encoding(let upload), .sending(let upload): return upload.frame.ticket
+        case .idle, .starting: return sent?.ticket
+        }
+    }
+
+    /// Whether nothing newer than a frame is held.
+    func isLatest(_ frame: borrowing UploadFrame) -> Bool {
+        (waiting?.ticket ?? 0) <= frame.ticket && (deferral?.frame.ticket ?? 0) <= frame.ticket
+    }
+
+    // MARK: Tickets and numbers
+
+    mutating func takeTicket() -> UInt64 {
+        lastTicket += 1
+        return lastTicket
+    }
+
+    /// Gives a frame its number, if it has none.
+    ///
+    /// Numbers count the frames accepted for sending, so that a gap means a loss, and not pacing or an absent receiver.
+    mutating func number(_ frame: inout UploadFrame) {
+        guard frame.sequence == nil else { return }
+        frame.sequence = nextSequence
+        nextSequence &+= 1
+    }
+
+    /// Takes back the number of the frame in progress, which is not sent after all; newer frames, which are still to be
+    /// sent, move up.
+    mutating func takeBackNumber(of frame: inout UploadFrame) {
+        guard let sequence = frame.sequence else { return }
+        frame.sequence = nil
+        nextSequence &-= 1
+        if let number = waiting?.sequence, number > sequence { waiting?.sequence = number - 1 }
+        if let number = deferral?.frame.sequence, number > sequence { deferral?.frame.sequence = number - 1 }
+    }
+
+    // MARK: Waiting for frames
+
+    /// Begins to wait for every frame up to `ticket`, which the pacing no longer holds back.
+    mutating func finish(_ id: UInt64, upTo ticket: UInt64) {
+        finishers.append((id, ticket))
+        flushedTicket = max(flushedTicket, ticket)
+    }
+
+    /// Records that a frame that was accepted or deferred will never be sent, and not because of a newer one.
+    mutating func lose(_ frame: borrowing UploadFrame, _ cause: DropCause) {
+        if frame.ticket >= lost?.ticket ?? 0 { lost = (frame.ticket, cause) }
+    }
+
+    /// Returns why the newest frame up to `ticket` has not been sent; nil if it has, or if a newer frame has taken its
+    /// place, or if the pacing has left it out.
+    func causeOfLoss(upTo ticket: UInt64, _ barrier: DropCause?) -> DropCause? {
+        if let deferral, deferral.frame.ticket <= ticket { return barrier ?? deferral.cause }
+        guard let lost, lost.ticket <= ticket else { return nil }
+        return lost.cause
+    }
+
+    /// Returns the waiters that wait for nothing any longer; `pending` is the oldest frame that is neither sent nor
+    /// dropped.
+    mutating func takeFinished(before pending: UInt64) -> [UInt64] {
+        guard finishers.contains(where: { $0.ticket < pending }) else { return [] }
+        defer { finishers.removeAll { $0.ticket < pending } }
+        return finishers.filter { $0.ticket < pending }.map(\.id)
+    }
+
+    /// Returns the oldest frame that is neither sent nor dropped.
+    ///
+    /// - Parameters:
+    ///   - isBarred: Whether no receiver can get a deferred frame now.
+    ///   - hasFailed: Whether the last attempt has failed, and the terms have not changed since.
+    /// - Returns: Its ticket, or nil.
+    @inline(__always)
+    func oldestPendingTicket(isBarred: Bool, hasFailed: Bool) -> UInt64? {
+        switch activity {
+        case .encoding(let upload) where !upload.isRepeat: return upload.frame.ticket
+        case .sending(let upload) where !upload.isRepeat: return upload.frame.ticket
+        case .idle, .starting, .encoding, .sending: break
+        }
+        if let ticket = waiting?.ticket { return ticket }
+        guard let deferral, !isBarred else { return nil }
+        // A frame that was held back for another cause follows at once, or when the terms say why its attempt has failed;
+        // but another user of the connection may be busy for any time.
+        return deferral.cause == .superseded && hasFailed ? nil : deferral.frame.ticket
+    }
+
+    /// The number of frames that are waiting or in progress for the first time.
+    package var pendingCount: Int {
+        var count = waiting == nil ? 0 : 1
+        switch activity {
+        case .encoding(let upload), .sending(let upload): count += upload.isRepeat ? 0 : 1
+        case .idle, .starting: break
+        }
+        return count
+    }
+
+    // MARK: Memory
+
+    /// Returns what the frames take, beside shared buffers.
+    @inline(__always)
+    func ledger(limit: Int, buffers: Int) -> MemoryLedger {
+        var (inProgress, spare) = (0, 0)
+        switch activity {
+        case .idle, .starting: break
+        case .encoding(let upload): inProgress = upload.byteCount
+        case .sending(let upload): (inProgress, spare) = (upload.byteCount, upload.frame.spareByteCount)
+        }
+        return MemoryLedger(
+            limit: limit,
+            buffers: buffers,
+            inProgress: inProgress,
+            waiting: waiting?.byteCount ?? 0,
+            waitingTotal: waiting?.totalByteCount ?? 0,
+            deferred: deferral?.frame.byteCount ?? 0,
+            sent: sent?.byteCount ?? 0,
+            sentSpare: sent?.spareByteCount ?? 0,
+            inProgressSpare: spare
+        )
+    }
+
+    /// Gives up the images that are kept behind a JPEG, or behind a copy in a shared buffer.
+    ///
+    /// - Returns: The images, to be released outside the lock.
+    mutating func takeSpares() -> (FrameContent?, FrameContent?) {
+        let spare = sent?.takeSpare()
+        switch activity {
+        case .idle, .starting:
+            return (spare, nil)
+        case .encoding(var upload):
+            // The encoder has the image too.
+            activity = .idle
+            let image = upload.frame.takeImage()
+            activity = .encoding(upload)
+            return (spare, image)
+        case .sending(var upload):
+            guard upload.frame.hasSpare else { return (spare, nil) }
+            activity = .idle
+            let image = upload.frame.takeSpare()
+            activity = .sending(upload)
+            return (spare, image)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+package import FrameTransport
+package import FrameWire
+package import TurboJPEG
+
+/// A frame to encode, or to copy to a shared buffer.
+package struct EncodingJob: Sendable {
+    /// How the content's hash is used.
+    package enum Comparison: Sendable, Hashable {
+        /// No hash is needed.
+        case none
+        /// Compute the hash, to compare later frames with it.
+        case compute
+        /// Do not encode content with this hash: the receiver has it.
+        case against(UInt64)
+    }
+
+    /// The content, to be taken out for encoding.
+    package var content: FrameContent?
+    /// Its orientation.
+    package let orientation: FrameOrientation
+    /// Which hash is needed.
+    package let comparison: Comparison
+    /// The recipe; nil if the content stays unchanged.
+    let recipe: EncodingRecipe?
+    /// The shared buffer to copy the content to; nil to encode it.
+    package var lease: SharedPool.Lease?
+    /// Whether the buffer needs new memory.
+    package var needsNewMemory = false
+
+    /// The size that is sent; nil if the content stays unchanged.
+    package var outputSize: BufferSize? { recipe?.output.canvas }
+
+    /// Whether the content is rotated upright.
+    package var isTurning: Bool { recipe?.isTurning ?? false }
+
+    /// Whether the recipe, which says which pixels are read and what memory that takes, is for this content.
+    package var hasRecipeForContent: Bool {
+        guard let content, let pixels = content.pixels else { return true }
+        guard let recipe, let input = recipe.input, recipe.need.content >= content.byteCount else { return false }
+        return recipe.output.image == BufferSize(width: pixels.width, height: pixels.height)
+            && input.format == pixels.format && input.orientation == orientation
+    }
+}
+
+/// The result of an ``EncodingJob``.
+package enum EncodingResult: Sendable {
+    /// The content's JPEG, with its size and orientation.
+    case encoded(FrameMessage, digest: UInt64?)
+    /// The content is in its shared buffer, with this orientation.
+    case shared(BufferedImage, FrameOrientation, digest: UInt64?)
+    /// The system has no memory to share; the content is returned.
+    case notShared(FrameContent)
+    /// The content equals what it was compared with, and is returned.
+    case unchanged(FrameContent, digest: UInt64)
+    /// The content cannot be encoded.
+    case failed(TurboJPEGError)
+}
+
+extension EncodingJob {
+    /// Compares and encodes the content, and releases it.
+    ///
+    /// If the job has a lease, the content is copied to its buffer in `sharing` instead, and `onRelease` is called when
+    /// nothing refers to it any longer.
+    mutating func encode(
+        with encoder: FrameEncoder,
+        _ digester: FrameDigester,
+        _ sharing: SharedBufferStore? = nil,
+        onRelease: @escaping @Sendable (SharedPool.Lease) -> Void = { _ in }
+    ) -> EncodingResult {
+        guard let content = content.take() else {
+            return .failed(TurboJPEGError(.encodeFailed, "the frame has been encoded before"))
+        }
+        var digest: UInt64?
+        switch comparison {
+        case .none: break
+        case .compute: digest = digester.digest(content, orientation: orientation)
+        case .against(let reference):
+            let found = digester.digest(content, orientation: orientation)
+            guard found != reference else { return .unchanged(content, digest: found) }
+            digest = found
+        }
+        do throws(TurboJPEGError) {
+            guard let lease, let sharing else {
+                return .encoded(try encoder.encode(consume content, orientation, recipe), digest: digest)
+            }
+            guard let claim = try? sharing.claim(lease, isNew: needsNewMemory, onRelease: onRelease) else {
+                return .notShared(content)
+            }
+            let (image, orientation) = try encoder.prepare(consume content, orientation, recipe)
+            return .shared(try sharing.fill(claim, with: image), orientation, digest: digest)
+        } catch {
+            return .failed(error)
+        }
+    }
+}

@@ -1,0 +1,191 @@
+internal import FrameTransport
+internal import FrameWire
+package import TurboJPEG
+
+/// How the content of a frame becomes what is sent, and the memory that takes.
+///
+/// Computed once for frames of one shape under one configuration, and shared: a steady stream needs one. The encoder
+/// follows it and decides nothing. A frame that is sent unchanged needs none.
+package final class EncodingRecipe: Sendable {
+    /// The part of the configuration that the encoder needs.
+    struct Settings: Sendable, Hashable {
+        let quality: Int
+        let scale: OutputScale
+        let subsampling: ChromaSubsampling
+        let appliesOrientation: Bool
+        let allowsStrips: Bool
+
+        init(_ configuration: SampleUploader.Configuration) {
+            quality = configuration.quality
+            scale = configuration.scale
+            subsampling = configuration.subsampling
+            appliesOrientation = configuration.appliesOrientation
+            allowsStrips = configuration.strips == .automatic
+        }
+    }
+
+    /// The pixels that a recipe is for.
+    struct Input: Sendable, Hashable {
+        let size: BufferSize
+        let format: PixelFormat
+        /// The bytes that the frame keeps: none if the pixels are in a shared buffer.
+        let byteCount: Int
+        let orientation: FrameOrientation
+        /// What the pixels are.
+        enum Origin: Sendable, Hashable {
+            /// A submitted image.
+            case submitted
+            /// A copy that was scaled by this plan.
+            case scaled(OutputPlan)
+            /// A copy whose original is not known: it keeps its size.
+            case prepared
+        }
+
+        let origin: Origin
+
+        init?(_ content: FrameContent, _ orientation: FrameOrientation) {
+            guard let pixels = content.pixels else { return nil }
+            size = BufferSize(width: pixels.width, height: pixels.height)
+            format = pixels.format
+            byteCount = content.byteCount
+            self.orientation = orientation
+            origin =
+                switch content {
+                case .pixels: .submitted
+                case .scaled(_, let plan): plan.map { .scaled($0) } ?? .prepared
+                case .shared, .jpeg, .resizableJPEG: .prepared
+                }
+        }
+    }
+
+    let settings: Settings
+    /// The number of the configuration that the recipe belongs to.
+    let edition: UInt64
+    /// The limit of the frames' memory under which it was made.
+    let limit: Int
+    /// The pixels that the recipe is for; nil if it is for a single JPEG.
+    let input: Input?
+    /// What is done with the image.
+    let image: ImageRecipe
+    let need: MemoryNeed
+    /// The size of a shared buffer for the result; nil if the content has no pixels, or more than a buffer may have.
+    let sharedByteCount: Int?
+
+    /// Which part of the image is sent, and in what size.
+    package var output: OutputPlan { image.output }
+    /// Whether the content is rotated upright.
+    var isTurning: Bool { image.isTurning }
+
+    /// Creates the recipe for some content, nil if it is sent unchanged; `limit` decides whether there is room to keep
+    /// strips.
+    init?(
+        _ content: FrameContent,
+        _ orientation: FrameOrientation,
+        _ settings: Settings,
+        edition: UInt64 = 0,
+        limit: Int = .max
+    ) {
+        (self.settings, self.edition, self.limit) = (settings, edition, limit)
+        input = Input(content, orientation)
+        let isTurning = settings.appliesOrientation && orientation.isTurning
+        switch content {
+        case .pixels, .scaled, .shared:
+            guard let input else { return nil }
+            image = ImageRecipe(settings.output(for: input), input.format, settings, isTurning: isTurning)
+            need = settings.need(content: input.byteCount, image, limit)
+            sharedByteCount = image.sharedByteCount(of: input.format, orientation)
+        case .jpeg(let jpeg, let size):
+            guard isTurning else { return nil }
+            image = ImageRecipe(OutputPlan(size), .bgrx, settings, isTurning: true, keepsFormat: true)
+            need = settings.need(turning: jpeg, image, limit)
+            sharedByteCount = nil
+        case .resizableJPEG(let jpeg, let size):
+            let output = settings.output(for: size, orientation)
+            guard isTurning || !output.isIdentity else { return nil }
+            image = ImageRecipe(output, .bgrx, settings, isTurning: isTurning, keepsFormat: true)
+            need = settings.need(decoding: jpeg, image, limit)
+            sharedByteCount = nil
+        }
+    }
+
+    /// Creates the recipe for copying an image out of memory that its source reuses: in the size that is sent, and in
+    /// the format that is encoded or, if frames are shared, in its own.
+    ///
+    /// Its need is the most that the copy takes, while it is made and while it is encoded.
+    init(
+        copying pixels: borrowing PixelBuffer,
+        _ orientation: FrameOrientation,
+        _ settings: Settings,
+        color: VideoColor = .jpeg,
+        isShared: Bool = false,
+        limit: Int
+    ) {
+        (self.settings, self.limit, edition, input, sharedByteCount) = (settings, limit, 0, nil, nil)
+        let size = BufferSize(width: pixels.width, height: pixels.height)
+        let isTurning = settings.appliesOrientation && orientation.isTurning
+        image = ImageRecipe(
+            settings.output(for: size, orientation, pixels.format),
+            pixels.format,
+            settings,
+            isTurning: isTurning,
+            keepsFormat: isShared
+        )
+        let copy = ImageRecipe(OutputPlan(image.output.canvas), image.format, settings, isTurning: isTurning)
+        let isConverted = color != .jpeg && pixels.format.isPlanar
+        need = settings.need(content: EncodingMemory.bytes(of: image.output.canvas, image.format), copy, limit)
+            .atLeast(EncodingMemory.bytes(ofCopyBy: image.output, image.format, isConverted: isConverted))
+    }
+
+    /// Returns whether a recipe made now for the same content would be the same.
+    func isCurrent(_ configuration: SampleUploader.Configuration, edition: UInt64, limit: Int) -> Bool {
+        self.edition == edition && self.limit == limit && settings == Settings(configuration)
+    }
+
+    /// Returns whether the recipe is for pixels like these.
+    func applies(to content: FrameContent, _ orientation: FrameOrientation) -> Bool {
+        input.map { $0 == Input(content, orientation) } ?? false
+    }
+
+    /// Returns a copy of the image in pooled memory, with samples in a JPEG's color space.
+    ///
+    /// - Parameters:
+    ///   - image: The image that the recipe was made for.
+    ///   - color: The color space of its samples.
+    ///   - pool: The pool that provides the memory.
+    /// - Returns: The copy, which does not refer to the memory of `image`.
+    /// - Throws: `allocationFailed`, or `invalidSize` if the result has more pixels than the library can scale.
+    package func copy(
+        _ image: PixelBuffer,
+        of color: VideoColor,
+        pool: PixelBuffer.Pool
+    ) throws(TurboJPEGError) -> PixelBuffer {
+        let scaled = try self.image.scaled(image, pool: pool)
+        // The smaller image is converted: the conversion is linear, and so is scaling.
+        if color != .jpeg, image.format.isPlanar { return try scaled.converted(from: color, pool: pool) }
+        return scaled.sharesMemory(with: image) ? try scaled.copied(pool: pool) : scaled
+    }
+}
+
+extension EncodingRecipe.Settings {
+    /// Returns the plan for pixels, which are those of a submitted image or a scaled copy of it.
+    fileprivate func output(for input: EncodingRecipe.Input) -> OutputPlan {
+        switch input.origin {
+        case .submitted: output(for: input.size, input.orientation, input.format)
+        case .scaled(let plan):
+            output(for: plan.image, input.orientation, input.format).afterScaling(by: plan) ?? OutputPlan(input.size)
+        case .prepared: OutputPlan(input.size)
+        }
+    }
+
+    /// Returns the plan for pixels of a format, or for a JPEG.
+    func output(for size: BufferSize, _ orientation: FrameOrientation, _ format: PixelFormat? = nil) -> OutputPlan {
+        scale.plan(
+            forWidth: size.width,
+            height: size.height,
+            orientation: orientation,
+            appliesOrientation: appliesOrientation,
+            // Planar images have this one, whatever the JPEG's is.
+            subsampling: format?.isPlanar == true ? .yuv420 : subsampling
+        )
+    }
+}

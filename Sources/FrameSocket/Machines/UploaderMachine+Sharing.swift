@@ -132,7 +132,7 @@ extension UploaderMachine {
 
     /// Whether no shared buffer is free, and the next frame needs one.
     private var nextNeedsBuffer: Bool {
-        guard !sharing.pool.hasFree, let frame = slots.next, frame.content?.pixels != nil else { return false }
+        guard !sharing.pool.hasFree, let frame = slots.next, frame.hasPixels else { return false }
         guard let claim = (frame.bufferedImage ?? drawn(in: frame))?.claim else {
             // An image may be too large for any buffer.
             return frame.recipe.map { $0.sharedByteCount != nil } ?? true

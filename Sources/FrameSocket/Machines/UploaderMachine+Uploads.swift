@@ -133,7 +133,7 @@ extension UploaderMachine {
         if let jpeg = frame.jpeg {
             let isWithin = jpeg.isWithin(configuration.limits)
             // While the image is there, a receiver gets it in its own terms, and one that shares memory gets no JPEG.
-            let isImageWanted = isForOthers || (sharing.pool.isOpen && frame.content?.pixels != nil)
+            let isImageWanted = isForOthers || (sharing.pool.isOpen && frame.hasPixels)
             guard frame.content != nil, isImageWanted else { return isWithin ? .asItIs : .nothing(.outsideLimits) }
             let form = prepare(&frame)
             guard case .nothing = form, isWithin else {
@@ -142,7 +142,7 @@ extension UploaderMachine {
             effects.discarded.add(frame.takeSpare())
             return .asItIs
         }
-        if isForOthers, frame.bufferedImage != nil {
+        if isForOthers, frame.isBuffered {
             // The copy is of the size that another look has.
             var image = frame
             image.leaveBuffer()
@@ -294,7 +294,7 @@ extension UploaderMachine {
         guard case .sending(var upload) = slots.activity else { return }
         slots.activity = .idle
         // If the receiver is gone meanwhile, the image leaves its buffer, but not what was sent.
-        let (wasShared, byteCount) = (upload.frame.bufferedImage != nil, upload.frame.jpeg?.jpeg.count ?? 0)
+        let (wasShared, byteCount) = (upload.frame.isBuffered, upload.frame.jpeg?.jpeg.count ?? 0)
         settleBuffer(of: &upload, isSent: failure == nil)
         if let failure {
             fail(upload, failure, at: now)

@@ -10,6 +10,7 @@ package struct UploadFrame: Sendable {
         var original: FrameContent?
         var jpeg: FrameMessage?
         var info: FrameInfo
+        var orientation: FrameOrientation
         let timestamp: UInt64
         var sourceTime: UInt64
         let offeredAt: UInt64
@@ -20,14 +21,15 @@ package struct UploadFrame: Sendable {
         var recipe: EncodingRecipe?
 
         init(_ content: FrameContent?, _ info: FrameInfo, timestamp: UInt64, offeredAt: UInt64) {
-            (self.content, self.info) = (content, info)
+            (self.content, self.info, orientation) = (content, info, info.orientation)
             (self.timestamp, self.offeredAt) = (timestamp, offeredAt)
             sourceTime = timestamp
         }
 
         func copy() -> Fields {
             let copy = Fields(content, info, timestamp: timestamp, offeredAt: offeredAt)
-            (copy.original, copy.jpeg, copy.sourceTime, copy.ticket) = (original, jpeg, sourceTime, ticket)
+            (copy.original, copy.jpeg, copy.orientation) = (original, jpeg, orientation)
+            (copy.sourceTime, copy.ticket) = (sourceTime, ticket)
             (copy.digest, copy.look, copy.decidedFor, copy.recipe) = (digest, look, decidedFor, recipe)
             return copy
         }
@@ -57,7 +59,7 @@ package struct UploadFrame: Sendable {
     // MARK: What the frame is
 
     /// The orientation of the content.
-    var orientation: FrameOrientation { bufferedImage?.orientation ?? fields.info.orientation }
+    var orientation: FrameOrientation { fields.orientation }
 
     /// The presentation time in nanoseconds.
     package var timestamp: UInt64 { fields.timestamp }
@@ -139,6 +141,7 @@ package struct UploadFrame: Sendable {
     mutating func become(_ image: BufferedImage) {
         let own = own
         if let content = own.content { own.original = content }
+        own.orientation = image.orientation
         (own.content, own.jpeg, own.recipe) = (.shared(image), nil, nil)
     }
 
@@ -154,11 +157,23 @@ package struct UploadFrame: Sendable {
         let own = own
         own.recipe = nil
         own.content = own.original.take()
-        guard own.content == nil else { return }
+        // The original has its own orientation.
+        guard own.content == nil else { return own.orientation = own.info.orientation }
         // What the program drew is the original.
         own.content = image.origin == .drawn ? .pixels(image.pixels) : .scaled(image.pixels)
         own.info.orientation = image.orientation
     }
+
+    /// Whether the frame can be prepared from pixels.
+    var hasPixels: Bool {
+        switch fields.content {
+        case .pixels, .scaled, .shared: true
+        case .jpeg, .resizableJPEG, nil: false
+        }
+    }
+
+    /// Whether the image is in a shared buffer.
+    var isBuffered: Bool { if case .shared = fields.content { true } else { false } }
 
     /// The frame's image in a shared buffer, if it is in one.
     var bufferedImage: BufferedImage? {

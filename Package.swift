@@ -79,6 +79,8 @@ let package = Package(
         // The library, from the bytes up.
         .target(name: "Locking", swiftSettings: settings),
         .target(name: "ErrorShape", swiftSettings: settings),
+        // Exported by TurboJPEG, whose images have a format, and by FrameWire, whose headers state it.
+        .target(name: "PixelFormats", swiftSettings: settings),
         // The library by name too: SwiftPM keeps what pkg-config said, also if the package was installed after the first build.
         .target(
             name: "CJPEGStrips",
@@ -87,10 +89,10 @@ let package = Package(
         ),
         .target(
             name: "TurboJPEG",
-            dependencies: ["CTurboJPEG", "CJPEGStrips", "ErrorShape", "Locking"],
+            dependencies: ["PixelFormats", "CTurboJPEG", "CJPEGStrips", "ErrorShape", "Locking"],
             swiftSettings: settings
         ),
-        .target(name: "FrameWire", dependencies: ["ErrorShape"], swiftSettings: settings),
+        .target(name: "FrameWire", dependencies: ["PixelFormats", "ErrorShape"], swiftSettings: settings),
         .target(name: "CFrameTransport"),
         .target(
             name: "FrameTransport",

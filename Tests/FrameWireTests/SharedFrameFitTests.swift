@@ -6,7 +6,7 @@ import Testing
 /// Whether a frame is within its buffer.
 @Suite(.tags(.computes)) struct SharedFrameFitTests {
     private static func frame(
-        _ format: SharedFrameHeader.Format,
+        _ format: PixelFormat,
         _ width: Int,
         _ height: Int,
         _ planes: (offset: Int, bytesPerRow: Int)...
@@ -125,7 +125,7 @@ import Testing
 /// What ``SharedFrameHeader/fits(inBufferOf:)`` must answer, computed the slow way.
 private enum Reference {
     /// The bytes of a column and the columns and rows of one sample, for each plane; from the definition of each format.
-    private static func planes(_ format: SharedFrameHeader.Format) -> [(bytes: Int128, subsampling: Int128)] {
+    private static func planes(_ format: PixelFormat) -> [(bytes: Int128, subsampling: Int128)] {
         switch format {
         case .bgra, .rgba, .argb, .abgr, .bgrx: [(4, 1)]
         case .rgb, .bgr: [(3, 1)]

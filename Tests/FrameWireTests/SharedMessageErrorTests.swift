@@ -89,8 +89,8 @@ import Testing
         checkMissing(String(line.prefix { $0 != ":" }), in: SharedStreams.frameLines)
     }
 
-    @Test(arguments: SharedFrameHeader.Format.allCases)
-    func `N8: a frame must state the position of every plane of its format`(format: SharedFrameHeader.Format) {
+    @Test(arguments: PixelFormat.allCases)
+    func `N8: a frame must state the position of every plane of its format`(format: PixelFormat) {
         let names = ["", "-2", "-3"].flatMap { ["Shared-Offset" + $0, "Shared-Stride" + $0] }
         let planar = SharedStreams.lines(
             SharedStreams.frameLines,
@@ -121,7 +121,7 @@ import Testing
             with: "Shared-Format: \(word)"
         )
         var expected = SharedStreams.frame
-        expected.format = SharedFrameHeader.Format(rawValue: word) ?? .i420
+        expected.format = PixelFormat(rawValue: word) ?? .i420
         expected.planes = Array(expected.planes.prefix(planeCount))
         let result = transcript(ofEverySplitOf: Array(Streams.header(lines).utf8))
         #expect(result.messages.map(\.event) == [.sharedFrame(expected)])

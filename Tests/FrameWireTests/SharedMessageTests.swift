@@ -26,8 +26,8 @@ import Testing
         #expect(result.messages.map(\.event) == [Transcript(of: Streams.good).messages[0].event, frame, frame])
     }
 
-    @Test(arguments: SharedFrameHeader.Format.allCases)
-    func `N2: every format has a word, and is read back with its planes alone`(format: SharedFrameHeader.Format) {
+    @Test(arguments: PixelFormat.allCases)
+    func `N2: every format has a word, and is read back with its planes alone`(format: PixelFormat) {
         let planes = (1...format.planeCount).map { SharedFrameHeader.Plane(offset: 100 * $0, bytesPerRow: 20 + $0) }
         let header = SharedFrameHeader(
             buffer: 0,
@@ -88,7 +88,7 @@ import Testing
     func `N5: an announcement and a frame header together never exceed 1,024 bytes`(rows: Range<Int>) {
         let announcement = SharedFrameHeader.Buffer(index: .max, byteCount: .max)
         #expect(announcement.encoded().count == SharedFrameHeader.Buffer.maximumEncodedByteCount)
-        for format in SharedFrameHeader.Format.allCases {
+        for format in PixelFormat.allCases {
             // A fourth plane, which no format has, is not written.
             let header = SharedFrameHeader(
                 buffer: .max,
@@ -119,7 +119,7 @@ import Testing
         for _ in 0..<2_000 {
             let buffer = SharedFrameHeader.Buffer(index: number(), byteCount: number())
             var frame = SharedStreams.frame
-            frame.format = SharedFrameHeader.Format.allCases.randomElement(using: &random) ?? .bgra
+            frame.format = PixelFormat.allCases.randomElement(using: &random) ?? .bgra
             (frame.buffer, frame.bufferSize) = (number(), BufferSize(width: number(), height: number()))
             frame.planes = (0..<Int.random(in: 0...5, using: &random)).map { _ in
                 .init(offset: number(), bytesPerRow: number())

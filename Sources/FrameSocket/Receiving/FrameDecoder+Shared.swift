@@ -10,15 +10,12 @@ extension PixelBuffer {
     /// - Parameter shared: The image of a received frame.
     /// - Throws: `overlappingPlanes`, `invalidSize` or `invalidStride` if no image can have these planes.
     public init(sharing shared: SharedImage) throws(TurboJPEGError) {
-        guard let format = PixelFormat(name: shared.format.rawValue) else {
-            throw TurboJPEGError(.unsupported, "the format \(shared.format.rawValue) is not known")
-        }
         let loan = shared.loan
         try unsafe self.init(
             adopting: shared.unsafePlanes,
             width: shared.bufferSize.width,
             height: shared.bufferSize.height,
-            format: format
+            format: shared.format
         ) {
             withExtendedLifetime(loan) {}
         }

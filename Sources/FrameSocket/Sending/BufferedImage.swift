@@ -67,9 +67,7 @@ extension BufferedImage {
 
     /// Returns the message that carries the image.
     func message(_ info: FrameInfo, isNew: Bool) -> FrameMessage? {
-        guard let format = SharedFrameHeader.Format(rawValue: pixels.format.name),
-            let start = unsafe claim.memory.bytes.baseAddress
-        else { return nil }
+        guard let start = unsafe claim.memory.bytes.baseAddress else { return nil }
         let planes = unsafe pixels.withUnsafePlanes { planes in
             (0..<pixels.planeCount).map { index in
                 let plane = unsafe planes[index]
@@ -81,7 +79,7 @@ extension BufferedImage {
         }
         let header = SharedFrameHeader(
             buffer: claim.lease.index,
-            format: format,
+            format: pixels.format,
             info: info,
             planes: planes,
             changedRows: changedRows

@@ -10,7 +10,7 @@ public struct SharedImage: Sendable {
     package let loan: SharedLoan
 
     /// The arrangement of the bytes.
-    public var format: SharedFrameHeader.Format { loan.header.format }
+    public var format: PixelFormat { loan.header.format }
 
     /// The size in pixels.
     public var bufferSize: BufferSize { loan.header.info.bufferSize }

@@ -50,6 +50,14 @@ struct HeaderWriter: ~Copyable {
         count += length
     }
 
+    /// Appends ASCII text that is not known beforehand.
+    mutating func append(_ text: String) {
+        for byte in text.utf8 {
+            if let target = unsafe room(for: 1) { unsafe target.pointee = byte }
+            count += 1
+        }
+    }
+
     /// Appends ASCII text, then a number in decimal digits.
     @inline(__always)
     mutating func append(_ text: StaticString, _ number: UInt64) {

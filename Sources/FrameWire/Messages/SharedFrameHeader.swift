@@ -22,7 +22,7 @@ public struct SharedFrameHeader: Sendable, Hashable {
     public var buffer: Int
 
     /// The arrangement of the bytes: the field `Shared-Format`.
-    public var format: Format
+    public var format: PixelFormat
 
     /// What the header states of the frame.
     public var info: FrameInfo
@@ -37,7 +37,7 @@ public struct SharedFrameHeader: Sendable, Hashable {
     public var changedRows: Range<Int>?
 
     /// Creates a header without checking the values; a decoder may reject them.
-    public init(buffer: Int, format: Format, info: FrameInfo, planes: [Plane], changedRows: Range<Int>? = nil) {
+    public init(buffer: Int, format: PixelFormat, info: FrameInfo, planes: [Plane], changedRows: Range<Int>? = nil) {
         (self.buffer, self.format, self.info) = (buffer, format, info)
         (self.planes, self.changedRows) = (planes, changedRows)
     }
@@ -99,7 +99,7 @@ extension SharedFrameHeader {
         writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
         info.writeImage(to: &writer)
         writer.append("\r\nShared-Format: ")
-        writer.append(format)
+        writer.append(format.name)
         for (index, plane) in planes.prefix(3).enumerated() {
             switch index {
             case 0:
@@ -120,22 +120,5 @@ extension SharedFrameHeader {
         }
         info.writeTiming(to: &writer)
         writer.append("\r\n\r\n")
-    }
-}
-
-extension HeaderWriter {
-    fileprivate mutating func append(_ format: SharedFrameHeader.Format) {
-        switch format {
-        case .bgra: append("bgra")
-        case .rgba: append("rgba")
-        case .argb: append("argb")
-        case .abgr: append("abgr")
-        case .bgrx: append("bgrx")
-        case .rgb: append("rgb")
-        case .bgr: append("bgr")
-        case .gray: append("gray")
-        case .i420: append("i420")
-        case .nv12: append("nv12")
-        }
     }
 }

@@ -27,7 +27,7 @@ enum MessageField: Int, HeaderField {
         case .refusedPreferences: .init("Refused-Preferences", .number(.any))
         case .sharedBuffer: .init("Shared-Buffer", .number(.init(SharedFrameHeader.Buffer.indices)))
         case .sharedBytes: .init("Shared-Bytes", .number(.init(SharedFrameHeader.Buffer.byteCounts)))
-        case .sharedFormat: .init("Shared-Format", .word(SharedFrameHeader.Format.allCases.map(\.rawValue)))
+        case .sharedFormat: .init("Shared-Format", .word(PixelFormat.allCases.map(\.rawValue)))
         case .changedRow: .init("Changed-Row", .number(.init(0...65_535)))
         case .changedRows: .init("Changed-Rows", .number(.init(0...65_535)))
         case .offset: .init("Shared-Offset", .number(.init(SharedFrameHeader.Buffer.offsets)))

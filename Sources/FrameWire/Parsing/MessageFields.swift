@@ -173,7 +173,7 @@ extension MessageFields {
         SharedFrameHeader.Buffer(index: number(.sharedBuffer), byteCount: number(.sharedBytes))
     }
 
-    private var sharedFormat: SharedFrameHeader.Format { word(.sharedFormat) ?? .bgra }
+    private var sharedFormat: PixelFormat { word(.sharedFormat) ?? .bgra }
 
     /// The fields that state the planes' positions, for as many planes as the format has.
     private var planeFields: ArraySlice<(offset: MessageField, stride: MessageField)> {

@@ -47,7 +47,7 @@ enum SharedStreams {
 
     /// A frame that a decoder accepts; its planes need not fit into any buffer.
     static func frame(_ random: inout SplitMix) -> SharedFrameHeader {
-        let format = SharedFrameHeader.Format.allCases.randomElement(using: &random) ?? .bgra
+        let format = PixelFormat.allCases.randomElement(using: &random) ?? .bgra
         let width = Int.random(in: 1...16_384, using: &random)
         let row = Int.random(in: 0...65_535, using: &random)
         let planes = (0..<format.planeCount).map { _ in

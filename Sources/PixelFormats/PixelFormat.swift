@@ -1,4 +1,5 @@
-/// The arrangement of an image's bytes in memory.
+/// The arrangement of an image's bytes in memory: of the images that are encoded and decoded, and of those in a shared
+/// buffer, where its name is the word in the field `Shared-Format`.
 ///
 /// Packed formats store all channels of a pixel together, in the order in which the name lists them, from the lowest to
 /// the highest address. Planar formats are full-range YCbCr as defined by JFIF, with chroma at half the size in both
@@ -6,7 +7,7 @@
 ///
 /// Decoding sets the fourth byte of every four-byte pixel to 255: alpha, and the unused byte of `bgrx` as well.
 /// Encoding ignores it.
-public enum PixelFormat: Sendable, Hashable, CaseIterable {
+public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
     /// Blue, green, red, alpha; 4 bytes per pixel.
     case bgra
     /// Red, green, blue, alpha; 4 bytes per pixel.
@@ -28,32 +29,18 @@ public enum PixelFormat: Sendable, Hashable, CaseIterable {
     /// Two planes, Y and interleaved Cb and Cr; chroma at half the size.
     case nv12
 
-    /// The name that the command line uses, such as `bgra` or `i420`.
-    public var name: String {
-        switch self {
-        case .bgra: "bgra"
-        case .rgba: "rgba"
-        case .argb: "argb"
-        case .abgr: "abgr"
-        case .bgrx: "bgrx"
-        case .rgb: "rgb"
-        case .bgr: "bgr"
-        case .gray: "gray"
-        case .i420: "i420"
-        case .nv12: "nv12"
-        }
-    }
+    /// The name that the command line and the wire use, such as `bgra` or `i420`.
+    public var name: String { rawValue }
 
     /// Creates the format with a name in lower case; nil if there is none.
-    public init?(name: String) {
-        guard let format = Self.allCases.first(where: { $0.name == name }) else { return nil }
-        self = format
-    }
+    public init?(name: String) { self.init(rawValue: name) }
 
     /// Whether luma and chroma are in separate planes.
+    @inlinable
     public var isPlanar: Bool { planeCount > 1 }
 
     /// The number of planes: 1 for packed formats, 2 for `nv12`, 3 for `i420`.
+    @inlinable
     public var planeCount: Int {
         switch self {
         case .i420: 3
@@ -63,6 +50,7 @@ public enum PixelFormat: Sendable, Hashable, CaseIterable {
     }
 
     /// The number of bytes of one sample of the first plane: a whole pixel in packed formats, 1 in planar ones.
+    @inlinable
     public var bytesPerPixel: Int {
         switch self {
         case .bgra, .rgba, .argb, .abgr, .bgrx: 4
@@ -72,22 +60,22 @@ public enum PixelFormat: Sendable, Hashable, CaseIterable {
     }
 
     /// Returns the number of bytes of one sample of a plane; the chroma plane of `nv12` has pairs.
-    func bytesPerSample(plane: Int) -> Int {
+    package func bytesPerSample(plane: Int) -> Int {
         self == .nv12 && plane == 1 ? 2 : bytesPerPixel
     }
 
     /// Returns the width of a plane in samples, for an image of this width.
-    func planeWidth(_ plane: Int, width: Int) -> Int {
-        plane == 0 ? width : (width + 1) / 2
+    package func planeWidth(_ plane: Int, width: Int) -> Int {
+        plane == 0 ? width : width / 2 + width % 2
     }
 
     /// Returns the height of a plane in rows, for an image of this height.
-    func planeHeight(_ plane: Int, height: Int) -> Int {
-        plane == 0 ? height : (height + 1) / 2
+    package func planeHeight(_ plane: Int, height: Int) -> Int {
+        plane == 0 ? height : height / 2 + height % 2
     }
 
     /// The offsets of red, green and blue in a packed pixel; all the same for gray and for luma planes.
-    var channelOffsets: (red: Int, green: Int, blue: Int) {
+    package var channelOffsets: (red: Int, green: Int, blue: Int) {
         switch self {
         case .bgra, .bgrx, .bgr: (2, 1, 0)
         case .rgba, .rgb: (0, 1, 2)
@@ -98,7 +86,7 @@ public enum PixelFormat: Sendable, Hashable, CaseIterable {
     }
 
     /// The offset of the byte that is 255 in an opaque pixel; nil if there is none.
-    var opaqueOffset: Int? {
+    package var opaqueOffset: Int? {
         switch self {
         case .bgra, .rgba, .bgrx: 3
         case .argb, .abgr: 0

@@ -24,8 +24,8 @@ public struct FrameHeader: Sendable, Hashable {
 }
 
 extension FrameHeader {
-    /// The number of bytes, 237, that is enough for every header, whatever its numbers.
-    public static let maximumEncodedByteCount = 237
+    /// The number of bytes that is enough for every header, whatever its numbers.
+    public static let maximumEncodedByteCount = 56 + FrameInfo.maximumEncodedByteCount
 
     /// The number of bytes that ``encode(into:)`` appends for this header.
     public var encodedByteCount: Int { HeaderWriter.count(of: write) }

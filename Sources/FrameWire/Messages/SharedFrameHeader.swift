@@ -74,8 +74,8 @@ public struct SharedFrameHeader: Sendable, Hashable {
 }
 
 extension SharedFrameHeader {
-    /// The number of bytes, 597, that is enough for every such message, whatever its numbers.
-    public static let maximumEncodedByteCount = 597
+    /// The number of bytes that is enough for every such message, whatever its numbers.
+    public static let maximumEncodedByteCount = 416 + FrameInfo.maximumEncodedByteCount
 
     /// The number of bytes that ``encode(into:)`` appends for this message.
     public var encodedByteCount: Int { HeaderWriter.count(of: write) }

@@ -63,7 +63,8 @@ extension World {
     func frameBegins(_ identity: Content.Identity, _ header: FrameHeader, of index: Int) {
         let sender = senders[index]
         var identity = identity
-        if let earlier = equalFrame(sender, identity.number, at: header.timestamp) { identity.number = earlier }
+        let earlier = equalFrame(sender, identity.number, at: header.timestamp)
+        identity.number = earlier ?? identity.number
         let number = Int(identity.number)
         guard identity.sender == sender.plan.identity, number > 0, number <= sender.offers.count else {
             return violate(.integrity, "sender \(index) writes a frame that was never offered")
@@ -71,11 +72,11 @@ extension World {
         let offer = sender.offers[number - 1]
         check(
             .integrity,
-            Int(identity.length) == offer.length || offer.isImage,
+            Int(identity.length) == offer.length || offer.isImage || earlier != nil,
             "sender \(index) writes another length than was offered"
         )
         if let before = sender.sentHeaders[identity.number] {
-            let isSame = before.isRepeated(by: header, ofAnyKind: offer.isImage)
+            let isSame = before.isRepeated(by: header, ofAnyKind: offer.isImage || earlier != nil)
             check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(before), \(header)")
         } else {
             sender.sentHeaders[identity.number] = header
@@ -97,8 +98,7 @@ extension World {
         let offer = sender.offers[Int(number) - 1]
         guard offer.isImage, let timestamp, timestamp != offer.timestamp else { return nil }
         let equal = sender.offers.indices.filter {
-            let other = sender.offers[$0]
-            return other.isImage && other.content == offer.content && other.timestamp == timestamp
+            sender.offers[$0].content == offer.content && sender.offers[$0].timestamp == timestamp
         }
         // Several may have been offered at the same time, of which one was sent.
         return (equal.first { sender.sentHeaders[UInt32($0 + 1)] != nil } ?? equal.first).map { UInt32($0 + 1) }

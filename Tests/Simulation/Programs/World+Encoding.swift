@@ -57,7 +57,7 @@ extension World {
         guard let identity = Self.identity(of: content) else {
             return violate(.heldBuffersStay, "uploader \(sender.index): the image of a frame has changed")
         }
-        let digest = Self.digest(identity.content, isImage: identity.isImage)
+        let digest = Self.digest(identity.content)
         let result: EncodingResult
         if sender.encoderFails {
             coverage.count(.encodingFailed)

@@ -109,7 +109,7 @@ extension World {
         switch admission {
         case .decided(let outcome): decided(outcome, number, of: sender, after: before)
         case .compare(var frame):
-            frame.digest = Self.digest(offer.content, isImage: offer.isImage)
+            frame.digest = Self.digest(offer.content)
             // Hashing takes its time on the program's thread; others may be faster.
             if random.chance(70) { return admit(frame, number, of: sender) }
             sender.comparing.append((frame, number))
@@ -123,10 +123,7 @@ extension World {
         decided(outcome, number, of: sender, after: before)
     }
 
-    /// The hash of what a frame shows, in one of its two forms.
-    static func digest(_ content: UInt32, isImage: Bool) -> UInt64 {
-        UInt64(content) &* 0x9e37_79b9_7f4a_7c15 &+ (isImage ? 1 : 0)
-    }
+    static func digest(_ content: UInt32) -> UInt64 { UInt64(content) &* 0x9e37_79b9_7f4a_7c15 }
 
     /// Handles what the program is told of a frame; `drops` is what had been counted before.
     func decided(

@@ -130,12 +130,10 @@ extension World {
         check(.order, identity.number >= last, "sender \(sender) writes frame \(identity.number) after \(last)")
         if identity.number == last {
             coverage.count(.latestFrameRepeated)
-            check(
-                .repeatsHaveReasons,
-                monitors[index].mayRepeat || senders[sender].mayRepeat || monitors[index].newPreferences > 0,
-                "sender \(sender) repeats frame \(last) unasked"
-            )
-            monitors[index].newPreferences = max(0, monitors[index].newPreferences - 1)
+            let isAsked = monitors[index].mayRepeat || senders[sender].mayRepeat
+            let isPreferred = monitors[index].newPreferences > 0
+            check(.repeatsHaveReasons, isAsked || isPreferred, "sender \(sender) repeats frame \(last) unasked")
+            if !isAsked, isPreferred { monitors[index].newPreferences -= 1 }
         }
         monitors[index].lastFrame = identity.number
         guard let header = monitors[index].header else { return }

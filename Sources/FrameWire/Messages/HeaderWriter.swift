@@ -50,9 +50,11 @@ struct HeaderWriter: ~Copyable {
         count += length
     }
 
-    /// Appends ASCII text that is not known beforehand.
-    mutating func append(_ text: String) {
-        for byte in text.utf8 {
+    /// Appends a word that is not known beforehand.
+    ///
+    /// Not an overload of ``append(_:)``: a literal would be a `String` first, and go through here byte by byte.
+    mutating func append(word: String) {
+        for byte in word.utf8 {
             if let target = unsafe room(for: 1) { unsafe target.pointee = byte }
             count += 1
         }

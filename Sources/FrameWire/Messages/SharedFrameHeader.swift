@@ -99,7 +99,7 @@ extension SharedFrameHeader {
         writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
         info.writeImage(to: &writer)
         writer.append("\r\nShared-Format: ")
-        writer.append(format.name)
+        writer.append(word: format.name)
         for (index, plane) in planes.prefix(3).enumerated() {
             switch index {
             case 0:

@@ -130,6 +130,40 @@ import Testing
         #expect(small.sequence == 0)
     }
 
+    @Test func `an image that was drawn in a buffer and scaled into another one does not keep the first`() async throws
+    {
+        let directory = try TemporaryDirectory()
+        var pair = try await SharedPair(directory, .init(scale: .half, sharing: .allowed(buffers: 2)))
+        try await pair.sharing()
+        for round in 0..<3 {
+            try await pair.uploader.waitForBuffer()
+            var image = try pair.uploader.makeBuffer(width: 64, height: 48, format: .bgra)
+            #expect(image.lender != nil, "round \(round)")
+            try image.fill(UInt8(round))
+            pair.uploader.send(consume image)
+            #expect(try await pair.next().bufferSize == BufferSize(width: 32, height: 24))
+            try await pair.uploader.settle()
+        }
+    }
+
+    @Test func `of many preferences at once the last one holds`() async throws {
+        let receiver = try RawReceiver()
+        let visit = try await receiver.accept()
+        try await visit.ask(.helloForImages)
+        _ = try await visit.framesBeforePong(1)
+        receiver.uploader.send(try testImage(128, 96))
+        _ = try await visit.frame()
+        let flood = (0..<2_000).flatMap { index in
+            ControlRequest.prefer(.init(size: BufferSize(width: 16 + index % 64, height: 16 + index % 64))).encoded()
+        }
+        let last = ControlRequest.prefer(.init(size: BufferSize(width: 96, height: 96))).encoded()
+        try await visit.socket.write(flood + last)
+        while let frame = try await visit.frame(), frame.width != 96 {}
+        try await receiver.uploader.settle()
+        #expect(try await visit.framesBeforePong(2).isEmpty)
+        #expect(receiver.uploader.statistics.sent == 1)
+    }
+
     // MARK: Memory
 
     @Test func `an image for which there is no memory is given up first, and its JPEG is sent as it was encoded`()

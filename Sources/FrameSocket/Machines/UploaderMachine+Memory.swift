@@ -106,9 +106,9 @@ extension UploaderMachine {
         memoryLimit == .max || slots.waiting == nil || ledger.fitsBesideWaiting(byteCount)
     }
 
-    /// Returns whether the image of a frame can be kept beside everything else.
+    /// Returns whether the image of a frame can be kept beside everything else, and is in none of the shared buffers.
     func isRoomToAdopt(_ frame: borrowing UploadFrame) -> Bool {
-        memoryLimit == .max || frame.byteCount <= memoryLimit - heldBytes
+        frame.lease == nil && (memoryLimit == .max || frame.byteCount <= memoryLimit - heldBytes)
     }
 
     /// Releases what is kept of the sent frame if `byteCount` bytes would otherwise not fit beside the frame in progress:

@@ -103,8 +103,10 @@ extension UploaderMachine {
         // An image that was scaled before is not scaled again.
         if frame.look == nil || frame.content?.isScaled != true { frame.look = look }
         let orientation = frame.orientation
+        // An image that was drawn in one of the buffers would keep it from the next one.
+        let isDrawn = frame.lease.map { sharing.pool.isCurrent($0) } ?? false
         var job = EncodingJob(
-            content: frame.takeContent(keeps: slots.isLatest(frame)),
+            content: frame.takeContent(keeps: slots.isLatest(frame) && !isDrawn),
             orientation: orientation,
             comparison: comparison,
             recipe: frame.recipe

@@ -27,8 +27,8 @@ internal import TurboJPEG
 /// A receiver may request a pause, another rate, size or quality, or an immediate frame, and the uploader complies for
 /// as long as that receiver stays connected. Another size or quality applies to the latest image at once, which is sent
 /// again, and what one receiver preferred does not show in what the next one gets. Only if the image has been given up
-/// is its JPEG sent as it was: if ``Configuration/maximumMemory`` has no room for it, or once a newer frame has been
-/// submitted. An image that was scaled by ``send(copying:color:orientation:timestamp:)`` is not enlarged again.
+/// is its JPEG sent as it was: if ``Configuration/maximumMemory`` has no room for it, once a newer frame has been
+/// submitted, or if it was drawn in a shared buffer and could not be sent there. An image that was scaled by ``send(copying:color:orientation:timestamp:)`` is not enlarged again.
 ///
 /// Thread safety: any thread may use an uploader at any time. Of frames submitted by several threads, the last one
 /// counts as the newest.

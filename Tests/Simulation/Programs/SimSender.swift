@@ -65,7 +65,7 @@ final class SimSender {
     var job: EncodingJob?
     /// How the frames were encoded.
     var encodedWith: [UInt32: Look] = [:]
-    /// The images that were in a shared buffer alone, and were encoded because the receiver kept every buffer.
+    /// The images that were in a shared buffer alone, and were encoded or copied in another size.
     var leftBuffer: Set<UInt32> = []
     /// Whether the machine decides at this moment what to send.
     var isBeginning = false

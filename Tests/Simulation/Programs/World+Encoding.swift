@@ -24,10 +24,13 @@ extension World {
             {
                 sender.encodedWith[identity.number] = SimSender.Look(machine.configuration)
             }
-            if case .shared? = job.content, job.lease == nil, let identity = job.content.flatMap(Self.identity) {
+            // Of what is in a shared buffer, only what is made of it remains.
+            let isBuffered =
+                if case .shared? = job.content { job.lease == nil } else { job.content?.pixels?.lender != nil }
+            if isBuffered, let identity = job.content.flatMap(Self.identity) {
                 sender.leftBuffer.insert(identity.number)
             }
-            check(.integrity, job.hasRecipeForContent, "uploader \(sender.index) has the plan of another image")
+            check(.integrity, job.hasRecipeForContent, "uploader \(sender.index) has the recipe of another image")
             if job.lease == nil, job.content?.pixels != nil { checkWaitedInVain(sender) }
             schedule(.encoded, of: sender, after: sender.plan.encodingTime)
         case .encoded: encoded(sender)

@@ -11,12 +11,13 @@
 /// It uses a pthread mutex instead of `Synchronization.Mutex`, which the thread sanitizer does not understand on Linux:
 /// it reports races that do not exist, and hides those that do.
 ///
-/// Each frame takes a dozen locks on its way. Generic code is therefore inlinable and specialized at its point of use.
+/// Each frame takes 44 locks on its way from one program to another. Generic code is therefore inlinable and specialized
+/// at its point of use; it is public because the compiler (Swift 6.3) does that only for code which is.
 /// The state is in memory where the lock alone enforces exclusive access, and the runtime does not check it again.
 ///
 /// - Note: `@unchecked Sendable` holds because `state` is only accessed in `withLock`.
-@safe package final class Locked<State: ~Copyable>: @unchecked Sendable {
-    @usableFromInline package let state: UnsafeMutablePointer<State>
+@safe public final class Locked<State: ~Copyable>: @unchecked Sendable {
+    @usableFromInline internal let state: UnsafeMutablePointer<State>
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     package init(_ state: consuming State) {
@@ -36,7 +37,7 @@
     /// Calls a closure with exclusive access to the state.
     ///
     /// `body` must not take the same lock again.
-    @inlinable package func withLock<Result: ~Copyable, Failure: Error>(
+    @inlinable public func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         lock()
@@ -47,7 +48,7 @@
     /// Calls a closure with exclusive access to the state, unless a thread has it at present; returns nil in that case.
     ///
     /// Unlike ``withLock(_:)``, it may be called within the lock.
-    @inlinable package func withLockIfAvailable<Result, Failure: Error>(
+    @inlinable public func withLockIfAvailable<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
         guard tryLock() else { return nil }
@@ -55,15 +56,15 @@
         return try unsafe body(&state.pointee)
     }
 
-    @usableFromInline package func lock() {
+    @usableFromInline func lock() {
         unsafe pthread_mutex_lock(mutex)
     }
 
-    @usableFromInline package func tryLock() -> Bool {
+    @usableFromInline func tryLock() -> Bool {
         unsafe pthread_mutex_trylock(mutex) == 0
     }
 
-    @usableFromInline package func unlock() {
+    @usableFromInline func unlock() {
         unsafe pthread_mutex_unlock(mutex)
     }
 }

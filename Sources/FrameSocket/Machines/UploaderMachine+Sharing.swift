@@ -119,19 +119,19 @@ extension UploaderMachine {
     }
 
     /// Whether a frame is due, no other is in progress, and every shared buffer is in use.
-    package func isFrameWaitingForBuffer(at now: UInt64) -> Bool {
+    package mutating func isFrameWaitingForBuffer(at now: UInt64) -> Bool {
         switch slots.activity {
         case .encoding, .sending: false
         // An upload that has been requested is still to decide.
-        case .idle, .starting: sharing.pool.isOpen && nextNeedsBuffer && barrier == nil && candidate(at: now) != nil
+        case .idle, .starting: sharing.pool.isOpen && nextNeedsBuffer() && barrier == nil && candidate(at: now) != nil
         }
     }
 
     /// Whether the next frame has to wait until a shared buffer is free.
-    func awaitsBuffer(at now: UInt64) -> Bool { nextNeedsBuffer && !sharing.hasWaited(at: now) }
+    mutating func awaitsBuffer(at now: UInt64) -> Bool { nextNeedsBuffer() && !sharing.hasWaited(at: now) }
 
     /// Whether no shared buffer is free, and the next frame needs one.
-    private var nextNeedsBuffer: Bool {
+    private mutating func nextNeedsBuffer() -> Bool {
         guard !sharing.pool.hasFree, let frame = slots.next, frame.hasPixels else { return false }
         guard let claim = (frame.bufferedImage ?? drawn(in: frame))?.claim else {
             // An image may be too large for any buffer.

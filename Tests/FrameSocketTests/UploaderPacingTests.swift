@@ -225,6 +225,26 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         #expect(rig.machine.statistics.drops == [.unchanged: 1, .superseded: 1])
     }
 
+    @Test(
+        arguments: [
+            ([.encodingFails, .connect], [0, 1, 1]),
+            ([.encoding(false), .connect, .encodingBegins, .disconnect, .encoding(true)], [0, 1]),
+            ([.sending(false), .connect, .sendingFails(.notConnected), .disconnect, .sending(true)], [0, 1, 1]),
+        ] as [([UploaderRig.Step], [UInt64])]
+    )
+    func `an unchanged frame that was kept, and is not sent to the next receiver either, leaves no gap`(
+        steps: [UploaderRig.Step],
+        numbers: [UInt64]
+    ) {
+        // The memory limit lets the unchanged frame take the place of its equal.
+        let pacing = Pacing.framesPerSecond(10).skippingUnchanged(keepAlive: nil)
+        var rig = UploaderRig(.init(pacing: pacing, maximumMemory: 150))
+        rig.run([.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(500), .disconnect])
+        rig.run(steps + [.offer(3), .connect, .wait(500)])
+        #expect(rig.submitted.last == 3)
+        #expect(rig.messages.map(\.sequence) == numbers)
+    }
+
     // MARK: Rates
 
     @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6, 7, 8])

@@ -21,8 +21,10 @@ package struct FrameSlots: Sendable {
     /// A frame that is being encoded or sent.
     struct Upload: Sendable {
         var frame: UploadFrame
-        /// Whether the frame was sent before.
+        /// Whether the frame is the one kept as sent, which an unchanged frame may be that never was.
         var isRepeat = false
+        /// Whether such a frame got its number for this upload.
+        var isNumbered = false
         /// Whether the pacing has counted it in advance, which is taken back if it turns out to be unchanged.
         var isLate = false
         /// The time at which encoding, or sending, began.

@@ -55,8 +55,7 @@ extension UploaderMachine {
     }
 
     private mutating func repeatSent(at now: UInt64) -> EncodingJob? {
-        guard var frame = slots.sent.take() else { return nil }
-        slots.number(&frame)
+        guard let frame = slots.sent.take() else { return nil }
         // What is deferred counts from the frame before, not from its repeats.
         if slots.deferral == nil { schedule.pacer.takeAgain(at: schedule.sourceTime(at: now)) }
         schedule.reference.ticket = frame.ticket
@@ -90,6 +89,7 @@ extension UploaderMachine {
             let byteCount = frame.byteCount - frame.spareByteCount
             var upload = FrameSlots.Upload(frame: frame, beganAt: now, byteCount: byteCount)
             upload.isRepeat = isRepeat
+            number(&upload)
             submit(upload, at: now)
             return nil
         case .encode, .share: break
@@ -115,6 +115,7 @@ extension UploaderMachine {
         if !isForced { schedule.pacer.takeInAdvance(at: schedule.sourceTime(at: now)) }
         upload.isLate = !isForced
         upload.isRepeat = isRepeat
+        number(&upload)
         if case .share(let index, let size) = form {
             let lease = sharing.pool.lease(index, byteCount: size)
             (job.lease, job.needsNewMemory, upload.lease) = (lease, !sharing.pool.isAnnounced(lease), lease)
@@ -126,6 +127,17 @@ extension UploaderMachine {
         }
         slots.activity = .encoding(upload)
         return job
+    }
+
+    private mutating func number(_ upload: inout FrameSlots.Upload) {
+        upload.isNumbered = upload.frame.sequence == nil
+        slots.number(&upload.frame)
+    }
+
+    /// Keeps a frame whose repeat came to nothing; the number that it got for that goes back.
+    private mutating func keepUnsent(_ upload: consuming FrameSlots.Upload) {
+        if upload.isNumbered { slots.takeBackNumber(of: &upload.frame) }
+        keepSent(upload.frame)
     }
 
     /// Decides what to send of a frame to this receiver, and makes the recipe for that.
@@ -234,11 +246,12 @@ extension UploaderMachine {
     /// Drops a frame that could not be prepared; of one that was sent before, its JPEG remains.
     private mutating func lose(_ upload: consuming FrameSlots.Upload, _ cause: DropCause) {
         guard upload.isRepeat, upload.frame.jpeg != nil else {
+            if upload.isNumbered { slots.takeBackNumber(of: &upload.frame) }
             return reject(upload.frame, cause, isRepeat: upload.isRepeat)
         }
         schedule.forget(upload.frame)
         effects.discarded.add(upload.frame.takeSpare())
-        keepSent(upload.frame)
+        keepUnsent(upload)
     }
 
     /// Takes back that the pacing counted a late frame, which is not sent after all: a newer frame that it held back
@@ -269,7 +282,7 @@ extension UploaderMachine {
         upload.beganAt = now
         if let older = slots.sent.take() { discard(older) }
         if let barrier {
-            if upload.isRepeat { keepSent(upload.frame) } else { keep(upload.frame, barrier) }
+            if upload.isRepeat { keepUnsent(upload) } else { keep(upload.frame, barrier) }
         } else {
             submit(upload, at: now)
         }
@@ -321,14 +334,14 @@ extension UploaderMachine {
         slots.isOwed = true
         schedule.attemptFailed(under: upload.revision, at: now)
         schedule.forget(upload.frame)
-        if upload.isRepeat { keepSent(upload.frame) } else { keep(upload.frame, cause) }
+        if upload.isRepeat { keepUnsent(upload) } else { keep(upload.frame, cause) }
     }
 
     /// Makes a frame whose upload led to nothing the next one again, unless a newer one waits.
     mutating func returnToQueue(_ upload: FrameSlots.Upload) {
         if upload.isRepeat {
             slots.isOwed = true
-            keepSent(upload.frame)
+            keepUnsent(upload)
         } else if let barrier {
             keep(upload.frame, barrier)
         } else if slots.waiting == nil {

@@ -97,7 +97,8 @@ let package = Package(
         .target(
             name: "FrameTransport",
             dependencies: ["FrameWire", "CFrameTransport", "ErrorShape", "Locking"],
-            swiftSettings: settings
+            // For FrameBytes.span: a property that returns a span has to state whose memory that is.
+            swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]
         ),
         .target(
             name: "FrameSocket",

@@ -135,7 +135,7 @@ public final class BroadcastSession: Sendable {
     /// - Returns: Whether it was accepted.
     @discardableResult
     public func send(_ block: AudioBlock, kind: AudioKind) -> Bool {
-        guard !isPaused, uploader.connection.wants.contains(.audio) else { return false }
+        guard !isPaused, uploader.connection.receiver.wants.contains(.audio) else { return false }
         let sequence = state.withLock { state in
             switch kind {
             case .app: state.appMessages.takeNumber()

@@ -161,7 +161,8 @@
         }
 
         private func send(soundOf sample: CMSampleBuffer, _ kind: AudioKind, to session: BroadcastSession) {
-            guard session.uploader.connection.wants.contains(.audio), let block = try? AudioBlock(sample) else {
+            guard session.uploader.connection.receiver.wants.contains(.audio), let block = try? AudioBlock(sample)
+            else {
                 return
             }
             session.send(block, kind: kind)

@@ -68,12 +68,13 @@ public final class FrameBytes: @unchecked Sendable {
         self.init(copying: bytes.span, pool: pool)
     }
 
-    /// Calls `body` with the bytes in place, without copying.
-    public func withBytes<Result, Failure: Error>(
-        _ body: (Span<UInt8>) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        let memory = unsafe UnsafeRawBufferPointer(rebasing: chunk.memory[..<count])
-        return try unsafe body(Span<UInt8>(_unsafeBytes: memory))
+    /// The bytes in place.
+    public var span: Span<UInt8> {
+        @_lifetime(borrow self) get {
+            let memory = unsafe UnsafeRawBufferPointer(rebasing: chunk.memory[..<count])
+            // The memory is this object's, and does not move once the body is complete.
+            return unsafe _overrideLifetime(Span<UInt8>(_unsafeBytes: memory), borrowing: self)
+        }
     }
 
     /// Returns a copy of the bytes as an array.

@@ -75,6 +75,9 @@ final class Mailbox<Element: Sendable>: Sendable {
     /// The weight of the waiting elements.
     var weight: Int { state.withLock { $0.machine.weight } }
 
+    /// The error with which it has ended, if it has.
+    var error: TransportError? { state.withLock { $0.machine.error } }
+
     /// The number of waiting elements.
     var count: Int { state.withLock { $0.machine.count } }
 

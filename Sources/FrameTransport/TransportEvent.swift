@@ -42,6 +42,8 @@ public struct TransportEvent: Sendable, Hashable, CustomStringConvertible {
         public static let refusedForToken = Code("refused.token")
         /// A frame could not be decoded, or a frame to send could not be encoded.
         public static let frameDropped = Code("frame.dropped")
+        /// The program's handler of a connection has thrown an error: ``FrameServer/run(_:)``.
+        public static let handlerFailed = Code("handler.failed")
         /// The unread frames of a departed sender were dropped.
         public static let departedSenderDropped = Code("sender.dropped")
         /// The server does not accept senders for a while, because the system is short of descriptors or memory.

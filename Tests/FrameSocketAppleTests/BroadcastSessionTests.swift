@@ -46,7 +46,7 @@ import Testing
         let session = BroadcastSession(path: directory.socket, configuration: configuration) { ends.add($0) }
         let host = try #require(try await firstConnection(of: server))
         _ = await eventually { session.uploader.connection.isOpen }
-        if hello != nil { _ = await eventually { session.uploader.connection.hello != nil } }
+        if hello != nil { _ = await eventually { session.uploader.connection.receiver.hello != nil } }
         return (session, ends, server, host)
     }
 

@@ -47,7 +47,7 @@ import Testing
         let recorder = Recorder(of: connection)
         #expect(connection.open())
         let host = try #require(try await firstConnection(of: server))
-        #expect(await eventually { connection.connection?.hello != nil })
+        #expect(await eventually { connection.connection?.receiver.hello != nil })
         host.close(.callEnded)
         #expect(await eventually { recorder.ends == ["The call has ended."] })
     }

@@ -22,7 +22,7 @@ import Testing
     }
 
     private func bytes(_ jpeg: FrameBytes) -> [UInt8] {
-        jpeg.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+        jpeg.array()
     }
 
     /// An image of 256 by 2 with every value of luma in each row and every value of chroma in its one row.

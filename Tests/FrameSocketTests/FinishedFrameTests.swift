@@ -177,7 +177,7 @@ import Testing
         let hello = ControlRequest.hello(ControlRequest.Hello(wants: isPaused ? .frames : .audio))
         if isPaused { try await visit.ask(hello, .pause) } else { try await visit.ask(hello) }
         let connection = receiver.uploader.connection
-        #expect(await becomesTrue { isPaused ? connection.isPaused : connection.wants == .audio })
+        #expect(await becomesTrue { isPaused ? connection.receiver.isPaused : connection.receiver.wants == .audio })
         #expect(await becomesTrue { connection.demand(isEmptyOfFrames: true) })
         receiver.uploader.offer(1)
         let error = try #require(try await failure(of: receiver.uploader))

@@ -178,9 +178,7 @@ import Testing
         let encoder = JPEGEncoder(quality: configuration.quality, subsampling: configuration.subsampling)
         let whole: [UInt8] = try encoder.encode(expected)
         #expect(sent.bufferSize == BufferSize(width: expected.width, height: expected.height), "\(name)")
-        let found = try sent.jpeg.withBytes { bytes throws(TurboJPEGError) in
-            try Self.decoder().decode(bytes, as: .rgb)
-        }
+        let found = try Self.decoder().decode(sent.jpeg.span, as: .rgb)
         #expect(try found.hasSamePixels(as: Self.decoder().decode(whole.span, as: .rgb)), "\(name)")
     }
 

@@ -141,9 +141,7 @@ import Testing
                 )
                 let sent = try FrameEncoder().encode(.pixels(red), orientation, configuration)
                 #expect(sent.bufferSize == BufferSize(width: 101, height: 75))
-                let image = try sent.jpeg.withBytes { bytes throws(TurboJPEGError) in
-                    try decoder.decode(bytes, as: .rgb)
-                }
+                let image = try decoder.decode(sent.jpeg.span, as: .rgb)
                 // A submitted image that is upright already has the same place.
                 let place = scale.plan(
                     forWidth: size.width,

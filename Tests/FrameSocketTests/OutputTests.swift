@@ -6,7 +6,7 @@ import Testing
 @Suite(.tags(.computes)) struct OutputTests {
     @Test(
         arguments: [
-            OutputScale.full, .half, .fraction(numerator: .max, denominator: .max), .width(100), .agora,
+            OutputScale.full, .half, .fraction(numerator: .max, denominator: .max), .width(100),
             .fit(width: 100, height: 100), .letterbox(width: 100, height: 100), .fill(width: 100, height: 100),
             .fit(width: 100, height: .max), .letterbox(width: .max, height: .max), .fill(width: .max, height: .max),
         ],
@@ -125,16 +125,16 @@ import Testing
             subsampling: .yuv422,
             appliesOrientation: true
         ),
-        // Portrait: 16w <= 9h gives (640w/h, 640), else (360, 360h/w).
-        Case(.agora, (1080, 1920), (0, 0, 1080, 1920), (360, 640)),
-        Case(.agora, (1125, 2436), (0, 0, 1125, 2436), (296, 640)),
-        Case(.agora, (1536, 2048), (0, 0, 1536, 2048), (360, 480)),
-        Case(.agora, (1000, 1000), (0, 0, 1000, 1000), (360, 360)),
+        // As Agora sends. Portrait: 16w <= 9h gives (640w/h, 640), else (360, 360h/w).
+        Case(.fit(width: 640, height: 360), (1080, 1920), (0, 0, 1080, 1920), (360, 640)),
+        Case(.fit(width: 640, height: 360), (1125, 2436), (0, 0, 1125, 2436), (296, 640)),
+        Case(.fit(width: 640, height: 360), (1536, 2048), (0, 0, 1536, 2048), (360, 480)),
+        Case(.fit(width: 640, height: 360), (1000, 1000), (0, 0, 1000, 1000), (360, 360)),
         // Landscape: 9w <= 16h gives (360w/h, 360), else (640, 640h/w).
-        Case(.agora, (1920, 1080), (0, 0, 1920, 1080), (640, 360)),
-        Case(.agora, (2436, 1125), (0, 0, 2436, 1125), (640, 296)),
-        Case(.agora, (2048, 1536), (0, 0, 2048, 1536), (480, 360)),
-        Case(.agora, (320, 200), (0, 0, 320, 200), (320, 200)),
+        Case(.fit(width: 640, height: 360), (1920, 1080), (0, 0, 1920, 1080), (640, 360)),
+        Case(.fit(width: 640, height: 360), (2436, 1125), (0, 0, 2436, 1125), (640, 296)),
+        Case(.fit(width: 640, height: 360), (2048, 1536), (0, 0, 2048, 1536), (480, 360)),
+        Case(.fit(width: 640, height: 360), (320, 200), (0, 0, 320, 200), (320, 200)),
     ]
 
     static let boxes = [
@@ -232,7 +232,7 @@ import Testing
             let turning = OutputScale.Box.Rotation.allCases.randomElement(using: &random) ?? .never
             let scale =
                 [
-                    OutputScale.full, .half, .width(side()), .agora,
+                    OutputScale.full, .half, .width(side()),
                     .fit(width: side(), height: side(), rotation: turning),
                     .letterbox(width: side(), height: side(), rotation: turning),
                     .fill(width: side(), height: side(), rotation: turning),

@@ -65,7 +65,7 @@ import Testing
         let visit = try await receiver.accept()
         try await visit.ask(.helloForImages, .prefer(Self.tiny), .pause, .helloForImages)
         _ = try await visit.framesBeforePong(1)
-        #expect(receiver.uploader.connection.isPaused)
+        #expect(receiver.uploader.connection.receiver.isPaused)
         #expect(receiver.uploader.configuration.quality == 1)
         #expect(receiver.uploader.configuration.scale == .fit(width: 16, height: 16))
     }

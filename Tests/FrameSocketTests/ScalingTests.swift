@@ -237,16 +237,4 @@ import Testing
     func `a scale rounds down to at least one pixel`(scale: OutputScale, size: (Int, Int), expected: (Int, Int)) {
         #expect(scale.size(forWidth: size.0, height: size.1) == expected)
     }
-
-    @Test(
-        arguments: [
-            ("1", OutputScale.full), ("1/1", .full), ("3/3", .full), ("1/2", .half),
-            ("3/4", .fraction(numerator: 3, denominator: 4)), ("", nil), ("0", nil), ("2", nil), ("0/2", nil),
-            ("3/2", nil),
-            ("1/0", nil), ("-1/2", nil), ("1/2/3", nil), ("/", nil), ("1/", nil), ("half", nil), ("0.5", nil),
-        ] as [(String, OutputScale?)]
-    )
-    func `a scale is parsed from text`(text: String, expected: OutputScale?) {
-        #expect(OutputScale(parsing: text) == expected)
-    }
 }

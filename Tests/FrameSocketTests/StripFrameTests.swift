@@ -23,10 +23,10 @@ import Testing
     /// Another frame with the same JPEG.
     private func frame(like frame: Frame, size: BufferSize, orientation: FrameOrientation) -> Frame {
         let header = FrameHeader(
-            contentLength: frame.jpeg.count,
+            contentLength: frame.jpeg?.count ?? 0,
             info: FrameInfo(bufferSize: size, orientation: orientation)
         )
-        return Frame(jpeg: frame.jpeg, header: header, index: 0, receivedAt: 0, transferTime: 0, tally: frame.tally)
+        return Frame(frame.content, header: header, index: 0, receivedAt: 0, transferTime: 0, tally: frame.tally)
     }
 
     private func connection() -> DecodingTally { DecodingTally(limit: 100) {} }
@@ -45,7 +45,7 @@ import Testing
         for step in 0..<12 {
             if step % 3 != 2 { try image.withMutableRow(330) { $0[8] ^= 0xFF } }
             let sent = try encoder.encode(.pixels(image), Self.up, .init())
-            let decoded = try decoder.decodeChanges(frame(sent.jpeg, size, connection))
+            let decoded = try decoder.decodeFrame(frame(sent.jpeg, size, connection))
             let expected = try whole(sent.jpeg, as: .bgra)
             #expect(decoded.image.hasSamePixels(as: expected), "step \(step)")
             rows.append(decoded.changedRows)
@@ -133,7 +133,7 @@ import Testing
                 var configuration = FrameDecoder.Configuration()
                 configuration.isUpright = true
                 let decoder = FrameDecoder(configuration: configuration)
-                let kept = try [decoder.decodeChanges(frame), decoder.decodeChanges(frame)]
+                let kept = try [decoder.decodeFrame(frame), decoder.decodeFrame(frame)]
                 #expect(kept.map(\.changedRows) == [[0..<4096], []])
                 var before = rlimit()
                 _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
@@ -141,10 +141,10 @@ import Testing
                 let used = try #require(UInt(pages)) * UInt(getpagesize())
                 var limit = rlimit(rlim_cur: used + 32 << 20, rlim_max: before.rlim_max)
                 _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
-                let error = #expect(throws: TurboJPEGError.self) { try decoder.decodeChanges(frame) }
+                let error = #expect(throws: TurboJPEGError.self) { try decoder.decodeFrame(frame) }
                 _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
                 #expect(error?.code == .allocationFailed)
-                #expect(try decoder.decodeChanges(frame).changedRows == [0..<4096])
+                #expect(try decoder.decodeFrame(frame).changedRows == [0..<4096])
                 withExtendedLifetime(kept) {}
             }
         }
@@ -157,12 +157,12 @@ import Testing
         let expected = try whole(jpeg, as: .bgra).cropped(toWidth: 200, height: 320)
         let decoder = FrameDecoder()
         for changed in [[0..<320], []] {
-            let decoded = try decoder.decodeChanges(frame(jpeg, size, connection))
+            let decoded = try decoder.decodeFrame(frame(jpeg, size, connection))
             #expect(decoded.image.hasSamePixels(as: expected) && decoded.changedRows == changed)
         }
-        let larger = try decoder.decodeChanges(frame(jpeg, BufferSize(width: 202, height: 322), connection))
+        let larger = try decoder.decodeFrame(frame(jpeg, BufferSize(width: 202, height: 322), connection))
         #expect((larger.image.width, larger.image.height) == (202, 322) && larger.changedRows == [0..<322])
-        let half = try decoder.decodeChanges(frame(jpeg, size, connection), scale: .half)
+        let half = try decoder.decodeFrame(frame(jpeg, size, connection), scale: .half)
         #expect((half.image.width, half.image.height) == (100, 160) && half.changedRows == [0..<160])
 
         var configuration = FrameDecoder.Configuration()
@@ -172,8 +172,8 @@ import Testing
         for changed in [[0..<200], []] {
             var frame = frame(jpeg, size, connection)
             let header = FrameHeader(contentLength: jpeg.count, info: FrameInfo(bufferSize: size, orientation: .left))
-            frame = Frame(jpeg: jpeg, header: header, index: 0, receivedAt: 0, transferTime: 0, tally: connection)
-            let decoded = try upright.decodeChanges(frame)
+            frame = Frame(.jpeg(jpeg), header: header, index: 0, receivedAt: 0, transferTime: 0, tally: connection)
+            let decoded = try upright.decodeFrame(frame)
             #expect(decoded.image.hasSamePixels(as: turned) && decoded.changedRows == changed)
         }
     }
@@ -189,15 +189,15 @@ import Testing
             for orientation in [FrameOrientation.up, .right, .down, .left, .upMirrored] {
                 let size = BufferSize(width: width, height: height)
                 let frame = frame(like: first, size: size, orientation: orientation)
-                let decoded = try decoder.decodeChanges(frame)
+                let decoded = try decoder.decodeFrame(frame)
                 #expect(decoded.changedRows == [0..<decoded.image.height], "\(width)x\(height) \(orientation)")
-                #expect(try decoder.decodeChanges(frame).changedRows == [])
+                #expect(try decoder.decodeFrame(frame).changedRows == [])
             }
         }
         // What was decoded in another size is not what the next image is compared with.
-        _ = try decoder.decodeChanges(first)
-        _ = try decoder.decodeChanges(first, scale: .half)
-        #expect(try decoder.decodeChanges(first).changedRows == [0..<320])
+        _ = try decoder.decodeFrame(first)
+        _ = try decoder.decodeFrame(first, scale: .half)
+        #expect(try decoder.decodeFrame(first).changedRows == [0..<320])
     }
 
     @Test func `readers that share a decoder each get the changes since their own last image`() async throws {
@@ -216,7 +216,7 @@ import Testing
                 // The second reader comes for every other frame.
                 guard index == 0 || step % 2 == 1 else { continue }
                 let frame = try #require(try await readers[index].next())
-                rows.append(try decoder.decodeChanges(frame).changedRows)
+                rows.append(try decoder.decodeFrame(frame).changedRows)
             }
             switch step {
             case 0: #expect(rows == [[0..<640]])

@@ -33,12 +33,12 @@ import Testing
         try await sender.write(message(body(1, count: 300)))
         sender.finishWriting()
         var frames = connection.frames.makeAsyncIterator()
-        if wantsFrames { #expect(try await frames.next()?.jpeg.array() == body(1, count: 300)) }
+        if wantsFrames { #expect(try await frames.next()?.jpeg?.array() == body(1, count: 300)) }
         #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
         connection.close()
         var count = 0
         for await _ in connection.audio { count += 1 }
-        #expect(count == 0 && connection.supersededAudio == 0)
+        #expect(count == 0 && connection.statistics.supersededAudio == 0)
         // One piece for the frame, and one into which what is skipped is read.
         #expect(pool.allocations <= 2, "memory was taken \(pool.allocations) times")
         withExtendedLifetime(server) {}
@@ -103,7 +103,7 @@ import Testing
                     return await messages.next()?.sequence
                 }
                 #expect(received == UInt64(seed))
-                #expect(try await frames.next()?.jpeg.array() == body(seed, count: 10_000))
+                #expect(try await frames.next()?.jpeg?.array() == body(seed, count: 10_000))
             }
         }
         withExtendedLifetime(kept) {}
@@ -124,7 +124,7 @@ import Testing
         connection.close()
         var count = 0
         for await _ in connection.audio { count += 1 }
-        #expect(count + connection.supersededAudio == 10)
+        #expect(count + connection.statistics.supersededAudio == 10)
         withExtendedLifetime(server) {}
     }
 

@@ -83,7 +83,7 @@ import Testing
         try await sender.open(within: nil)
         let host = try await listener.accepted()
         try await host.write(ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded())
-        #expect(await becomesTrue { sender.wants.contains(.audio) })
+        #expect(await becomesTrue { sender.receiver.wants.contains(.audio) })
         let samples = FrameBytes(body(2, count: 256 << 10))
         for _ in 0..<60 {
             #expect(try sender.send(AudioMessage(kind: .app, sampleRate: 44_100, channels: 1, samples: samples)))
@@ -107,7 +107,7 @@ import Testing
         for round in 0..<20 {
             let consumer = Task {
                 var frames = connection.frames.makeAsyncIterator()
-                return try await frames.next()?.jpeg.array()
+                return try await frames.next()?.jpeg?.array()
             }
             await server.settle()
             consumer.cancel()
@@ -117,7 +117,7 @@ import Testing
                 #expect(taken == body(round, count: 300))
             } else {
                 var frames = connection.frames.makeAsyncIterator()
-                #expect(try await frames.next()?.jpeg.array() == body(round, count: 300))
+                #expect(try await frames.next()?.jpeg?.array() == body(round, count: 300))
             }
         }
     }

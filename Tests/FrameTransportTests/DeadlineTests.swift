@@ -147,6 +147,6 @@ import Testing
         connection.send(.resume)
         await server.settle()
         try await client.write(message([3]))
-        #expect(try await frames.next()?.jpeg.array() == [3])
+        #expect(try await frames.next()?.jpeg?.array() == [3])
     }
 }

@@ -16,13 +16,13 @@ import Testing
 
     /// Connects, sends some frames, and leaves; waits until the server has noticed that.
     private func visit(_ server: FrameServer, _ ends: Ends, frames: Int, size: Int) async throws {
-        let before = ends.count + server.refusedConnections
+        let before = ends.count + server.statistics.refusedConnections
         let visitor = try PeerSocket.connected(to: directory.socket)
         // One that is refused has left before this one does.
         for index in 0..<frames { try? await visitor.write(message(body(index, count: size))) }
         visitor.close()
         try #require(
-            await becomesTrue { ends.count + server.refusedConnections > before },
+            await becomesTrue { ends.count + server.statistics.refusedConnections > before },
             "a sender that has left keeps its slot"
         )
     }
@@ -38,11 +38,14 @@ import Testing
             }
             for try await connection in server.connections where connection.closeReason == nil {
                 var frames = connection.frames.makeAsyncIterator()
-                return try await frames.next()?.jpeg.array() == body(99, count: size)
+                return try await frames.next()?.jpeg?.array() == body(99, count: size)
             }
             return false
         }
-        #expect(isServed == true, "the innocent sender is not served; \(server.refusedConnections) were refused")
+        #expect(
+            isServed == true,
+            "the innocent sender is not served; \(server.statistics.refusedConnections) were refused"
+        )
     }
 
     @Test(arguments: [0, 1, 3])
@@ -53,7 +56,7 @@ import Testing
             $0.tap = ends
         }
         for _ in 0..<20 { try await visit(server, ends, frames: frames, size: 500) }
-        #expect(server.refusedConnections == 0)
+        #expect(server.statistics.refusedConnections == 0)
         try await expectService(by: server, size: 500)
     }
 
@@ -68,7 +71,7 @@ import Testing
         // What was complete can still be taken.
         let received = try await soon {
             var received: [[UInt8]] = []
-            for try await frame in connection.frames { received.append(frame.jpeg.array()) }
+            for try await frame in connection.frames { received.append(frame.jpeg!.array()) }
             return received
         }
         #expect(received == (0..<frames).map { body($0, count: 500) })
@@ -99,7 +102,7 @@ import Testing
             var frames = connection.frames.makeAsyncIterator()
             do {
                 let frame = try await frames.next()
-                #expect(frame?.jpeg.array() == body(round, count: size))
+                #expect(frame?.jpeg?.array() == body(round, count: size))
                 #expect(try await frames.next() == nil)
             } catch {
                 #expect(error.code.rawValue == "sender.dropped" && round < 3, "\(error)")
@@ -125,7 +128,7 @@ import Testing
         let server = try directory.server { $0.tap = ends }
         for _ in 0..<10_000 { _ = try await PeerSocket.connectedWhenListening(at: directory.socket) }
         // All of them are gone.
-        #expect(await becomesTrue { ends.count + server.refusedConnections == 10_000 })
+        #expect(await becomesTrue { ends.count + server.statistics.refusedConnections == 10_000 })
         server.close()
         var count = 0
         for try await _ in server.connections { count += 1 }
@@ -160,7 +163,7 @@ import Testing
                     for try await connection in server.connections {
                         var frames = connection.frames.makeAsyncIterator()
                         guard let frame = try? await frames.next() else { continue }
-                        return frame.jpeg.array() == body(7, count: 20_000)
+                        return frame.jpeg?.array() == body(7, count: 20_000)
                     }
                     return false
                 }

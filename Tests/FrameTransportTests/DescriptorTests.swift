@@ -233,7 +233,7 @@
                             try await client.write(Array(part), passing: [client.descriptor])
                         }
                     }
-                    #expect(try await frames.next()?.jpeg.array() == body(round, count: 3000))
+                    #expect(try await frames.next()?.jpeg?.array() == body(round, count: 3000))
                 }
                 #expect(await eventually { descriptorsAdded(to: before).isEmpty })
             }

@@ -20,7 +20,7 @@ import Testing
 
     private func frames(of connection: FrameConnection) async throws -> [[UInt8]] {
         var frames: [[UInt8]] = []
-        for try await frame in connection.frames { frames.append(frame.jpeg.array()) }
+        for try await frame in connection.frames { frames.append(frame.jpeg!.array()) }
         return frames
     }
 
@@ -53,7 +53,7 @@ import Testing
         }
         var count = 0
         for try await frame in connection.frames {
-            #expect(frame.jpeg.array() == body(count, count: 1000))
+            #expect(frame.jpeg?.array() == body(count, count: 1000))
             count += 1
             if count == 10 { server.drain() }
         }

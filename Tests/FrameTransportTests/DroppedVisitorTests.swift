@@ -27,15 +27,18 @@ import Testing
             try await visit(number)
             // Its end is noticed before the next one comes.
             let expected = max(0, number - 3)
-            #expect(await becomesTrue { server.droppedSenders == expected }, "\(server.droppedSenders) were dropped")
+            #expect(
+                await becomesTrue { server.statistics.droppedSenders == expected },
+                "\(server.statistics.droppedSenders) were dropped"
+            )
             await server.settle()
         }
-        #expect(server.refusedConnections == 0)
+        #expect(server.statistics.refusedConnections == 0)
         server.close()
         var numbers: [Int] = []
         for try await connection in server.connections {
             var frames = connection.frames.makeAsyncIterator()
-            let bytes = try await frames.next()?.jpeg.array()
+            let bytes = try await frames.next()?.jpeg?.array()
             numbers.append((0..<10).first { bytes == body($0, count: 500) } ?? -1)
         }
         #expect(numbers == [6, 7, 8, 9])
@@ -59,7 +62,7 @@ import Testing
             #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
             var frames = connection.frames.makeAsyncIterator()
             do throws(TransportError) {
-                let bytes = try await frames.next()?.jpeg.array()
+                let bytes = try await frames.next()?.jpeg?.array()
                 #expect(bytes == body(number, count: 100 << 10))
                 kept.append(number)
                 #expect(try await frames.next() == nil)
@@ -69,7 +72,7 @@ import Testing
         }
         // The latest are kept, and no more than there is room for.
         #expect(!kept.isEmpty && kept.count <= 2 && kept == Array(6 - kept.count..<6), "\(kept) were kept")
-        #expect(server.droppedSenders == 6 - kept.count, "\(server.droppedSenders) were counted")
+        #expect(server.statistics.droppedSenders == 6 - kept.count, "\(server.statistics.droppedSenders) were counted")
         withExtendedLifetime(server) {}
     }
 
@@ -79,9 +82,9 @@ import Testing
             try await visit(number)
             let connection = try #require(try await soon { try await firstConnection(of: server) } ?? nil)
             var frames = connection.frames.makeAsyncIterator()
-            #expect(try await frames.next()?.jpeg.array() == body(number, count: 500))
+            #expect(try await frames.next()?.jpeg?.array() == body(number, count: 500))
             #expect(try await frames.next() == nil)
         }
-        #expect(server.droppedSenders == 0 && server.refusedConnections == 0)
+        #expect(server.statistics.droppedSenders == 0 && server.statistics.refusedConnections == 0)
     }
 }

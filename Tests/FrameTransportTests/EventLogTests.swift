@@ -86,7 +86,7 @@ import Testing
         #expect(try await second.read(1).isEmpty)
         let refused = try await events.first(.refusedForPlace)
         #expect(refused.level == .warning && refused.connection == nil && refused.peer != nil)
-        #expect(server.statistics.refusals == [.place: 1] && server.refusedConnections == 1)
+        #expect(server.statistics.refusals == [.place: 1] && server.statistics.refusedConnections == 1)
         _ = first
     }
 

@@ -40,7 +40,7 @@ import Testing
         let reader = PeerMessageReader(host)
         let answers = try await soon { try await reader.next { $0.pong == 42 } }
         #expect(answers??.state == "live", "the host that said hello gets no answer")
-        #expect(sender.hello == ControlRequest.Hello(wants: [.frames, .audio]))
+        #expect(sender.receiver.hello == ControlRequest.Hello(wants: [.frames, .audio]))
         let audio = AudioMessage(kind: .app, sampleRate: 44_100, channels: 1, samples: FrameBytes([1, 2, 3, 4]))
         #expect(try sender.send(audio))
         #expect(try await soon { try await reader.next() }??.body == [1, 2, 3, 4])
@@ -71,7 +71,7 @@ import Testing
         sender.finishWriting()
         let connection = try #require(try await soon { try await firstConnection(of: server) } ?? nil)
         var frames = connection.frames.makeAsyncIterator()
-        #expect(try await frames.next()?.jpeg.array() == body(3, count: 300))
+        #expect(try await frames.next()?.jpeg?.array() == body(3, count: 300))
         #expect(try await frames.next() == nil)
         var audio = connection.audio.makeAsyncIterator()
         #expect(await audio.next()?.samples.array() == [1, 2, 3, 4])
@@ -172,7 +172,7 @@ import Testing
         let isServed = try await soon {
             for try await connection in server.connections where connection.closeReason == nil {
                 var frames = connection.frames.makeAsyncIterator()
-                return try await frames.next()?.jpeg.array() == body(1, count: 20_000)
+                return try await frames.next()?.jpeg?.array() == body(1, count: 20_000)
             }
             return false
         }

@@ -41,7 +41,7 @@ import Testing
         try await connection.send(frame(1))
         let received = try #require(try await firstConnection(of: server))
         var frames = received.frames.makeAsyncIterator()
-        #expect(try await frames.next()?.jpeg.array() == body(1, count: 20_000))
+        #expect(try await frames.next()?.jpeg?.array() == body(1, count: 20_000))
         connection.close()
         _ = try await connection.closed()
         var states: [SocketConnection.State] = []
@@ -58,7 +58,7 @@ import Testing
         let intruder = try PeerSocket.connected(to: server.path)
         try await intruder.write(wrong)
         #expect(try await intruder.read(1).isEmpty)
-        #expect(await eventually { server.refusedConnections == 1 })
+        #expect(await eventually { server.statistics.refusedConnections == 1 })
         let honest = directory.connection { $0.tokens = tokens }
         try await honest.open(within: .seconds(30))
         // Connections are presented in their order: the first one is the honest one.
@@ -107,7 +107,7 @@ import Testing
         #expect(try await sender.read(tokens.expected.count) == tokens.expected)
         let received = try #require(try await firstConnection(of: server))
         var frames = received.frames.makeAsyncIterator()
-        #expect(try await frames.next()?.jpeg.array() == body(3, count: 300))
+        #expect(try await frames.next()?.jpeg?.array() == body(3, count: 300))
     }
 
     /// More idle visitors than the server has places; then a sender that has the token, and another while they stay.
@@ -119,7 +119,7 @@ import Testing
         }
         var idle: [PeerSocket] = []
         for _ in 0..<8 { idle.append(try PeerSocket.connected(to: server.path)) }
-        #expect(await eventually { server.refusedConnections == 6 })
+        #expect(await eventually { server.statistics.refusedConnections == 6 })
         var senders: [SocketConnection] = []
         for _ in 0..<4 {
             let sender = directory.connection { $0.tokens = tokens }
@@ -129,7 +129,7 @@ import Testing
         }
         #expect(senders.count(where: \.isOpen) == 4)
         // There is no place left, and none that could give way.
-        #expect(await eventually { server.refusedConnections == 12 })
+        #expect(await eventually { server.statistics.refusedConnections == 12 })
     }
 
     @Test func `a sender that sends no token is turned away at the deadline`() async throws {
@@ -138,7 +138,7 @@ import Testing
         // The deadline may be over before this is written, and what was written is unread when the server closes.
         try? await silent.write(Array(tokens.own.dropLast()))
         #expect((try? await silent.read(1)) ?? [] == [])
-        #expect(await eventually { server.refusedConnections == 1 })
+        #expect(await eventually { server.statistics.refusedConnections == 1 })
     }
 
     @Test func `a sender that waits at a port sees an orderly end when its server closes`() async throws {
@@ -164,7 +164,7 @@ import Testing
         try await sender.write(tokens.own + message(body(1, count: 1000)))
         let received = try #require(try await firstConnection(of: server))
         var frames = received.frames.makeAsyncIterator()
-        #expect(try await frames.next()?.jpeg.array() == body(1, count: 1000))
+        #expect(try await frames.next()?.jpeg?.array() == body(1, count: 1000))
         await IOThread.shared.whileHeld {
             received.send(.ping(1))
             sender.reset()
@@ -191,7 +191,7 @@ import Testing
         var frames = received.frames.makeAsyncIterator()
         for seed in 0..<20 {
             async let sent: Void = connection.send(frame(seed))
-            #expect(try await frames.next()?.jpeg.array() == body(seed, count: 20_000))
+            #expect(try await frames.next()?.jpeg?.array() == body(seed, count: 20_000))
             try await sent
         }
     }

@@ -43,7 +43,7 @@
                     frame = try await frames.next()
                     if frame != nil { break }
                 }
-                #expect(frame?.jpeg.array() == body(round, count: 20_000))
+                #expect(frame?.jpeg?.array() == body(round, count: 20_000))
                 server.close()
                 try await server.closed()
                 #expect(directory.names == ["rtc_SSFD"])
@@ -64,7 +64,7 @@
             try #require(try await firstConnection(of: first) == nil)
             let next = try FrameServer(inheriting: passed(manager))
             var frames = try #require(try await firstConnection(of: next)).frames.makeAsyncIterator()
-            #expect(try await frames.next()?.jpeg.array() == body(1, count: 1000))
+            #expect(try await frames.next()?.jpeg?.array() == body(1, count: 1000))
             withExtendedLifetime(sender) {}
         }
 
@@ -74,7 +74,7 @@
             configuration.peers = .users([65_534])
             let server = try FrameServer(inheriting: passed(manager), configuration: configuration)
             let stranger = try PeerSocket.connected(to: directory.socket)
-            #expect(await eventually { server.refusedConnections == 1 })
+            #expect(await eventually { server.statistics.refusedConnections == 1 })
             _ = stranger
         }
 

@@ -50,7 +50,7 @@ import Testing
         try await sender.open(within: nil)
         let host = try await listener.accepted()
         try await host.write(hello)
-        #expect(await becomesTrue { sender.hello != nil })
+        #expect(await becomesTrue { sender.receiver.hello != nil })
         let error: TransportError? = try await IOThread.shared.whileHeld {
             try await host.write(ControlRequest.stop(.superseded).encoded())
             host.close()
@@ -85,8 +85,8 @@ import Testing
         let received = try await soon {
             var received: [Int] = []
             for try await frame in connection.frames {
-                #expect(frame.jpeg.array() == body(received.count, count: frame.jpeg.count))
-                received.append(frame.jpeg.count)
+                #expect(frame.jpeg!.array() == body(received.count, count: frame.jpeg!.count))
+                received.append(frame.jpeg!.count)
             }
             return received
         }
@@ -133,7 +133,7 @@ import Testing
         sender.close()
         let received = try await soon {
             var received: [[UInt8]] = []
-            for try await frame in connection.frames { received.append(frame.jpeg.array()) }
+            for try await frame in connection.frames { received.append(frame.jpeg!.array()) }
             return received
         }
         #expect(received == (0..<frames).map { body($0, count: 300) })
@@ -159,7 +159,7 @@ import Testing
         try await sender.open(within: nil)
         let host = try await listener.accepted()
         try await host.write(hello)
-        #expect(await becomesTrue { sender.wants.contains(.audio) })
+        #expect(await becomesTrue { sender.receiver.wants.contains(.audio) })
         // The host does not read: audio is under way, and a frame waits behind it.
         let samples = FrameBytes(body(1, count: 256 << 10))
         for _ in 0..<60 {

@@ -27,7 +27,7 @@ import Testing
                 let thread = try #require(readers.firstIndex { $0 === connection.thread })
                 group.addTask {
                     var bodies: [[UInt8]] = []
-                    for try await frame in connection.frames { bodies.append(frame.jpeg.array()) }
+                    for try await frame in connection.frames { bodies.append(frame.jpeg!.array()) }
                     return (thread, bodies)
                 }
                 group.addTask {
@@ -140,7 +140,7 @@ import Testing
         // The tap, the program and the counter are told one after the other, in no order that is promised.
         #expect(await eventually { holder.connected == [1, 3] })
         #expect(await eventually { holder.presented == [1, 3] })
-        #expect(await eventually { server.refusedConnections == 1 })
+        #expect(await eventually { server.statistics.refusedConnections == 1 })
         server.close()
         try await server.closed()
     }
@@ -170,7 +170,7 @@ import Testing
         }
         var bodies: Set<[UInt8]> = []
         for try await connection in server.connections {
-            for try await frame in connection.frames { bodies.insert(frame.jpeg.array()) }
+            for try await frame in connection.frames { bodies.insert(frame.jpeg!.array()) }
         }
         let isHeard = (0..<4).map { bodies.contains(body($0, count: 1000)) }
         #expect(isHeard == [true, true, true, true] && bodies.count == 4)

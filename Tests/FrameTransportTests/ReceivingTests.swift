@@ -23,7 +23,7 @@ import Testing
             client.finishWriting()
         }()
         var bodies: [[UInt8]] = []
-        for try await frame in connection.frames { bodies.append(frame.jpeg.array()) }
+        for try await frame in connection.frames { bodies.append(frame.jpeg!.array()) }
         try await sending
         return bodies
     }
@@ -61,7 +61,7 @@ import Testing
         let connection = try #require(try await firstConnection(of: server))
         try await client.write(message(body(1, count: 300)) + Array("GET / HTTP/1.1\r\n\r\n".utf8))
         var frames = connection.frames.makeAsyncIterator()
-        #expect(try await frames.next()?.jpeg.array() == body(1, count: 300))
+        #expect(try await frames.next()?.jpeg?.array() == body(1, count: 300))
         let error = await #expect(throws: TransportError.self) { try await frames.next() }
         #expect(error?.code == .malformedMessage)
         #expect(error?.wireError != nil)
@@ -91,7 +91,7 @@ import Testing
                 try await bad.write([0xFF, 0xD8])
                 #expect(try await badConnection.closed().error?.code == .malformedMessage)
             }
-            #expect(try await frames.next()?.jpeg.array() == body(round, count: 20_000))
+            #expect(try await frames.next()?.jpeg?.array() == body(round, count: 20_000))
         }
     }
 
@@ -107,7 +107,7 @@ import Testing
             var received: [[UInt8]] = []
             for try await frame in connection.frames {
                 #expect(connection.thread.isCurrent)
-                received.append(frame.jpeg.array())
+                received.append(frame.jpeg!.array())
             }
             return received
         }

@@ -52,7 +52,7 @@ import Testing
                 let sender = try PeerSocket.connected(to: directory.socket)
                 try await sender.write(message(body(round, count: 300)))
                 var frames = try #require(try await firstConnection(of: next)).frames.makeAsyncIterator()
-                #expect(try await frames.next()?.jpeg.array() == body(round, count: 300))
+                #expect(try await frames.next()?.jpeg?.array() == body(round, count: 300))
                 next.close()
             } catch {
                 Issue.record("round \(round): \(error)")
@@ -109,11 +109,11 @@ import Testing
             let next = try PeerSocket.connected(to: directory.socket)
             try await next.write(message(body(round, count: 300)))
             var frames = try #require(try await firstConnection(of: second)).frames.makeAsyncIterator()
-            #expect(try await frames.next()?.jpeg.array() == body(round, count: 300))
+            #expect(try await frames.next()?.jpeg?.array() == body(round, count: 300))
 
             sender.finishWriting()
             var received: [[UInt8]] = []
-            for try await frame in connection.frames { received.append(frame.jpeg.array()) }
+            for try await frame in connection.frames { received.append(frame.jpeg!.array()) }
             #expect(received == (0..<5).map { body(round + $0, count: 300) })
             #expect(try await soon { try await first.closed() } != nil)
             #expect(!directory.names.isEmpty, "the first server's end leaves the second one's files alone")

@@ -97,7 +97,7 @@
             try await sender.write(Array(token[offset...]), passing: [memory.descriptor])
             // The system closes what nobody accepts.
             #expect(try await sender.read(2) == (isAccepting ? [] : [9, 8]))
-            #expect(await eventually { server.refusedConnections == (isAccepting ? 1 : 0) })
+            #expect(await eventually { server.statistics.refusedConnections == (isAccepting ? 1 : 0) })
             // An innocent one is served.
             let other = try PeerSocket.connected(to: directory.socket)
             try await other.write(token)

@@ -46,7 +46,7 @@ import Testing
         let writing = dribbling(long, after: .connect(to: directory.socket), .write(start))
         defer { writing.cancel() }
         if part == .token {
-            #expect(await becomesTrue { server.refusedConnections == 1 })
+            #expect(await becomesTrue { server.statistics.refusedConnections == 1 })
         } else {
             let connection = try #require(try await firstConnection(of: server))
             #expect(await becomesTrue { connection.closeReason?.error?.code == .receiveTimedOut })

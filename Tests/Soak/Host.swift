@@ -53,7 +53,7 @@ final class Host: Sendable {
     var openConnections: Int { state.withLock { $0.open } }
     /// What was not as it must be, the first of it.
     var faults: [String] { state.withLock { $0.faults } }
-    var refused: Int { servers.reduce(0) { $0 + $1.refusedConnections } }
+    var refused: Int { servers.reduce(0) { $0 + $1.statistics.refusedConnections } }
 
     /// Takes connections until it is closed.
     func run() async {
@@ -128,7 +128,7 @@ final class Host: Sendable {
                 if frame.shared != nil {
                     visit.checkShared(frame, decoder)
                 } else {
-                    visit.check(frame, isEachDelivered: visit.connection.supersededFrames == 0)
+                    visit.check(frame, isEachDelivered: visit.connection.statistics.supersededFrames == 0)
                     if frame.bufferSize.height > 1 { visit.decode(frame, decoder) }
                 }
                 guard await visit.goesOn() else { break }
@@ -145,7 +145,7 @@ final class Host: Sendable {
         var count = 0
         for await message in connection.audio {
             count += 1
-            let hash = message.samples.withBytes { Content.hash($0) }
+            let hash = Content.hash(message.samples.span)
             if hash != message.timestamp { note("torn sound \(message.sequence ?? 0) of connection \(connection.id)") }
         }
         return count

@@ -54,12 +54,13 @@ struct Visit: Sendable {
             return
         }
         isDoomed = frame.bufferSize.width == Content.doomedWidth
-        let isWhole = frame.jpeg.withBytes { Content.hash($0) } == hash
+        guard let jpeg = frame.jpeg else { return }
+        let isWhole = Content.hash(jpeg.span) == hash
         let isNext = isEachDelivered ? number == last.map { $0 + 1 } ?? 0 : last.map { number > $0 } ?? true
         if !isWhole || !isNext { torn = torn ?? number }
         last = number
         checkedFrames += 1
-        checkedBytes += frame.jpeg.count
+        checkedBytes += jpeg.count
     }
 
     /// Compares an image in shared memory with the hash that its sender states, and its number with the one before.

@@ -20,19 +20,15 @@ actor Ingest {
 
     /// Serves each sender to its end, until the server is closed, or `limit` of them have come and gone.
     func run(_ server: FrameServer, until limit: Int = .max) async throws {
-        try await withThrowingDiscardingTaskGroup { group in
-            for try await connection in server.connections {
-                senders[connection.id] = Sender()
-                group.addTask {
-                    await self.take(connection)
-                    if await self.ended >= limit { server.close() }
-                }
-            }
+        try await server.run { connection in
+            await self.take(connection)
+            if await self.ended >= limit { server.close() }
         }
     }
 
     /// Receives one sender's frames; an error ends only this sender.
     nonisolated private func take(_ connection: FrameConnection) async {
+        await begin(connection.id)
         // Keeps the previous image for the next frame; released with the sender.
         let decoder = FrameDecoder()
         do {
@@ -47,6 +43,10 @@ actor Ingest {
         // Nil if the service ends first.
         let reason = (try? await connection.closed()) ?? .closedLocally(.stoppedByUser)
         await end(connection.id, reason)
+    }
+
+    private func begin(_ id: FrameConnection.ID) {
+        senders[id] = Sender()
     }
 
     private func note(_ frame: Frame, _ image: PixelBuffer?, of id: FrameConnection.ID) {

@@ -22,7 +22,8 @@ senders: for try await connection in server.connections {
         for try await frame in connection.frames {
             let file = directory.appending(path: "sender\(connection.id)-\(frame.index).jpg")
             // While this writes, one more frame is read ahead; then the sender has to wait, and drops late frames.
-            try Data(frame.jpeg.array()).write(to: file)
+            guard let jpeg = frame.jpeg else { continue }
+            try Data(jpeg.array()).write(to: file)
             count += 1
             if count == limit { break senders }
         }

@@ -8,9 +8,7 @@ extension AudioBlock {
     ///   message always has whole frames.
     public init(_ message: AudioMessage) throws(AudioError) {
         let format = try AudioFormat(sampleRate: message.sampleRate, channels: message.channels)
-        self = try message.samples.withBytes { bytes throws(AudioError) in
-            try AudioBlock(format: format, timestamp: message.timestamp, littleEndian: bytes)
-        }
+        try self.init(format: format, timestamp: message.timestamp, littleEndian: message.samples.span)
     }
 }
 

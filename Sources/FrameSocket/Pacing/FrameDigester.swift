@@ -23,7 +23,7 @@ struct FrameDigester: Sendable {
         case .shared(let shared): add(shared.pixels, to: &hash)
         case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _):
             hash.add(UInt64(jpeg.count))
-            jpeg.withBytes { hash.add($0) }
+            hash.add(jpeg.span)
         }
         return hash.value
     }

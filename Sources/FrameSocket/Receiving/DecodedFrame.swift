@@ -1,7 +1,8 @@
-internal import FrameWire
+internal import FrameTransport
+public import FrameWire
 public import TurboJPEG
 
-/// The image of a frame, and its changed rows.
+/// A decoded frame: its image and what changed in it, with its time and orientation.
 public struct DecodedFrame: Sendable {
     /// The image.
     public let image: PixelBuffer
@@ -12,39 +13,44 @@ public struct DecodedFrame: Sendable {
     /// A consumer is the consumer of a connection, or a reader of a fan-out; readers may share a decoder. The array is
     /// empty if nothing has changed. It covers every row if there is nothing to compare with, if the frame's size or
     /// orientation is different, if the sender does not cut its JPEGs into strips, or if a changed image was rotated.
-    public let changedRows: [Range<Int>]
+    public internal(set) var changedRows: [Range<Int>]
 
-    private init(image: PixelBuffer, changedRows: [Range<Int>]) {
-        self.image = image
-        self.changedRows = changedRows
+    /// The image's orientation; `up` if the decoder has rotated it.
+    ///
+    /// A mirrored image must be flipped horizontally before it is rotated.
+    public let orientation: FrameOrientation
+
+    /// The presentation time in nanoseconds: the sender's, or the time of arrival if the sender states none.
+    public let timestamp: UInt64
+
+    init(_ image: PixelBuffer, changedRows: [Range<Int>], orientation: FrameOrientation, timestamp: UInt64) {
+        (self.image, self.changedRows) = (image, changedRows)
+        (self.orientation, self.timestamp) = (orientation, timestamp)
     }
 
-    /// Creates a frame from an image that was decoded as a whole.
-    init(_ image: PixelBuffer) {
-        self.init(image: image, changedRows: [0..<image.height])
-    }
-
-    /// Creates a frame from an image of which only some rows have changed.
-    init(_ image: PixelBuffer, changedRows: Range<Int>) {
-        self.init(image: image, changedRows: changedRows.isEmpty ? [] : [changedRows])
-    }
-
-    /// Creates a frame from the top left part of an image that was decoded in strips.
-    init(
-        _ decoded: (image: PixelBuffer, changes: StripChanges),
-        width: Int,
-        height: Int
-    ) throws(TurboJPEGError) {
+    /// Creates the result for a frame whose image was decoded; without rows if it was decoded as a whole.
+    init(_ image: PixelBuffer, changedRows: [Range<Int>]? = nil, of frame: Frame) {
         self.init(
-            image: try decoded.image.cropped(toWidth: width, height: height),
-            changedRows: decoded.changes.rows.map { $0.clamped(to: 0..<height) }.filter { !$0.isEmpty }
+            image,
+            changedRows: changedRows ?? [0..<image.height],
+            orientation: frame.orientation,
+            timestamp: frame.timestamp ?? frame.receivedAt
         )
     }
 
+    /// Lets every row count as changed.
+    mutating func changeAllRows() { changedRows = [0..<image.height] }
+
     /// Returns the frame with its image upright.
-    func upright(from orientation: FrameOrientation, pool: PixelBuffer.Pool) throws(TurboJPEGError) -> DecodedFrame {
+    func upright(pool: PixelBuffer.Pool) throws(TurboJPEGError) -> DecodedFrame {
         guard orientation.isTurning else { return self }
-        let image = try image.upright(from: orientation, pool: pool)
-        return DecodedFrame(image: image, changedRows: changedRows.isEmpty ? [] : [0..<image.height])
+        var upright = DecodedFrame(
+            try image.upright(from: orientation, pool: pool),
+            changedRows: [],
+            orientation: .up,
+            timestamp: timestamp
+        )
+        if !changedRows.isEmpty { upright.changeAllRows() }
+        return upright
     }
 }

@@ -32,7 +32,7 @@ extension Frame {
     ///     15 or, for 4:1:1, 31 pixels of width and height. An image without such blocks loses nothing.
     ///   - limits: The limits that the JPEG must meet.
     /// - Returns: The upright frame, with this frame's timestamp and number; the same bytes if it is upright already.
-    /// - Throws: The errors of `JPEGTransform`: `transformFailed` if `perfect` edges are impossible or nothing would
+    /// - Throws: `notJPEG` for an image in shared memory; the errors of `JPEGTransform`: `transformFailed` if `perfect` edges are impossible or nothing would
     ///   remain, `unsupported` for 4:1:1 turned on its side, and errors for damaged data.
     public func uprightJPEG(
         edges: JPEGTransform.Edges = .trim,
@@ -40,6 +40,9 @@ extension Frame {
     ) throws(TurboJPEGError) -> FrameMessage {
         var info = header.info
         info.orientation = .up
+        guard let jpeg else {
+            throw TurboJPEGError(.notJPEG, "the image is in shared memory and has no JPEG to turn; decode it upright")
+        }
         guard orientation.isTurning else { return FrameMessage(jpeg: jpeg, info: info) }
         let upright = try UprightJPEG(jpeg, orientation, edges: edges, limits: limits)
         info.bufferSize = upright.size

@@ -26,6 +26,7 @@ extension FrameDecoder {
     /// Returns the image of a frame in shared memory: in place, unless it has to be converted or scaled.
     func image(
         of shared: SharedImage,
+        in frame: Frame,
         as format: PixelFormat,
         scale: ScalingFactor
     ) throws(TurboJPEGError) -> DecodedFrame {
@@ -36,11 +37,11 @@ extension FrameDecoder {
             image = try image.scaled(toWidth: size.width, height: size.height, pool: pool)
         }
         let converted = try image.converted(to: format, pool: pool)
-        guard scale == .full else { return DecodedFrame(converted, changedRows: 0..<image.height) }
+        guard scale == .full else { return DecodedFrame(converted, of: frame) }
         // A row of a packed image becomes one of luma, and a part of the chroma of two.
         let addsChroma = converted.planeCount > image.planeCount
-        let rows = shared.changedRows
-        return DecodedFrame(converted, changedRows: addsChroma ? rows.pairs(of: image.height) : rows)
+        let rows = addsChroma ? shared.changedRows.pairs(of: image.height) : shared.changedRows
+        return DecodedFrame(converted, changedRows: rows.isEmpty ? [] : [rows], of: frame)
     }
 }
 

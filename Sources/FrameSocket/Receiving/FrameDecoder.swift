@@ -81,18 +81,22 @@ public final class FrameDecoder: Sendable {
         as format: PixelFormat = .bgra,
         scale: ScalingFactor = .full
     ) throws(TurboJPEGError) -> PixelBuffer {
-        try decodeChanges(frame, as: format, scale: scale).image
+        try decodeFrame(frame, as: format, scale: scale).image
     }
 
-    /// Decodes a frame, and returns which rows have changed since the previous frame.
+    /// Decodes a frame, and returns its image with its time, its orientation, and the rows that have changed since the
+    /// previous frame.
+    ///
+    /// For a video encoder, decode to `.i420` or `.nv12`: the samples of a 4:2:0 JPEG are not converted to RGB and back.
+    /// They are full-range YCbCr as defined by JFIF (BT.601 matrix); chroma has half the width and height, rounded up.
     ///
     /// - Parameters:
     ///   - frame: The frame.
     ///   - format: The pixel format of the image.
     ///   - scale: The fraction of the size to decode to; every row counts as changed unless it is `ScalingFactor.full`.
-    /// - Returns: The image, as returned by ``decode(_:as:scale:)``, and the changed rows.
+    /// - Returns: The image, as returned by ``decode(_:as:scale:)``, and what belongs to it.
     /// - Throws: The errors of ``decode(_:as:scale:)``.
-    public func decodeChanges(
+    public func decodeFrame(
         _ frame: Frame,
         as format: PixelFormat = .bgra,
         scale: ScalingFactor = .full
@@ -101,16 +105,18 @@ public final class FrameDecoder: Sendable {
         var decoded = try frame.reading { () throws(TurboJPEGError) -> DecodedFrame in
             let strips = scale == .full ? stripDecoder(for: frame, as: format) : nil
             if strips == nil { self.strips.withLock { $0.releaseEnded() } }
-            if let shared = frame.shared { return try image(of: shared, as: format, scale: scale) }
-            return try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in
-                try decode(jpeg, bufferSize: frame.bufferSize, as: format, scale: scale, strips)
+            switch frame.content {
+            case .shared(let shared):
+                return try image(of: shared, in: frame, as: format, scale: scale)
+            case .jpeg(let jpeg):
+                return try decode(jpeg.span, of: frame, as: format, scale: scale, strips)
             }
         }
         let isComparable = strips.withLock { $0.noteDecoded(frame, as: format, isFullSize: scale == .full) }
-        if !isComparable { decoded = DecodedFrame(decoded.image) }
+        if !isComparable { decoded.changeAllRows() }
         if configuration.isUpright {
             do {
-                decoded = try decoded.upright(from: frame.orientation, pool: configuration.jpeg.pool)
+                decoded = try decoded.upright(pool: configuration.jpeg.pool)
             } catch {
                 strips.withLock { $0.noteLost(frame, as: format) }
                 throw error
@@ -129,28 +135,6 @@ public final class FrameDecoder: Sendable {
         }
     }
 
-    /// Decodes a frame to the planes that a video encoder needs, with its time and orientation.
-    ///
-    /// The samples of a 4:2:0 JPEG are not converted to RGB and back.
-    ///
-    /// - Parameters:
-    ///   - frame: The frame.
-    ///   - format: The format of the planes.
-    ///   - scale: The fraction of the size to decode to.
-    /// - Returns: The frame; upright, with rotation 0, if the configuration says so.
-    /// - Throws: The errors of ``decode(_:as:scale:)``.
-    public func decodeVideo(
-        _ frame: Frame,
-        as format: VideoFrame.Format = .i420,
-        scale: ScalingFactor = .full
-    ) throws(TurboJPEGError) -> VideoFrame {
-        VideoFrame(
-            image: try decode(frame, as: format.pixelFormat, scale: scale),
-            orientation: configuration.isUpright ? .up : frame.orientation,
-            timestamp: frame.timestamp ?? frame.receivedAt
-        )
-    }
-
     /// Returns whether a header may state this number for a JPEG's side; it can be any number.
     private static func tolerates(_ stated: Int, for side: Int) -> Bool {
         (side - sizeTolerance...side + sizeTolerance).contains(stated)
@@ -158,11 +142,12 @@ public final class FrameDecoder: Sendable {
 
     private func decode(
         _ jpeg: Span<UInt8>,
-        bufferSize: BufferSize,
+        of frame: Frame,
         as format: PixelFormat,
         scale: ScalingFactor,
         _ strips: StripDecoder?
     ) throws(TurboJPEGError) -> DecodedFrame {
+        let bufferSize = frame.bufferSize
         let check = { (width: Int, height: Int) throws(TurboJPEGError) in
             guard Self.tolerates(bufferSize.width, for: width), Self.tolerates(bufferSize.height, for: height) else {
                 throw TurboJPEGError(
@@ -179,7 +164,11 @@ public final class FrameDecoder: Sendable {
         if let strips {
             let decoded = try strips.decode(jpeg, as: format, checking: check)
             if decoded.image.width >= wanted.width, decoded.image.height >= wanted.height {
-                return try DecodedFrame(decoded, width: wanted.width, height: wanted.height)
+                return DecodedFrame(
+                    try decoded.image.cropped(toWidth: wanted.width, height: wanted.height),
+                    changedRows: decoded.changes.rows(upTo: wanted.height),
+                    of: frame
+                )
             }
             image = decoded.image
         } else {
@@ -188,6 +177,13 @@ public final class FrameDecoder: Sendable {
         if image.width < wanted.width || image.height < wanted.height {
             image = try image.extended(toWidth: wanted.width, height: wanted.height, pool: configuration.jpeg.pool)
         }
-        return try DecodedFrame(image.cropped(toWidth: wanted.width, height: wanted.height))
+        return DecodedFrame(try image.cropped(toWidth: wanted.width, height: wanted.height), of: frame)
+    }
+}
+
+extension StripChanges {
+    /// The changed rows of the top of the image.
+    fileprivate func rows(upTo height: Int) -> [Range<Int>] {
+        rows.map { $0.clamped(to: 0..<height) }.filter { !$0.isEmpty }
     }
 }

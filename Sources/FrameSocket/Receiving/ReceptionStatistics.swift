@@ -43,7 +43,7 @@ public struct ReceptionStatistics: Sendable, Hashable {
     /// Adds a frame; add the frames of one connection, in order.
     public mutating func add(_ frame: Frame) {
         add(
-            byteCount: frame.jpeg.count,
+            byteCount: frame.jpeg?.count ?? 0,
             timestamp: frame.timestamp,
             sequence: frame.sequence,
             receivedAt: frame.receivedAt,

@@ -14,9 +14,7 @@ struct UprightJPEG {
         limits: JPEGLimits
     ) throws(TurboJPEGError) {
         let transform = JPEGTransform(uprighting: orientation)
-        let turned = try jpeg.withBytes { bytes throws(TurboJPEGError) in
-            try transform.apply(to: bytes, edges: edges, limits: limits)
-        }
+        let turned = try transform.apply(to: jpeg.span, edges: edges, limits: limits)
         let bytes = turned[...]
         let header = try JPEGHeader(inspecting: bytes.span)
         self.jpeg = FrameBytes(copying: bytes.span)

@@ -95,9 +95,7 @@ final class FrameEncoder: Sendable {
     ) throws(TurboJPEGError) -> FrameMessage {
         let (factor, output) = output.scaledDecoding()
         let decoder = workspace.withLock { $0.decoder(for: output.image) }
-        let image = try jpeg.withBytes { bytes throws(TurboJPEGError) in
-            try decoder.decode(bytes, as: recipe.settings.decodedFormat(of: bytes), scale: factor)
-        }
+        let image = try decoder.decode(jpeg.span, as: recipe.settings.decodedFormat(of: jpeg.span), scale: factor)
         let steps = ImageRecipe(output, image.format, recipe.settings, isTurning: recipe.isTurning)
         return try encode(image, steps, orientation, recipe)
     }
@@ -112,7 +110,7 @@ final class FrameEncoder: Sendable {
             let upright = try UprightJPEG(jpeg, orientation, edges: .perfect, limits: .ownFiles)
             return FrameMessage(jpeg: upright.jpeg, info: FrameInfo(bufferSize: upright.size))
         } catch  where error.code == .transformFailed || error.code == .unsupported {
-            let header = try jpeg.withBytes { bytes throws(TurboJPEGError) in try JPEGHeader(inspecting: bytes) }
+            let header = try JPEGHeader(inspecting: jpeg.span)
             let size = BufferSize(width: header.width, height: header.height)
             return try encode(jpeg, OutputPlan(size), orientation, recipe)
         }

@@ -16,12 +16,8 @@ public enum OutputScale: Sendable, Hashable {
     case fraction(numerator: Int, denominator: Int)
 
     /// At most this many pixels wide, with the height in proportion; NetEase sends 720. Both sides are whole chroma
-    /// samples, so even for 4:2:0, like those of ``agora`` and ``fit(width:height:rotation:)``.
+    /// samples, so even for 4:2:0, like those of ``fit(width:height:rotation:)``.
     case width(Int)
-
-    /// The image fitted to a box of 640x360 or 360x640, as Agora sends; the side that is too long for the box's shape
-    /// determines the scale.
-    case agora
 
     /// A custom size, and how the image fills it.
     case box(Box)
@@ -31,7 +27,8 @@ public enum OutputScale: Sendable, Hashable {
 
     /// At most this width and height, in proportion; what is sent is no larger than the scaled image.
     ///
-    /// By default the box is rotated with the image: a portrait image has at most the box's width in height.
+    /// By default the box is rotated with the image: a portrait image has at most the box's width in height. Agora sends
+    /// 640x360, and 360x640 of a portrait image.
     public static func fit(width: Int, height: Int, rotation: Box.Rotation = .withImage) -> OutputScale {
         box(width, height, .fit, rotation)
     }
@@ -53,15 +50,6 @@ public enum OutputScale: Sendable, Hashable {
     {
         guard width > 0, height > 0 else { return .full }
         return .box(Box(width: width, height: height, filling: filling, rotation: rotation))
-    }
-
-    /// Parses "1/2", "3/4" or "1"; nil for anything else, and for fractions that are 0 or greater than 1.
-    public init?(parsing text: some StringProtocol) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
-        guard let numerator = parts.first ?? nil, numerator >= 1, parts.count <= 2,
-            let denominator = parts.count == 2 ? parts[1] : 1, denominator >= numerator
-        else { return nil }
-        self = numerator == denominator ? .full : .fraction(numerator: numerator, denominator: denominator)
     }
 
     /// Returns the size that is sent, with 4:2:0, for an upright image of the given size.
@@ -95,7 +83,7 @@ public enum OutputScale: Sendable, Hashable {
             return OutputPlan(image)
         case .fraction(let numerator, let denominator):
             return .fraction(of: image, numerator, denominator)
-        case .width, .agora, .box:
+        case .width, .box:
             // A block lies in the image as that is encoded; the planner's image is upright.
             let block = appliesOrientation ? subsampling.blockSize : subsampling.blockSize.turned(by: orientation)
             let turned = plan(OutputPlanner(image.turned(by: orientation), block)).turned(by: orientation)
@@ -112,25 +100,12 @@ public enum OutputScale: Sendable, Hashable {
             case .letterbox: planner.letterbox(size)
             case .fill: planner.fill(size)
             }
-        case .agora:
-            return planner.fit(Self.agoraBox(for: planner.image))
         case .width(let width):
             guard width > 0 else { return OutputPlan(planner.image) }
             return planner.fit(BufferSize(width: min(width, Box.maximumSide), height: .max))
         case .full, .fraction:
             return OutputPlan(planner.image)
         }
-    }
-
-    /// The box with the side that decides; the other side is unbounded.
-    private static func agoraBox(for image: BufferSize) -> BufferSize {
-        let (width, height) = (image.width, image.height)
-        if width <= height {
-            return 16 * width <= 9 * height
-                ? BufferSize(width: .max, height: 640) : BufferSize(width: 360, height: .max)
-        }
-        return 9 * width <= 16 * height
-            ? BufferSize(width: .max, height: 360) : BufferSize(width: 640, height: .max)
     }
 }
 

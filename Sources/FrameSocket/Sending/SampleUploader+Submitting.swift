@@ -92,7 +92,7 @@ extension SampleUploader {
         timestamp: UInt64? = nil
     ) -> Outcome {
         do throws(TurboJPEGError) {
-            let header = try jpeg.withBytes { bytes throws(TurboJPEGError) in try JPEGHeader(inspecting: bytes) }
+            let header = try JPEGHeader(inspecting: jpeg.span)
             try JPEGLimits.ownFiles.check(width: header.width, height: header.height)
             let size = BufferSize(width: header.width, height: header.height)
             return offer(.resizableJPEG(jpeg, size), orientation, timestamp)

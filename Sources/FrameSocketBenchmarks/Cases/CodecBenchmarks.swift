@@ -84,7 +84,10 @@ enum CodecBenchmarks {
                 },
                 ours: {
                     try measureSynchronously(frames) {
-                        for index in 0..<frames { try ours[index % ours.count].withBytes { try decoder.decode($0) } }
+                        for index in 0..<frames {
+                            let jpeg = ours[index % ours.count]
+                            try decoder.decode(jpeg.span)
+                        }
                     }
                 }
             )
@@ -131,7 +134,10 @@ enum CodecBenchmarks {
                 },
                 ours: {
                     try measureSynchronously(frames) {
-                        for index in 0..<frames { try ours[index % ours.count].withBytes { try decoder.decode($0) } }
+                        for index in 0..<frames {
+                            let jpeg = ours[index % ours.count]
+                            try decoder.decode(jpeg.span)
+                        }
                     }
                 }
             )

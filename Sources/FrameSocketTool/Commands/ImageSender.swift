@@ -301,7 +301,7 @@ final class ImageSender: Sendable {
             defer { state.isSharingKnown = true }
             return state.isSharingKnown
         }
-        guard !isKnown, uploader.connection.hello?.sharedMemory == nil else { return }
+        guard !isKnown, uploader.connection.receiver.hello?.sharedMemory == nil else { return }
         Terminal.endProgress()
         Terminal.say("\(command.endpoint): the receiver accepts no images in shared memory; sending JPEGs")
     }

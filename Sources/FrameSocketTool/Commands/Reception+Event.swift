@@ -25,8 +25,8 @@ extension Reception.Event {
             line.add("orientation", frame.orientation.rawValue)
             // As existing Jitsi receivers turn it; whether it is mirrored as well follows from the orientation.
             line.add("rotation", frame.orientation.deployedRotation)
-            line.add("bytes", frame.jpeg.count)
-            if frame.shared != nil { line.add("shared", true) }
+            line.add("bytes", frame.jpeg?.count ?? 0)
+            if frame.jpeg == nil { line.add("shared", true) }
             if let jpegSize {
                 line.add("jpegWidth", jpegSize.width)
                 line.add("jpegHeight", jpegSize.height)
@@ -79,8 +79,16 @@ extension Reception.Event {
 }
 
 extension Frame {
-    /// The number of bytes of the JPEG, without the zeros that its sender padded it with.
-    var jpegByteCount: Int { jpeg.withBytes { $0.countWithoutPadding } }
+    /// The number of bytes of the JPEG, without the zeros that its sender padded it with; 0 for a shared image.
+    var jpegByteCount: Int { jpeg.map { $0.span.countWithoutPadding } ?? 0 }
+
+    /// Returns the JPEG, and the size that it states.
+    ///
+    /// - Throws: `notJPEG` for a shared image, which only `receive --shared` accepts; the errors of `JPEGHeader`.
+    func sizedJPEG() throws(TurboJPEGError) -> (jpeg: FrameBytes, size: (width: Int, height: Int)) {
+        guard let jpeg else { throw TurboJPEGError(.notJPEG, "the image is in shared memory") }
+        return (jpeg, try JPEGHeader.size(of: jpeg.span))
+    }
 }
 
 extension SenderStatus.State {

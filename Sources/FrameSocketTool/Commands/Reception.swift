@@ -163,7 +163,7 @@ actor Reception {
         if result != nil || givenUp != nil { connection.close() }
         let reason = await connection.ended()
         await others.value
-        statistics = statistics.adding(received[connection.id], connection.supersededFrames)
+        statistics = statistics.adding(received[connection.id], connection.statistics.supersededFrames)
         connections[connection.id] = nil
         received[connection.id] = nil
         count()
@@ -229,29 +229,27 @@ actor Reception {
     private func consume(_ frame: Frame, _ byteCount: Int) throws -> (width: Int, height: Int)? {
         switch command.output {
         case .raw:
-            try raw?.bytes(of: frame).withBytes { bytes throws(Files.Failure) in
-                try Files.write(bytes, to: 1, name: "standard output")
+            if let bytes = try raw?.bytes(of: frame) {
+                try Files.write(bytes.span, to: 1, name: "standard output")
             }
         case .mjpeg:
             if command.decodes { _ = try decoder.decode(frame, as: .bgra) }
-            try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
-                try Files.write(jpeg.extracting(..<byteCount), to: 1, name: "standard output")
+            if let jpeg = frame.jpeg {
+                try Files.write(jpeg.span.extracting(..<byteCount), to: 1, name: "standard output")
             }
         case .json, .nothing:
             if command.decodes { _ = try decoder.decode(frame, as: .bgra) }
         }
         if let directory = command.directory {
             let path = "\(directory)/\(Self.fileName(statistics.frames))"
-            try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
-                try Files.create(path, jpeg, overwrites: command.overwrites)
-            }
+            if let jpeg = frame.jpeg { try Files.create(path, jpeg.span, overwrites: command.overwrites) }
             if let keep = command.keep, statistics.frames >= keep {
                 try Files.remove("\(directory)/\(Self.fileName(statistics.frames - keep))")
             }
         }
         // After decoding, which counts frames that are not images.
-        guard command.decodes, frame.shared == nil else { return nil }
-        return try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader.size(of: jpeg) }
+        guard command.decodes, let jpeg = frame.jpeg else { return nil }
+        return try JPEGHeader.size(of: jpeg.span)
     }
 
     /// Returns the file name of the frame with the given number, such as `frame-000000.jpg`.
@@ -280,7 +278,7 @@ actor Reception {
     }
 
     private var totals: ReceptionTotals {
-        connections.values.reduce(statistics) { $0.adding(received[$1.id], $1.supersededFrames) }
+        connections.values.reduce(statistics) { $0.adding(received[$1.id], $1.statistics.supersededFrames) }
     }
 
     /// Reports progress every second.

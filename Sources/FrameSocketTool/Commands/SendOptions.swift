@@ -58,12 +58,12 @@ struct SendOptions {
 
     private static func scale(_ arguments: inout Arguments) throws(UsageError) -> OutputScale? {
         let choices = [
-            try arguments.value("--scale", "a fraction such as 1/2") { OutputScale(parsing: $0) },
+            try arguments.value("--scale", "a fraction such as 1/2") { OutputScale(fraction: $0) },
             try arguments.integer("--width", in: 1...65_500).map { .width($0) },
             try arguments.box("--fit").map { .fit(width: $0.width, height: $0.height) },
             try arguments.box("--letterbox").map { .letterbox(width: $0.width, height: $0.height) },
             try arguments.box("--fill").map { .fill(width: $0.width, height: $0.height) },
-            arguments.flag("--agora") ? .agora : nil,
+            arguments.flag("--agora") ? .fit(width: 640, height: 360) : nil,
         ].compactMap(\.self)
         guard choices.count <= 1 else {
             throw UsageError(message: "--scale, --width, --fit, --letterbox, --fill and --agora are mutually exclusive")
@@ -79,5 +79,16 @@ struct SendOptions {
         }
         let pacing = rate.map { Pacing.framesPerSecond($0) } ?? every.map { Pacing.every($0) } ?? .everyFrame
         return arguments.flag("--skip-unchanged") ? pacing.skippingUnchanged() : pacing
+    }
+}
+
+extension OutputScale {
+    /// Parses "1/2", "3/4" or "1"; nil for anything else, and for fractions that are 0 or greater than 1.
+    fileprivate init?(fraction text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
+        guard let numerator = parts.first ?? nil, numerator >= 1, parts.count <= 2,
+            let denominator = parts.count == 2 ? parts[1] : 1, denominator >= numerator
+        else { return nil }
+        self = numerator == denominator ? .full : .fraction(numerator: numerator, denominator: denominator)
     }
 }

@@ -48,7 +48,7 @@ final class SoundSender: Sendable {
 
     /// Waits until the receiver asks; returns false if it never does.
     private func isAsked(over connection: SocketConnection) async -> Bool {
-        if connection.wants.contains(.audio) { return true }
+        if connection.receiver.wants.contains(.audio) { return true }
         for await request in connection.requests {
             if case .hello(let hello) = request, hello.wants.contains(.audio) { return true }
         }

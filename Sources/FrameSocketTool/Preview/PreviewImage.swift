@@ -12,6 +12,7 @@ final class PreviewImage: Sendable {
     let size: BufferSize
 
     private let frame: Frame
+    private let received: FrameBytes
     private let limits: JPEGLimits
     private let finished = Locked<FrameBytes?>(nil)
 
@@ -25,8 +26,9 @@ final class PreviewImage: Sendable {
     ///   - limits: The limits that its JPEG must meet if it has to be rotated.
     /// - Throws: An error if the frame is not a JPEG that states a size.
     init(_ frame: Frame, number: Int, limits: JPEGLimits) throws(TurboJPEGError) {
-        let stated = try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader.size(of: jpeg) }
+        let (received, stated) = try frame.sizedJPEG()
         self.frame = frame
+        self.received = received
         self.number = number
         self.limits = limits
         size =
@@ -49,7 +51,7 @@ final class PreviewImage: Sendable {
         try finished.withLock { finished throws(TurboJPEGError) in
             if let finished { return finished }
             let isUpright = frame.orientation.rotation == 0 && !frame.orientation.isMirrored
-            let jpeg = JPEGExif.removed(from: isUpright ? frame.jpeg : try turn())
+            let jpeg = JPEGExif.removed(from: isUpright ? received : try turn())
             finished = jpeg
             return jpeg
         }

@@ -89,7 +89,7 @@ final class PreviewStage: Sendable {
             sender.statistics.add(frame)
             sender.meter.add(frame, byteCount: byteCount)
             sender.byteCount += UInt64(byteCount)
-            sender.superseded = connection.supersededFrames
+            sender.superseded = connection.statistics.supersededFrames
             if case .success(let image) = image { sender.image = image } else { sender.undecodable += 1 }
         }
         if case .failure(let error) = image { return error }

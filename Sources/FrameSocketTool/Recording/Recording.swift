@@ -119,12 +119,8 @@ actor Recording {
         do {
             // A recording does not decode: whatever states a size is kept.
             let byteCount = frame.jpegByteCount
-            let size = try frame.reading { () throws(TurboJPEGError) in
-                try frame.jpeg.withBytes { jpeg throws(TurboJPEGError) in try JPEGHeader.size(of: jpeg) }
-            }
-            try frame.jpeg.withBytes { jpeg throws(Files.Failure) in
-                try write(jpeg.extracting(..<byteCount), size, frame, connection.id)
-            }
+            let (jpeg, size) = try frame.reading { () throws(TurboJPEGError) in try frame.sizedJPEG() }
+            try write(jpeg.span.extracting(..<byteCount), size, frame, connection.id)
             report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
             statistics.add(frame, byteCount: byteCount)
             if !command.isQuiet { Terminal.showProgress("recorded \(Format.count(statistics.frames, "frame"))") }

@@ -35,7 +35,7 @@ final class WAVWriter {
         self.format = format
         if isFirst { try output.write(header(format, output.isSeekable ? 0 : nil)) }
         // The samples first: if they cannot be written, the header still describes what precedes them.
-        try message.samples.withBytes { bytes throws(Files.Failure) in try output.write(bytes) }
+        try output.write(message.samples.span)
         byteCount = total
         if output.isSeekable { try output.write(header(format, total), at: 0) }
         return true

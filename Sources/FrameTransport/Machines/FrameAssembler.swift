@@ -170,7 +170,7 @@ package import FrameWire
     ///
     /// A frame that is not delivered has no index.
     mutating func takeFrame(_ header: SharedFrameHeader, at now: UInt64) -> Frame {
-        frame(header.header, .none, at: now)
+        frame(header.header, FrameBytes.none, at: now)
     }
 
     /// Handles the end of the stream.
@@ -262,7 +262,7 @@ package import FrameWire
         }
         largestBody = max(largestBody, jpeg.count)
         return Frame(
-            jpeg: jpeg,
+            .jpeg(jpeg),
             header: header,
             index: frames,
             receivedAt: now,

@@ -90,6 +90,9 @@ package struct MailboxMachine<Element> {
     /// Whether the mailbox has ended.
     package var hasEnded: Bool { ending != nil }
 
+    /// The error with which it has ended, if it has.
+    package var error: TransportError? { ending ?? nil }
+
     // MARK: Producing
 
     /// Returns how many elements may be added now; if none, the producer is called as soon as there is room.

@@ -42,7 +42,7 @@ extension ReceiverMachine {
             switch event {
             case .frame(let frame):
                 turn.messagesLeft -= 1
-                burstByteCount += frame.jpeg.count
+                burstByteCount += frame.jpeg?.count ?? 0
                 useRoom(room)
                 return .deliver(frame, more: mayRead || assembler.hasMore)
             case .audio(let message):

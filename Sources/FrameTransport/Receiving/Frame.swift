@@ -2,15 +2,19 @@ public import FrameWire
 
 /// A received frame: the JPEG's bytes, or the image in shared memory, and the message's header.
 public struct Frame: Sendable {
-    /// The message's body: one JPEG, possibly followed by zero bytes as padding.
-    ///
-    /// Empty if the image is in shared memory, which only happens if the program asks for it; see ``shared``.
-    public let jpeg: FrameBytes
+    /// The form in which a frame arrives.
+    public enum Content: Sendable {
+        /// The message's body: one JPEG, possibly followed by zero bytes as padding.
+        case jpeg(FrameBytes)
 
-    /// The image, if it is in shared memory; nil for a JPEG.
-    ///
-    /// Only servers with ``FrameServer/Configuration/acceptsSharedMemory`` receive such frames.
-    public internal(set) var shared: SharedImage?
+        /// An image in memory that the sender shares.
+        ///
+        /// Only servers with ``FrameServer/Configuration/acceptsSharedMemory`` receive such frames.
+        case shared(SharedImage)
+    }
+
+    /// The JPEG, or the image.
+    public internal(set) var content: Content
 
     /// The frame's index among those of its connection, from 0.
     public let index: Int
@@ -50,7 +54,7 @@ public struct Frame: Sendable {
         transferTime: Duration = .zero
     ) {
         self.init(
-            jpeg: jpeg,
+            .jpeg(jpeg),
             header: header,
             index: index,
             receivedAt: receivedAt,
@@ -60,7 +64,7 @@ public struct Frame: Sendable {
     }
 
     init(
-        jpeg: FrameBytes,
+        _ content: Content,
         header: FrameHeader,
         index: Int,
         receivedAt: UInt64,
@@ -68,10 +72,13 @@ public struct Frame: Sendable {
         tally: DecodingTally?,
         grant: MemoryBudget.Grant? = nil
     ) {
-        (self.jpeg, self.header, self.index) = (jpeg, header, index)
+        (self.content, self.header, self.index) = (content, header, index)
         (self.receivedAt, transferNanoseconds) = (receivedAt, transferTime)
         (self.tally, self.grant) = (tally, grant)
     }
+
+    /// The JPEG; nil if the image is in shared memory, which only happens if the program asks for it.
+    public var jpeg: FrameBytes? { if case .jpeg(let jpeg) = content { jpeg } else { nil } }
 
     /// The image's size according to the header; the JPEG's own may differ by a pixel.
     public var bufferSize: BufferSize { header.info.bufferSize }
@@ -104,8 +111,16 @@ extension Frame {
         tally?.note(frame: index, isDecoded: false)
     }
 
+    /// The image, if it is in shared memory.
+    package var shared: SharedImage? { if case .shared(let image) = content { image } else { nil } }
+
     /// The bytes of memory that the frame keeps.
-    var memoryByteCount: Int { shared?.loan.byteCount ?? jpeg.capacity }
+    var memoryByteCount: Int {
+        switch content {
+        case .jpeg(let jpeg): jpeg.capacity
+        case .shared(let image): image.loan.byteCount
+        }
+    }
 
     /// Returns the frame for the consumer, without its part of the memory budget.
     func handedOver() -> Frame {

@@ -42,7 +42,8 @@ public final class FrameConnection: Sendable, Identifiable {
     /// The audio that the sender sends, once requested with a `ControlRequest.Hello`; a sequence for one consumer.
     ///
     /// The sequence ends with the connection. At most 64 messages are buffered, and at most an eighth of the
-    /// connection's part of the memory budget (by default 512 KiB); the oldest are dropped, see ``supersededAudio``.
+    /// connection's part of the memory budget (by default 512 KiB); the oldest are dropped, see
+    /// ``Statistics/supersededAudio``.
     /// Audio and frames share the socket: a host that receives both should not let frames wait, see
     /// ``FrameServer/Delivery/newest``. A host that requests only audio is not held up by frames.
     public var audio: ConnectionValues<AudioMessage> { ConnectionValues(mailbox: driver.audio, connection: self) }
@@ -52,17 +53,31 @@ public final class FrameConnection: Sendable, Identifiable {
     /// The sequence ends with the connection. The latest 16 are kept for a consumer that starts late.
     public var statuses: ConnectionValues<SenderStatus> { ConnectionValues(mailbox: driver.statuses, connection: self) }
 
-    /// The number of audio messages that were replaced by newer ones, or exceeded the memory for audio.
-    public var supersededAudio: Int { driver.audio.replaced + driver.droppedAudio.value }
-
     /// The thread that reads this connection; a consumer that runs on it receives without a thread switch.
     public var thread: IOThread { driver.thread }
 
     /// The reason for the connection's end; nil while it lasts.
     public var closeReason: CloseReason? { driver.closed.value }
 
-    /// The number of frames replaced by newer ones, if ``FrameServer/Configuration/delivery`` is `newest`.
-    public var supersededFrames: Int { driver.mailbox.replaced }
+    /// The error that ``frames`` ended with; nil if they have not ended, or ended cleanly.
+    var framesError: TransportError? { driver.mailbox.error }
+
+    /// The counters of a connection.
+    public struct Statistics: Sendable, Hashable {
+        /// The number of frames replaced by newer ones, if ``FrameServer/Configuration/delivery`` is `newest`.
+        public let supersededFrames: Int
+
+        /// The number of audio messages that were replaced by newer ones, or exceeded the memory for audio.
+        public let supersededAudio: Int
+    }
+
+    /// A snapshot of the counters.
+    public var statistics: Statistics {
+        Statistics(
+            supersededFrames: driver.mailbox.replaced,
+            supersededAudio: driver.audio.replaced + driver.droppedAudio.value
+        )
+    }
 
     /// Waits until the connection has ended.
     ///

@@ -5,10 +5,8 @@ internal import Locking
 ///
 /// ```swift
 /// let server = try FrameServer(at: "/run/user/1000/rtc_SSFD")
-/// for try await connection in server.connections {
-///     Task {
-///         for try await frame in connection.frames { record(frame) }
-///     }
+/// try await server.run { connection in
+///     for try await frame in connection.frames { record(frame) }
 /// }
 /// ```
 ///
@@ -26,7 +24,7 @@ public final class FrameServer: Sendable {
         /// are read ahead, so that one thread switch delivers several.
         case everyFrame
         /// Delivers the newest frame, which replaces one that has not been consumed; see
-        /// ``FrameConnection/supersededFrames``.
+        /// ``FrameConnection/Statistics/supersededFrames``.
         case newest
 
         /// The maximum number of frames read ahead for a consumer that is faster than the sender: 8.
@@ -71,7 +69,7 @@ public final class FrameServer: Sendable {
         /// Whether senders on the same machine may share their frames' memory instead of encoding them.
         ///
         /// Default: false. With true, every sender is sent a hello, and a sender that supports it sends frames whose
-        /// ``Frame/shared`` is set and whose ``Frame/jpeg`` is empty. The mapped memory counts against ``memory``; if
+        /// ``Frame/content`` is a shared image. The mapped memory counts against ``memory``; if
         /// it has no room, the connection falls back to JPEGs. It has no effect at a port, nor on systems without
         /// sealed memory.
         public var acceptsSharedMemory = false
@@ -107,7 +105,7 @@ public final class FrameServer: Sendable {
     public var path: String { endpoint.description }
 
     private let configuration: Configuration
-    private let driver: ListeningDriver
+    let driver: ListeningDriver
 
     /// Creates a server that listens at a path.
     ///
@@ -183,6 +181,8 @@ public final class FrameServer: Sendable {
 
     /// The connections of senders, as they are made; a sequence for one consumer.
     ///
+    /// ``run(_:)`` handles each of them in a task of its own.
+    ///
     /// The sequence ends when the server is closed.
     ///
     /// A connection that is not consumed from this sequence stays open. With ``FrameServer/Delivery/everyFrame``, its
@@ -194,12 +194,6 @@ public final class FrameServer: Sendable {
     ///
     /// Complexity: O(*n*), where *n* is the number of connections.
     public var statistics: Statistics { driver.statistics }
-
-    /// The number of refused senders: ``Statistics/refusedConnections``.
-    public var refusedConnections: Int { driver.counts.withLock { $0.refusedConnections } }
-
-    /// The number of dropped departed senders: ``Statistics/droppedSenders``.
-    public var droppedSenders: Int { driver.counts.withLock { $0.droppedSenders } }
 
     /// Stops listening, removes the socket's file, and ends every connection cleanly.
     ///

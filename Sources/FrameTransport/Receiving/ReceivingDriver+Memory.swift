@@ -25,10 +25,11 @@ extension ReceivingDriver {
     func shared(_ frame: Frame, _ header: SharedFrameHeader) -> Frame {
         var frame = frame
         // A frame that is kept does not keep the thread.
-        frame.shared = mappings.image(header) { [weak self] in
+        let image = mappings.image(header) { [weak self] in
             guard let self else { return }
             thread.execute { [weak self] in self?.change { $0.bufferReleased(header.buffer) } }
         }
+        if let image { frame.content = .shared(image) }
         return frame
     }
 

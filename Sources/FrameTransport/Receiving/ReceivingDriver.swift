@@ -347,7 +347,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     private func deliver(_ frame: Frame, more: Bool) {
         counts.frames.increment()
-        counts.bytes.add(frame.jpeg.count)
+        counts.bytes.add(frame.jpeg?.count ?? 0)
         if let sink {
             sink(frame.handedOver())
         } else {

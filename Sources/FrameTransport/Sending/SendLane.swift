@@ -37,11 +37,10 @@ final class SendLane: Sendable {
     /// Whether messages are accepted.
     var isOpen: Bool { state.withLock { $0.machine.isAccepting } }
 
-    /// What the receiver wants.
-    var wants: ControlRequest.Wants { state.withLock { $0.machine.wants } }
-
-    /// Whether the receiver has requested a pause.
-    var isPaused: Bool { state.withLock { $0.machine.isPaused } }
+    /// What the receiver wants, and whether it has requested a pause.
+    var demand: (wants: ControlRequest.Wants, isPaused: Bool) {
+        state.withLock { ($0.machine.wants, $0.machine.isPaused) }
+    }
 
     /// The number of audio messages that were not sent.
     var droppedAudio: Int { state.withLock { $0.machine.droppedAudio } }

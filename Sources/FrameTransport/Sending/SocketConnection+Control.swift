@@ -10,11 +10,37 @@ extension SocketConnection {
         ConnectionValues(mailbox: driver.control.requests, connection: self)
     }
 
-    /// The receiver's hello; nil if it sent none, as plain receivers do not.
-    public var hello: ControlRequest.Hello? { driver.control.hello }
+    /// What the receiver of a connection has stated.
+    public struct Receiver: Sendable, Hashable {
+        /// The receiver's hello; nil if it sent none, as plain receivers do not.
+        public let hello: ControlRequest.Hello?
 
-    /// What the receiver wants: only frames, unless it stated otherwise.
-    public var wants: ControlRequest.Wants { driver.lane.wants }
+        /// What the receiver wants: only frames, unless it stated otherwise.
+        public let wants: ControlRequest.Wants
+
+        /// Whether the receiver has requested a pause.
+        public let isPaused: Bool
+    }
+
+    /// What the receiver has stated so far.
+    public var receiver: Receiver {
+        let (wants, isPaused) = driver.lane.demand
+        return Receiver(hello: driver.control.hello, wants: wants, isPaused: isPaused)
+    }
+
+    /// The counters of a connection, over all its receivers.
+    public struct Statistics: Sendable, Hashable {
+        /// The number of requests that were not understood, and skipped.
+        public let skippedRequests: Int
+
+        /// The number of audio messages that were not sent: not wanted, or dropped for newer ones.
+        public let droppedAudio: Int
+    }
+
+    /// A snapshot of the counters.
+    public var statistics: Statistics {
+        Statistics(skippedRequests: driver.control.skippedRequests, droppedAudio: driver.lane.droppedAudio)
+    }
 
     /// The current demand, and every change of it; a sequence for one consumer, which ends with the connection.
     ///
@@ -32,15 +58,6 @@ extension SocketConnection {
     public var demand: ConnectionValues<ControlRequest.Wants> {
         ConnectionValues(mailbox: driver.demand.makeMailbox(), connection: self)
     }
-
-    /// Whether the receiver has requested a pause.
-    public var isPaused: Bool { driver.lane.isPaused }
-
-    /// The number of requests that were not understood, and skipped.
-    public var skippedRequests: Int { driver.control.skippedRequests }
-
-    /// The number of audio messages that were not sent: not wanted, or dropped for newer ones.
-    public var droppedAudio: Int { driver.lane.droppedAudio }
 
     /// Sends audio to a receiver that requested it.
     ///

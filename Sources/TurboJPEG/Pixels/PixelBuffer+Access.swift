@@ -14,6 +14,23 @@ extension PixelBuffer {
         return try unsafe body(bytes.span)
     }
 
+    /// Calls a closure with the bytes of all planes, as a video encoder takes them.
+    ///
+    /// For I420, those of Y, Cb and Cr; for two planes, as in NV12, the second and third are the same; for one, all three.
+    /// Each span begins with the plane's first sample and ends with its last; `plane(_:)` returns the distance between
+    /// rows. For a C encoder, get the pointers with `withUnsafeBufferPointer`.
+    public func withPlanes<Result: ~Copyable, Failure: Error>(
+        _ body: (_ luma: Span<UInt8>, _ blue: Span<UInt8>, _ red: Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try withPlane(0) { luma throws(Failure) in
+            try withPlane(min(1, planeCount - 1)) { blue throws(Failure) in
+                try withPlane(planeCount - 1) { red throws(Failure) in
+                    try body(luma, blue, red)
+                }
+            }
+        }
+    }
+
     /// Calls a closure with the bytes of a plane, from its first sample to its last, which it may change.
     ///
     /// If the memory is shared or adopted, the visible samples are copied first, with the same distance between rows.

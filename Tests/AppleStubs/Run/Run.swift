@@ -123,7 +123,7 @@ final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
         handler.broadcastStarted(withSetupInfo: nil)
         var connections = server.connections.makeAsyncIterator()
         guard let host = try await connections.next() else { throw CancellationError() }
-        await eventually("no hello came") { handler.session?.uploader.connection.hello != nil }
+        await eventually("no hello came") { handler.session?.uploader.connection.receiver.hello != nil }
         return (handler, host)
     }
 

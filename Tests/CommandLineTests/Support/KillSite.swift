@@ -100,7 +100,7 @@
         func receive(from connection: FrameConnection) async throws -> Int {
             var count = 0
             for try await frame in connection.frames {
-                let isWhole = frame.jpeg.holds(jpegs[count % jpegs.count])
+                let isWhole = frame.jpeg!.holds(jpegs[count % jpegs.count])
                 #expect(isWhole, "\(self): frame \(count) is torn")
                 count += 1
             }
@@ -121,15 +121,13 @@
     extension FrameBytes {
         /// Whether these are the bytes; without a copy, and in one call.
         fileprivate func holds(_ bytes: [UInt8]) -> Bool {
-            withBytes { own in
-                unsafe own.withUnsafeBytes { own in
-                    unsafe bytes.withUnsafeBytes { bytes in
-                        guard own.count == bytes.count, let first = own.baseAddress, let second = bytes.baseAddress
-                        else {
-                            return false
-                        }
-                        return unsafe memcmp(first, second, bytes.count) == 0
+            unsafe span.withUnsafeBytes { own in
+                unsafe bytes.withUnsafeBytes { bytes in
+                    guard own.count == bytes.count, let first = own.baseAddress, let second = bytes.baseAddress
+                    else {
+                        return false
                     }
+                    return unsafe memcmp(first, second, bytes.count) == 0
                 }
             }
         }

@@ -162,7 +162,7 @@ struct UploaderRig {
             if effects.startsUpload { isTurnAsked = true }
             if let message = effects.message, message.shared == nil {
                 messages.append(message)
-                submitted.append(message.jpeg.withBytes { $0[1] })
+                submitted.append(message.jpeg.span[1])
                 hasMessage = true
                 isMore = true
             }
@@ -187,7 +187,7 @@ struct UploaderRig {
             failsOnce = false
             return .failed(TurboJPEGError(.encodeFailed, "as told"))
         }
-        let digest = UInt64(jpeg.withBytes { $0[0] })
+        let digest = UInt64(jpeg.span[0])
         if job.comparison != .none { digestCount += 1 }
         if job.comparison == .against(digest) { return .unchanged(.jpeg(jpeg, size), digest: digest) }
         let image = FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: job.orientation))

@@ -55,7 +55,7 @@
                 await eventually { descriptorsAdded(to: before.descriptors).isEmpty },
                 "left: \(descriptorsAdded(to: before.descriptors))"
             )
-            #expect(server.refusedConnections == 0)
+            #expect(server.statistics.refusedConnections == 0)
         }
 
         private func visit(

@@ -109,7 +109,7 @@
                 let frame = try #require(try await frames.next(), "\(connection.closeReason as Any)")
                 #expect(frame.sharedByte == number)
             }()
-            #expect(try await frames.next()?.jpeg.array() == body(Int(number), count: 300))
+            #expect(try await frames.next()?.jpeg?.array() == body(Int(number), count: 300))
             #expect(try await sender.request("release").field("Shared-Buffer") == "0")
         }
     }

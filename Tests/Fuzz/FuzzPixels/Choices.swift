@@ -75,7 +75,7 @@ struct Choices {
             case 0: .half
             case 1: .fraction(numerator: box.width % 9, denominator: box.height % 9)
             case 2: .width(box.width)
-            case 3: .agora
+            case 3: .fit(width: 640, height: 360)
             case 4: .fit(width: box.width, height: box.height, rotation: rotation)
             // The canvas is as large as the box.
             case 5:

@@ -16,9 +16,9 @@ extension World {
         receiver.lastIndex = frame.index
         keep(received, of: receiver)
         // An empty frame says nothing of itself.
-        guard frame.jpeg.count > 0 || received.loan != nil else { return }
+        guard let jpeg = frame.jpeg, jpeg.count > 0 || received.loan != nil else { return }
         let found =
-            if let loan = received.loan { loan.image.identity } else { frame.jpeg.withBytes { Content.identify($0) } }
+            if let loan = received.loan { loan.image.identity } else { Content.identify(jpeg.span) }
         guard let identity = found, !identity.isAudio else {
             return violate(.integrity, "receiver \(receiver.index) gets a frame that nobody sent")
         }
@@ -42,7 +42,7 @@ extension World {
         receiver.audioCount += 1
         if receiver.stated == .audio { coverage.count(.audioOnly) }
         guard message.samples.count > 4 else { return }
-        guard let identity = message.samples.withBytes({ Content.identify($0) }), identity.isAudio else {
+        guard let identity = Content.identify(message.samples.span), identity.isAudio else {
             return violate(.integrity, "receiver \(receiver.index) gets audio that nobody sent")
         }
         check(.audioInOrder, identity.number > receiver.lastAudio, "audio \(identity.number) out of order")

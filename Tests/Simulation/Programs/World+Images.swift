@@ -229,7 +229,7 @@ extension World {
 
     /// Whose image a content is.
     static func identity(of content: FrameContent) -> Content.Identity? {
-        if case .jpeg(let jpeg, _) = content { return jpeg.withBytes { Content.identify($0) } }
+        if case .jpeg(let jpeg, _) = content { return Content.identify(jpeg.span) }
         return content.pixels.flatMap { ImageContent.identify($0) }
     }
 }

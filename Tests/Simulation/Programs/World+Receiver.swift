@@ -82,7 +82,7 @@ extension World {
         switch command {
         case .read: read(receiver)
         case .deliver(let frame, let more):
-            deliver(SimFrame(frame: frame), weight: frame.jpeg.count, more: more, to: receiver)
+            deliver(SimFrame(frame: frame), weight: frame.jpeg?.count ?? 0, more: more, to: receiver)
         case .deliverAudio(let message): deliver(message, to: receiver)
         case .deliverStatus(let status): deliver(status, to: receiver)
         case .countDroppedAudio: break

@@ -64,14 +64,12 @@ enum HTTPBody {
     }
 
     private static func copy(_ frame: FrameBytes, from position: Int, to room: inout MutableSpan<UInt8>) -> Int {
-        frame.withBytes { bytes in
-            let count = min(bytes.count - position, room.count)
-            guard count > 0 else { return microhttpd_end_of_stream }
-            let piece = bytes.extracting(position..<(position + count))
-            return unsafe room.withUnsafeMutableBytes { room in
-                unsafe piece.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
-                return count
-            }
+        let count = min(frame.count - position, room.count)
+        guard count > 0 else { return microhttpd_end_of_stream }
+        let piece = frame.span.extracting(position..<(position + count))
+        return unsafe room.withUnsafeMutableBytes { room in
+            unsafe piece.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
+            return count
         }
     }
 }

@@ -14,7 +14,8 @@ connection.close()
 
 for try await sender in server.connections {
     for try await frame in sender.frames {
-        print("frame of \(frame.jpeg.count) bytes, \(frame.jpeg.array() == bytes ? "as sent" : "changed")")
+        let jpeg = frame.jpeg?.array() ?? []
+        print("frame of \(jpeg.count) bytes, \(jpeg == bytes ? "as sent" : "changed")")
     }
     print(try await sender.closed())
     break

@@ -10,8 +10,9 @@ async let transcript = ScriptedPeer(.connect(to: path), .write(stream, chunk: 10
 for try await sender in server.connections {
     do {
         for try await frame in sender.frames {
-            let isAsSent = stream.bodies.contains(frame.jpeg.array())
-            print("frame of \(frame.jpeg.count) bytes, \(isAsSent ? "as sent" : "changed")")
+            let jpeg = frame.jpeg?.array() ?? []
+            let isAsSent = stream.bodies.contains(jpeg)
+            print("frame of \(jpeg.count) bytes, \(isAsSent ? "as sent" : "changed")")
         }
     } catch {
         print(error.code)

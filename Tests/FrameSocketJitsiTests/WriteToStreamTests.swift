@@ -51,7 +51,7 @@ import Testing
         for length in lengths {
             let frame = try #require(try await frames.next())
             // Short bodies are padded.
-            #expect(frame.jpeg!.array().prefix(length).elementsEqual(Self.body(length)))
+            #expect(frame.bytes.prefix(length).elementsEqual(Self.body(length)))
             #expect(frame.orientation == .right && frame.bufferSize == BufferSize(width: 4, height: 3))
         }
         await writing

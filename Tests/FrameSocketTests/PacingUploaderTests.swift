@@ -173,7 +173,7 @@ struct Wire {
             #expect(first.sequence == 0)
             #expect(second.bufferSize == BufferSize(width: 160, height: 90))
             #expect(second.sequence == nil)
-            #expect(second.jpeg!.count < first.jpeg!.count)
+            #expect(second.bytes.count < first.bytes.count)
         }
     }
 
@@ -218,7 +218,7 @@ struct Wire {
                 let found = try FrameDecoder().decode(frame, as: .rgb)
                 #expect(try found.peakSignalToNoiseRatio(against: expected) > 25)
                 // What keeps its size is not encoded again.
-                if scale == .full { #expect(frame.jpeg!.array().starts(with: jpeg)) }
+                if scale == .full { #expect(frame.bytes.starts(with: jpeg)) }
             }
         }
     }

@@ -47,8 +47,8 @@ import Testing
             #expect(frame.bufferSize == BufferSize(width: expected.width, height: expected.height))
             #expect(Int(frame.orientation.rawValue) == expected.orientation)
             #expect(frame.orientation.deployedRotation == expected.rotation)
-            #expect(Data(frame.jpeg!.array()) == Data(bytes[expected.body]))
-            let received = frame.jpeg!
+            #expect(Data(frame.bytes) == Data(bytes[expected.body]))
+            let received = try #require(frame.jpeg)
             let header = try JPEGHeader(inspecting: received.span)
             #expect((header.width, header.height) == (expected.jpegWidth, expected.jpegHeight))
             let image = try FrameDecoder().decode(frame, as: .i420)

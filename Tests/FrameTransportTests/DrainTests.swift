@@ -20,7 +20,7 @@ import Testing
 
     private func frames(of connection: FrameConnection) async throws -> [[UInt8]] {
         var frames: [[UInt8]] = []
-        for try await frame in connection.frames { frames.append(frame.jpeg!.array()) }
+        for try await frame in connection.frames { frames.append(frame.bytes) }
         return frames
     }
 

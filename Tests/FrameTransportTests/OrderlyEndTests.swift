@@ -85,8 +85,8 @@ import Testing
         let received = try await soon {
             var received: [Int] = []
             for try await frame in connection.frames {
-                #expect(frame.jpeg!.array() == body(received.count, count: frame.jpeg!.count))
-                received.append(frame.jpeg!.count)
+                #expect(frame.bytes == body(received.count, count: frame.bytes.count))
+                received.append(frame.bytes.count)
             }
             return received
         }
@@ -133,7 +133,7 @@ import Testing
         sender.close()
         let received = try await soon {
             var received: [[UInt8]] = []
-            for try await frame in connection.frames { received.append(frame.jpeg!.array()) }
+            for try await frame in connection.frames { received.append(frame.bytes) }
             return received
         }
         #expect(received == (0..<frames).map { body($0, count: 300) })

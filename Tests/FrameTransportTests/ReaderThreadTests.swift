@@ -27,7 +27,7 @@ import Testing
                 let thread = try #require(readers.firstIndex { $0 === connection.thread })
                 group.addTask {
                     var bodies: [[UInt8]] = []
-                    for try await frame in connection.frames { bodies.append(frame.jpeg!.array()) }
+                    for try await frame in connection.frames { bodies.append(frame.bytes) }
                     return (thread, bodies)
                 }
                 group.addTask {
@@ -170,7 +170,7 @@ import Testing
         }
         var bodies: Set<[UInt8]> = []
         for try await connection in server.connections {
-            for try await frame in connection.frames { bodies.insert(frame.jpeg!.array()) }
+            for try await frame in connection.frames { bodies.insert(frame.bytes) }
         }
         let isHeard = (0..<4).map { bodies.contains(body($0, count: 1000)) }
         #expect(isHeard == [true, true, true, true] && bodies.count == 4)

@@ -23,7 +23,7 @@ import Testing
             client.finishWriting()
         }()
         var bodies: [[UInt8]] = []
-        for try await frame in connection.frames { bodies.append(frame.jpeg!.array()) }
+        for try await frame in connection.frames { bodies.append(frame.bytes) }
         try await sending
         return bodies
     }
@@ -107,7 +107,7 @@ import Testing
             var received: [[UInt8]] = []
             for try await frame in connection.frames {
                 #expect(connection.thread.isCurrent)
-                received.append(frame.jpeg!.array())
+                received.append(frame.bytes)
             }
             return received
         }

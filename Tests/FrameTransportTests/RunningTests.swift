@@ -32,7 +32,7 @@ import Testing
     /// Takes the frames of a connection; one of a single byte 1 is an error.
     private func handle(_ connection: FrameConnection) async throws {
         for try await frame in connection.frames {
-            let bytes = frame.jpeg!.array()
+            let bytes = frame.bytes
             told.withLock { $0.frames[connection.id, default: []].append(bytes) }
             if bytes == [1] { throw Oops() }
         }

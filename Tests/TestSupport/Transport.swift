@@ -87,3 +87,8 @@ package func firstConnection(of server: FrameServer) async throws -> FrameConnec
     for try await connection in server.connections { return connection }
     return nil
 }
+
+extension Frame {
+    /// The bytes of the JPEG; none if the image is in shared memory.
+    package var bytes: [UInt8] { jpeg?.array() ?? [] }
+}

@@ -48,6 +48,7 @@ import Testing
         return try (names + ["jpeg/phone-563x1219.jpg"]).map(Places.fixture) + [place.file("small.jpg", small)]
     }
 
+    /// Shows P35.
     @Test(arguments: Language.allCases, [[], ["--prefer-quality", "50"]])
     func `what the peer's sender sends arrives byte for byte, whatever the receiver says`(
         language: Language,

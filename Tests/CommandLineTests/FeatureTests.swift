@@ -57,6 +57,7 @@ import Testing
         #expect(await sender.ended().status == 0)
     }
 
+    /// Shows P47.
     @Test func `a host prefers a size, a rate and a quality, and asks for a frame`() async throws {
         let host = try await host("1:prefer-size=300x300", "6:prefer-rate=5000", "7:refresh", "10:stop")
         let sender = try place.framesocket(["send", place.socket, screen, "--loop", "0", "--fps", "20", "--json"])

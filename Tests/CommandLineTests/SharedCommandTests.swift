@@ -10,6 +10,7 @@
             place = try Workplace()
         }
 
+        /// Shows P283.
         @Test func `a sender that cannot create shared memory sends JPEGs`() async throws {
             let receiver = try await place.receiver("--shared", "--json", "--count", "3")
             let image = "$X/jpeg/chelsea-420.jpg"
@@ -23,6 +24,7 @@
             #expect(!received.text.contains(#""shared":true"#), "\(received)")
         }
 
+        /// Shows P278.
         @Test func `a sender that is killed leaves no memory in the receiver, which serves the next one`() async throws
         {
             let receiver = try await place.receiver("--shared", "--json")

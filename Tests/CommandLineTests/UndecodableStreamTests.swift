@@ -32,6 +32,7 @@ import Testing
         }
     }
 
+    /// Shows P99.
     @Test(arguments: commands, Fault.allCases)
     func `the eighth frame in a row that is no image ends the connection, and is the last that is reported`(
         command: String,

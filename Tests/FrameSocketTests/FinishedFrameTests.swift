@@ -19,6 +19,7 @@ import Testing
 
     // MARK: Before the first connection
 
+    /// Shows P214.
     @Test(arguments: [false, true])
     func `a frame that is submitted, finished and closed at once arrives, every time`(isImage: Bool) async throws {
         let server = try directory.server()
@@ -41,6 +42,7 @@ import Testing
         #expect(try await soon { try await received.value } == 100)
     }
 
+    /// Shows P208.
     @Test func `without a server, finishing ends with the time of an attempt, and says that the frame was not sent`()
         async throws
     {
@@ -125,6 +127,7 @@ import Testing
         try await receiver.uploader.settle()
     }
 
+    /// Shows P214.
     @Test func `a frame whose connection is lost while somebody finishes goes to the next one`() async throws {
         let receiver = try RawReceiver()
         let first = try await receiver.accept()
@@ -140,6 +143,7 @@ import Testing
         #expect(try await soon { try await finishing.value } != nil)
     }
 
+    /// Shows P208.
     @Test func `a server that ends every connection does not prolong a finish`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let closing = Task { while true { try await listener.accepted().close() } }
@@ -170,6 +174,7 @@ import Testing
         if end == .close { #expect(try await failure(of: uploader)?.code == .closed) }
     }
 
+    /// Shows P208.
     @Test(arguments: [true, false])
     func `a receiver that wants no frame is the reason, and is not waited for`(isPaused: Bool) async throws {
         let receiver = try RawReceiver()
@@ -188,6 +193,7 @@ import Testing
         #expect(try await failure(of: receiver.uploader) == nil)
     }
 
+    /// Shows P214.
     @Test func `a frame that cannot be encoded is said to be unsent, until a newer one is sent`() async throws {
         let receiver = try RawReceiver(.init(appliesOrientation: true))
         let visit = try await receiver.accept()

@@ -12,6 +12,7 @@ import TurboJPEG
 @Suite(.tags(.computes), .timeLimit(.minutes(5))) struct FrameDigesterTests {
     private let digester = FrameDigester()
 
+    /// Shows P72.
     @Test func `equal bytes that are sent differently have different hashes`() throws {
         let image = try testImage(64, 48, as: .gray)
         let jpeg = FrameBytes([1, 2, 3])

@@ -13,6 +13,7 @@ import Testing
 
     // MARK: New receivers
 
+    /// Shows P61.
     @Test(arguments: pacings)
     func `a receiver that connects after the only frame was submitted gets it at once`(pacing: Pacing) async throws {
         let directory = try TemporaryDirectory()
@@ -42,6 +43,7 @@ import Testing
         }
     }
 
+    /// Shows P296.
     @Test func `a receiver that returns gets an unchanged frame for whose equal there was no memory`() async throws {
         let pacing = Pacing.framesPerSecond(0.01).skippingUnchanged(keepAlive: nil)
         let receiver = try RawReceiver(.init(pacing: pacing, maximumMemory: 20_000))
@@ -59,6 +61,7 @@ import Testing
         #expect(try await second.frame()?.body == body(1, count: 12_000), "the new receiver sees nothing")
     }
 
+    /// Shows P72.
     @Test func `a reconnection between two equal frames is noticed even if unchanged ones are skipped`()
         async throws
     {
@@ -76,6 +79,7 @@ import Testing
         #expect(try await second.frame()?.width == 64, "the new receiver sees nothing")
     }
 
+    /// Shows P62.
     @Test func `a receiver that says hello at once gets the latest frame once`() async throws {
         for _ in 0..<20 {
             let receiver = try RawReceiver()
@@ -92,6 +96,7 @@ import Testing
         }
     }
 
+    /// Shows P63.
     @Test func `a receiver that asks for frames only later gets the latest frame then`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
@@ -105,6 +110,7 @@ import Testing
 
     // MARK: Refresh, resume, keep-alive
 
+    /// Shows P64.
     @Test(arguments: pacings)
     func `a refresh is obeyed even if the source is silent`(pacing: Pacing) async throws {
         let receiver = try RawReceiver(.init(pacing: pacing))
@@ -120,6 +126,7 @@ import Testing
         }
     }
 
+    /// Shows P43.
     @Test(arguments: [false, true])
     func `a resume brings the latest frame, even one that was submitted during the pause`(isOfferedPaused: Bool)
         async throws
@@ -138,6 +145,7 @@ import Testing
         #expect(try await visit.frame()?.body == body(isOfferedPaused ? 2 : 1, count: 12_000))
     }
 
+    /// Shows P69.
     @Test func `a silent source is kept alive if unchanged frames are skipped`() async throws {
         let pacing = Pacing.everyFrame.skippingUnchanged(keepAlive: .milliseconds(30))
         let receiver = try RawReceiver(.init(pacing: pacing))
@@ -149,6 +157,7 @@ import Testing
 
     // MARK: What a repeat says
 
+    /// Shows P65.
     @Test(arguments: [false, true])
     func `a frame that is sent again is identical in every byte`(isImage: Bool) async throws {
         let receiver = try RawReceiver()
@@ -177,6 +186,7 @@ import Testing
         #expect(try await next.frame()?.sequence == 1)
     }
 
+    /// Shows P110.
     @Test func `a frame that was lost with its connection is sent to the next receiver`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()

@@ -33,6 +33,7 @@ import Testing
 
     // MARK: Over sockets
 
+    /// Shows P303.
     @Test(arguments: [Submission.lent, .resized])
     func `a new receiver gets the latest image in its own terms, not in those of one that left`(
         submission: Submission
@@ -61,6 +62,7 @@ import Testing
         #expect(receiver.uploader.statistics.sent == 1 && receiver.uploader.statistics.repeats == 2)
     }
 
+    /// Shows P304.
     @Test(arguments: Submission.allCases)
     func `a preference that arrives while the source is still applies to the latest image at once`(
         submission: Submission
@@ -92,6 +94,7 @@ import Testing
         #expect(try await visit.framesBeforePong(4).isEmpty)
     }
 
+    /// Shows P303.
     @Test func `a receiver of shared memory gets the latest image without loss, although its predecessor got a JPEG`()
         async throws
     {
@@ -166,6 +169,7 @@ import Testing
 
     // MARK: Memory
 
+    /// Shows P305.
     @Test func `an image for which there is no memory is given up first, and its JPEG is sent as it was encoded`()
         throws
     {
@@ -183,6 +187,7 @@ import Testing
         #expect(rig.machine.heldBytes == held - EncodingMemory.bytes(of: image) + 8_000)
     }
 
+    /// Shows P305.
     @Test func `a newer frame takes the place of the image, whatever becomes of it`() throws {
         var rig = ImageRig(.init(pacing: .framesPerSecond(1)))
         try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
@@ -202,6 +207,7 @@ import Testing
         #expect(rig.machine.slots.sent?.hasSpare == true)
     }
 
+    /// Shows P303.
     @Test func `an image that cannot be encoded for the next receiver is sent as it was, once`() throws {
         var rig = ImageRig(.init())
         rig.change { $0.preferences = .init(quality: 1) }
@@ -217,6 +223,7 @@ import Testing
         #expect(rig.messages.count == 2, "there is no image for another quality")
     }
 
+    /// Shows P304.
     @Test func `a preference during an encoding applies to the image once that is sent`() throws {
         var rig = ImageRig(.init())
         rig.offer(.pixels(try testImage(64, 48, as: .bgra)), settles: false)

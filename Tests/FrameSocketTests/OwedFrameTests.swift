@@ -79,6 +79,7 @@ import Testing
         ),
     ]
 
+    /// Shows P61, P64.
     @Test(arguments: owed)
     func `an older frame does not settle what is owed`(_ example: UploaderCase) {
         example.check()

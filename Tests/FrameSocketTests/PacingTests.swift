@@ -51,6 +51,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
         #expect(difference == nil && indices.count == expected.count, "seed \(seed)")
     }
 
+    /// Shows P70.
     @Test(arguments: [
         (60.0, 24.0), (60, 25), (120, 50), (144, 60), (60, 50), (90, 60), (30, 29), (75, 7.5), (240, 23.976),
     ])
@@ -65,6 +66,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
         #expect(gaps.allSatisfy { Double($0) > ideal - 1 && Double($0) < ideal + 1 })
     }
 
+    /// Shows P71.
     @Test(arguments: [(1, 1), (2, 2), (3, 3), (7, 7), (0, 1), (-4, 1), (Int.min, 1)])
     func `every(n) takes the first frame and every nth after it`(n: Int, step: Int) {
         // The time does not matter.
@@ -77,6 +79,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
         #expect(taken(.framesPerSecond(rate), times(20, rate: 1000)).count == 20)
     }
 
+    /// Shows P70.
     @Test func `frames missed during a pause are not made up for`() {
         // Half a second without frames, then 120 of them a second again.
         let first = times(60, rate: 120)
@@ -87,6 +90,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
         #expect(indices.count == 8 + 15 || indices.count == 8 + 16)
     }
 
+    /// Shows P73.
     @Test func `timestamps that jump start the pacing again`() {
         var pacer = FramePacer(.framesPerSecond(10))
         #expect(pacer.decide(at: 900_000_000_000) == .take)
@@ -160,6 +164,7 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
         #expect(compared == 15)
     }
 
+    /// Shows P73.
     @Test func `a new rate counts from the last frame`() {
         var pacer = FramePacer(.framesPerSecond(1))
         #expect(pacer.decide(at: 0) == .take)

@@ -67,6 +67,7 @@ struct Wire {
         return image
     }
 
+    /// Shows P76.
     @Test func `frames are taken at the configured rate`() async throws {
         let image = try image(1)
         // A hundredth of 60 and of 15 a second: frames that are held back wait for seconds, and no timer comes between.
@@ -132,6 +133,7 @@ struct Wire {
         }
     }
 
+    /// Shows P80.
     @Test func `a frame can be requested`() async throws {
         let image = try image(1)
         try await Wire.run(.init(pacing: .framesPerSecond(0.001).skippingUnchanged(keepAlive: nil))) { wire in
@@ -150,6 +152,7 @@ struct Wire {
         }
     }
 
+    /// Shows P79.
     @Test func `the configuration can change while frames are sent`() async throws {
         // Its JPEG is far over the size to which bodies are padded.
         var random = SplitMix(seed: 1)
@@ -234,6 +237,7 @@ struct Wire {
 
     // MARK: Memory
 
+    /// Shows P194.
     @Test func `the image that exceeds the budget is dropped`() async throws {
         // 640x400 BGRA are 1.02 MB, and their JPEG at quality 80 at most 0.3 MB.
         let large = try image(9, width: 640, height: 400)
@@ -251,6 +255,7 @@ struct Wire {
         }
     }
 
+    /// Shows P195.
     @Test func `a later configuration does not change the memory budget`() async throws {
         let large = try image(9, width: 640, height: 400)
         try await Wire.run(.init(maximumMemory: 1000)) { wire in

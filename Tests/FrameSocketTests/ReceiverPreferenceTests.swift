@@ -44,6 +44,7 @@ import Testing
         "Prefer-Frame-Rate: 0", "Prefer-Frame-Rate: 1000001", "Prefer-Quality: 50\r\nPrefer-Quality: 60",
     ]
 
+    /// Shows P25.
     @Test(arguments: impossible)
     func `a preference that cannot be followed changes nothing and is answered by a status`(
         fields: String
@@ -64,6 +65,7 @@ import Testing
         #expect(receiver.uploader.connection.isOpen)
     }
 
+    /// Shows P54, P279.
     @Test(arguments: [false, true])
     func `a preference that does not fit into memory is refused by a status`(isCopied: Bool) async throws {
         let image = try testImage(320, 200, as: .bgra)

@@ -12,6 +12,7 @@ import Testing
         quality: 1
     )
 
+    /// Shows P48.
     @Test(arguments: [nil, ControlRequest.helloForImages])
     func `a receiver's preferences end with it, whether the next one says hello or not`(hello: ControlRequest?)
         async throws
@@ -45,6 +46,7 @@ import Testing
         #expect(await becomesTrue { receiver.uploader.configuration.quality == 80 })
     }
 
+    /// Shows P48.
     @Test func `a pause and a selection end with the receiver that stated them`() async throws {
         let receiver = try RawReceiver()
         for request in [ControlRequest.pause, .hello(ControlRequest.Hello(wants: []))] {
@@ -60,6 +62,7 @@ import Testing
         }
     }
 
+    /// Shows P27.
     @Test func `a further hello changes neither preferences nor a pause`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
@@ -70,6 +73,7 @@ import Testing
         #expect(receiver.uploader.configuration.scale == .fit(width: 16, height: 16))
     }
 
+    /// Shows P46.
     @Test func `an empty prefer resets all preferences`() async throws {
         let receiver = try RawReceiver(.init(quality: 90))
         let visit = try await receiver.accept()
@@ -97,6 +101,7 @@ import Testing
         return (directory, listener, connection, visit)
     }
 
+    /// Shows P49.
     @Test func `preferences received before the uploader exists apply from its first frame on`() async throws {
         let (directory, listener, connection, visit) = try await connection(
             after: [.helloForImages, .prefer(Self.tiny)]
@@ -108,6 +113,7 @@ import Testing
         withExtendedLifetime((directory, listener)) {}
     }
 
+    /// Shows P49.
     @Test func `a pause received before the uploader exists applies, and its end brings the latest frame`() async throws
     {
         let (directory, listener, connection, visit) = try await connection(after: [.helloForImages, .pause])

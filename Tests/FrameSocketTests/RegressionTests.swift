@@ -81,6 +81,7 @@ import Testing
         #expect(try await frames.next()?.sequence == 100)
     }
 
+    /// Shows P3.
     @Test func `c: messages of several threads never mix, and a failed write is no success`() async throws {
         let server = try directory.server()
         let connection = directory.connection { $0.reopens = false }

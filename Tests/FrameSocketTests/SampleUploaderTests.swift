@@ -77,6 +77,7 @@ import Testing
         _ = server
     }
 
+    /// Shows P17.
     @Test func `our own fields are left out if timing is off, and short bodies are padded`() async throws {
         let (uploader, server, peer) = try await rawPair(.init(sendsTiming: false))
         uploader.send(try testImage(120, 81), orientation: .right)
@@ -139,6 +140,7 @@ import Testing
         #expect(uploader.statistics.drops == [.notConnected: 2])
     }
 
+    /// Shows P135.
     @Test func `an uploader opens its connection, and continues after it was lost`() async throws {
         let uploader = SampleUploader(connection: directory.connection())
         for round in 0..<3 {
@@ -156,6 +158,7 @@ import Testing
         #expect(uploader.statistics.sent == 3)
     }
 
+    /// Shows P74, P210.
     @Test func `the newest frame replaces the waiting one`() async throws {
         let (uploader, server, received) = try await pair()
         uploader.send(jpeg: FrameBytes(body(0, count: 100)), bufferSize: Self.size)
@@ -181,6 +184,7 @@ import Testing
         _ = server
     }
 
+    /// Shows P77.
     @Test func `a frame that cannot be encoded affects no other`() async throws {
         let (uploader, server, received) = try await pair(.init(scale: .half))
         let good = try testImage(10, 10)
@@ -213,6 +217,7 @@ import Testing
         (16_384, 2049, false), (0, 5, false), (5, -1, false), (.max, .max, false), (.min, .min, false),
     ].map { (size: BufferSize(width: $0.0, height: $0.1), isAccepted: $0.2) }
 
+    /// Shows P289.
     @Test(arguments: sizes)
     func `a JPEG outside the limits of receivers is dropped, and one within them arrives`(
         size: BufferSize,
@@ -229,6 +234,7 @@ import Testing
         _ = server
     }
 
+    /// Shows P289.
     @Test(arguments: sizes.filter { !$0.isAccepted })
     func `a JPEG that is to be rotated is dropped as well if its stated size is outside the limits`(
         size: BufferSize,
@@ -242,6 +248,7 @@ import Testing
         }
     }
 
+    /// Shows P289.
     @Test func `an image outside the limits of receivers is dropped, however it is submitted, and ends nothing`()
         async throws
     {
@@ -297,6 +304,7 @@ import Testing
         #expect(uploader.statistics.drops == [.connectionLost: 1, .notConnected: 1])
     }
 
+    /// Shows P78.
     @Test func `a frame that is due while somebody else sends is dropped`() async throws {
         let (uploader, server, peer) = try await rawPair()
         let sending = Task {
@@ -311,6 +319,7 @@ import Testing
         _ = server
     }
 
+    /// Shows P75.
     @Test func `every submitted frame is sent or counted as dropped, from many threads at once`() async throws {
         let (uploader, server, received) = try await pair()
         let image = try testImage(64, 48, as: .i420)
@@ -342,6 +351,7 @@ import Testing
         _ = server
     }
 
+    /// Shows P208.
     @Test func `nothing is accepted after the connection was closed, and finishing completes`() async throws {
         let (uploader, server, received) = try await pair()
         uploader.connection.close()
@@ -351,6 +361,7 @@ import Testing
         _ = (server, received)
     }
 
+    /// Shows P196, P305.
     @Test func `an image is kept while nothing is newer, and released before its JPEG is sent if something is`()
         async throws
     {
@@ -369,6 +380,7 @@ import Testing
         #expect(try await visit.frame()?.body.isEmpty == false)
     }
 
+    /// Shows P108.
     @Test func `an image that is changed after it was submitted is sent as it was`() async throws {
         let (uploader, server, received) = try await pair(.init(quality: 100, subsampling: .yuv444))
         var image = try solidImage(32, 32, red: 10, green: 20, blue: 30)

@@ -14,6 +14,7 @@ import TurboJPEG
         directory = try TemporaryDirectory()
     }
 
+    /// Shows P273.
     @Test func `a receiver that keeps every buffer gets the latest frame when it releases one`() async throws {
         var pair = try await SharedPair(directory, .init(sharing: .allowed(buffers: 2)))
         let image = try testImage(32, 32, as: .gray)
@@ -50,6 +51,7 @@ import TurboJPEG
 
     // MARK: Buffers that nobody releases
 
+    /// Shows P287.
     @Test(arguments: 1...3)
     func `a receiver that keeps every buffer gets the next frames as JPEGs`(buffers: Int) async throws {
         var pair = try await SharedPair(directory, .init(sharing: .allowed(buffers: buffers)), waitsForBuffers: false)
@@ -74,6 +76,7 @@ import TurboJPEG
         #expect(try await pair.next().shared != nil)
     }
 
+    /// Shows P287.
     @Test(arguments: 1...3)
     func `a program that holds every buffer can send other images, and wait for them`(buffers: Int) async throws {
         var pair = try await SharedPair(directory, .init(sharing: .allowed(buffers: buffers)))
@@ -93,6 +96,7 @@ import TurboJPEG
         #expect(try await pair.next().shared != nil)
     }
 
+    /// Shows P287.
     @Test(arguments: 1...3)
     func `readers that take nothing hold up no other reader of a broadcaster`(buffers: Int) async throws {
         let pair = try await SharedPair(directory, .init(sharing: .allowed(buffers: buffers)), waitsForBuffers: false)
@@ -112,6 +116,7 @@ import TurboJPEG
 
     // MARK: Memory
 
+    /// Shows P288.
     @Test(arguments: Array(stride(from: 100, through: 700, by: 25)), [ChromaSubsampling.yuv420, .yuv444])
     func `images drawn in place and others all arrive if the memory limit allows for one`(
         percent: Int,
@@ -142,6 +147,7 @@ import TurboJPEG
         #expect(pair.uploader.statistics.drops.isEmpty)
     }
 
+    /// Shows P288.
     @Test func `the memory of buffers that nobody uses makes room for a larger image`() async throws {
         let large = try testImage(256, 192, as: .bgra)
         var configuration = SampleUploader.Configuration(quality: 100, sharing: .allowed())
@@ -171,6 +177,7 @@ import TurboJPEG
 
     // MARK: Waiting for a buffer
 
+    /// Shows P281.
     @Test func `waiting for a buffer ends when the receiver releases one, and every image is then drawn in place`()
         async throws
     {
@@ -197,6 +204,8 @@ import TurboJPEG
     }
 
     /// The receiver keeps the first frame, in buffer 0, while the number of buffers changes.
+    ///
+    /// Shows P263.
     @Test(arguments: [[2], [1], [8, 1, 3], [nil, 3], [nil, 1]] as [[Int?]])
     func `the number of buffers can change while the receiver has some`(counts: [Int?]) async throws {
         var pair = try await SharedPair(directory)
@@ -220,6 +229,7 @@ import TurboJPEG
         pair.uploader.connection.close()
     }
 
+    /// Shows P281.
     @Test func `waiting for a buffer can be cancelled`() async throws {
         var pair = try await SharedPair(directory, .init(sharing: .allowed(buffers: 1)))
         try await pair.sharing()
@@ -236,6 +246,7 @@ import TurboJPEG
         withExtendedLifetime(kept) {}
     }
 
+    /// Shows P281.
     @Test(arguments: ["ends", "declines", "closes"])
     func `waiting for a buffer ends if the receiver`(_ what: String) async throws {
         var pair = try await SharedPair(directory, .init(sharing: .allowed(buffers: 1)))
@@ -254,6 +265,7 @@ import TurboJPEG
         withExtendedLifetime(kept) {}
     }
 
+    /// Shows P281.
     @Test func `waiting for a buffer ends if the receiver releases none`() async throws {
         var pair = try await SharedPair(directory, .init(sharing: .allowed(buffers: 1)), waitsForBuffers: false)
         pair.uploader.machine.withLock { $0.sharing.longestWait = 1_000_000 }
@@ -270,6 +282,7 @@ import TurboJPEG
         withExtendedLifetime(kept) {}
     }
 
+    /// Shows P281.
     @Test func `nothing is waited for if nothing is shared, or if the program holds every buffer`() async throws {
         let off = try await SharedPair(directory, .init(), accepts: false)
         try await off.uploader.waitForBuffer()
@@ -289,6 +302,7 @@ import TurboJPEG
         #expect(try !(pair.drawn(2).lender is SharedClaim))
     }
 
+    /// Shows P282.
     @Test func `an image drawn in place is on the wire when send returns, and its buffer is free when it is released`()
         async throws
     {

@@ -13,6 +13,7 @@ import Testing
         try store.claim(lease, isNew: isNew) { _ in }
     }
 
+    /// Shows P277.
     @Test func `memory for a lease of an ended connection is not kept`() throws {
         var pool = SharedPool(owner: 1)
         pool.open(count: 1)
@@ -23,6 +24,7 @@ import Testing
         #expect(memory == nil)
     }
 
+    /// Shows P277.
     @Test func `a job of an ended connection does not replace the memory of the next one`() throws {
         var pool = SharedPool(owner: 1)
         pool.open(count: 1)

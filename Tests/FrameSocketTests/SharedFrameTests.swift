@@ -14,6 +14,7 @@ import TurboJPEG
         directory = try TemporaryDirectory()
     }
 
+    /// Shows P271.
     @Test(arguments: PixelFormat.allCases)
     func `an image of any format arrives in the sender's memory, unchanged`(format: PixelFormat) async throws {
         var pair = try await SharedPair(directory)
@@ -49,6 +50,7 @@ import TurboJPEG
         for row in 0..<47 { #expect(gray.row(row) == image.row(row), "row \(row)") }
     }
 
+    /// Shows P299.
     @Test(arguments: ChromaSubsampling.allCases)
     func `a copied image has the pixels of one that was not copied, whatever the subsampling of JPEGs`(
         subsampling: ChromaSubsampling
@@ -70,6 +72,7 @@ import TurboJPEG
         #expect(try FrameDecoder().decode(copied).hasSamePixels(as: submitted))
     }
 
+    /// Shows P271.
     @Test func `an image drawn in a buffer of the uploader is sent without a copy`() async throws {
         var pair = try await SharedPair(directory)
         try await pair.sharing()
@@ -88,6 +91,7 @@ import TurboJPEG
         #expect(pair.uploader.statistics.shared == 8 && pair.uploader.statistics.sent == 8)
     }
 
+    /// Shows P285.
     @Test func `drawing in an image that was sent changes a copy, as long as the receiver has it and afterwards`()
         async throws
     {
@@ -108,6 +112,7 @@ import TurboJPEG
         #expect(images[0].row(0) == [UInt8](repeating: 99, count: 16) && !(images[0].lender is SharedClaim))
     }
 
+    /// Shows P286.
     @Test(arguments: [1, 3]) func `an image of another uploader's buffers arrives as it was drawn`(buffers: Int)
         async throws
     {
@@ -153,6 +158,7 @@ import TurboJPEG
         }
     }
 
+    /// Shows P272.
     @Test func `only rows that differ from the last frame are reported`() async throws {
         var pair = try await SharedPair(directory)
         let decoder = FrameDecoder()
@@ -192,6 +198,7 @@ import TurboJPEG
         #expect(try await pair.next().shared?.changedRows == 2 * row..<min(47, 2 * row + 2))
     }
 
+    /// Shows P117.
     @Test(arguments: [false, true])
     func `the changed rows of a frame are those since the last decoded one, also after a JPEG`(isJPEG: Bool)
         async throws
@@ -261,6 +268,7 @@ import TurboJPEG
         }
     }
 
+    /// Shows P297.
     @Test func `frames with planes that overlap arrive, cannot be decoded, and count as undecodable`() async throws {
         var pair = try await SharedPair(directory)
         try await pair.sharing()
@@ -284,6 +292,7 @@ import TurboJPEG
         #expect(try await pair.received.closed().error?.code == .undecodableFrames)
     }
 
+    /// Shows P274.
     @Test func `a receiver that does not ask for shared memory gets JPEGs`() async throws {
         var pair = try await SharedPair(directory, accepts: false)
         let image = try pair.uploader.makeBuffer(width: 64, height: 64, format: .bgra)
@@ -292,6 +301,7 @@ import TurboJPEG
         #expect(frame.shared == nil && frame.jpeg.count > 0)
     }
 
+    /// Shows P274.
     @Test func `a receiver that declines gets JPEGs from then on, beginning with the latest frame`() async throws {
         var pair = try await SharedPair(directory)
         let image = try testImage(64, 48, as: .bgra)
@@ -325,6 +335,7 @@ import TurboJPEG
         #expect(pair.uploader.statistics.sent == 1)
     }
 
+    /// Shows P275.
     @Test func `scale and orientation apply, and preferences of the receiver`() async throws {
         var pair = try await SharedPair(directory, .init(appliesOrientation: true, sharing: .allowed()))
         let image = try testImage(64, 32, as: .bgra)
@@ -339,6 +350,7 @@ import TurboJPEG
         #expect(small.shared != nil && small.bufferSize == BufferSize(width: 16, height: 8))
     }
 
+    /// Shows P293.
     @Test(arguments: [PixelFormat.bgra, .rgb, .i420], ["declines", "keeps it", "more buffers"])
     func `a frame that was scaled and turned is not scaled and turned again if the receiver`(
         format: PixelFormat,
@@ -371,6 +383,7 @@ import TurboJPEG
         #expect(pair.uploader.statistics.drops.isEmpty)
     }
 
+    /// Shows P276.
     @Test func `the next receiver gets the latest frame in buffers of its own`() async throws {
         var settings = FrameServer.Configuration()
         settings.acceptsSharedMemory = true

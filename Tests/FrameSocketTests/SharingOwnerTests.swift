@@ -49,6 +49,8 @@ import Testing
     }
 
     /// The thread that submits a frame is interrupted after the decision to send it, and the receiver changes meanwhile.
+    ///
+    /// Shows P301.
     @Test(arguments: [true, false])
     func `a frame that was to be sent to one receiver reaches the next as that one accepts it, and once`(
         sharesAgain: Bool
@@ -85,6 +87,7 @@ import Testing
         #expect(uploader.statistics.sent == 2)
     }
 
+    /// Shows P302.
     @Test func `while the receiver holds a buffer of one uploader, the frames of another are sent as JPEGs`()
         async throws
     {
@@ -124,6 +127,7 @@ import Testing
         #expect(values == [50] || values == [100, 50])
     }
 
+    /// Shows P55.
     @Test func `two uploaders on one connection both learn of receivers, and one of released buffers`() async throws {
         let server = try server()
         let connection = directory.connection()

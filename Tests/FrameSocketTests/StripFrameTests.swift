@@ -35,6 +35,7 @@ import Testing
         try JPEGDecoder().decode(bytes: jpeg.array(), as: format)
     }
 
+    /// Shows P117.
     @Test func `exactly the changed rows are reported as changed`() throws {
         let encoder = FrameEncoder()
         let decoder = FrameDecoder()
@@ -56,6 +57,8 @@ import Testing
     }
 
     /// Each has its own image to go on from, more of them than are kept among them.
+    ///
+    /// Shows P115.
     @Test(arguments: [0, 1, 2, 4]) func `connections do not share images`(kept: Int) throws {
         var configuration = FrameDecoder.Configuration()
         configuration.maximumRetainedImages = kept

@@ -12,6 +12,7 @@ import Testing
         var testDescription: String { "\(numbers.prefix(12))" }
     }
 
+    /// Shows P114.
     @Test(arguments: [
         Numbers(numbers: [], missing: 0),
         Numbers(numbers: [0, 1, 2, 3], missing: 0),

@@ -20,6 +20,7 @@ import Testing
         return timestamps
     }
 
+    /// Shows P67.
     @Test(arguments: pacings, [2, 6])
     func `the last frame of a burst arrives, once and after the others`(pacing: Pacing, count: Int) async throws {
         let receiver = try RawReceiver(.init(pacing: pacing))
@@ -44,6 +45,7 @@ import Testing
         #expect(timestamps == [start, start + 4 * Self.step])
     }
 
+    /// Shows P207.
     @Test(arguments: [Pacing.framesPerSecond(0.001), .every(1000)])
     func `finishing sends the last frame at once`(pacing: Pacing) async throws {
         let receiver = try RawReceiver(.init(pacing: pacing))

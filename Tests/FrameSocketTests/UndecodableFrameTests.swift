@@ -66,6 +66,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
+    /// Shows P99.
     @Test(
         arguments: [(8, 8), (7, 8), (3, 3), (2, 3), (1, 1), (1, 0)]
     )

@@ -67,6 +67,7 @@ import Testing
         #expect(uploader.configuration.scale == .half)
     }
 
+    /// Shows P292.
     @Test func `no update from several threads is lost`() async {
         let uploader = SampleUploader(connection: directory.connection(), configuration: .init(limits: Self.none))
         await withTaskGroup { group in
@@ -98,6 +99,7 @@ import Testing
         #expect(uploaders.map(\.configuration.limits.maximumFields) == [200, 200])
     }
 
+    /// Shows P292.
     @Test func `updates of two uploaders can be nested in any way`() {
         let uploaders = [40, 50].map { quality in
             SampleUploader(connection: directory.connection(), configuration: .init(quality: quality))
@@ -113,6 +115,7 @@ import Testing
         #expect(uploaders[0].configuration.scale == .half)
     }
 
+    /// Shows P292.
     @Test func `a task that was created inside an update loses no other`() async {
         let uploader = SampleUploader(connection: directory.connection(), configuration: .init(limits: Self.none))
         let entered = DispatchSemaphore(value: 0)
@@ -231,6 +234,7 @@ import Testing
 
     // MARK: Contents
 
+    /// Shows P211.
     @Test func `a frame is released without a lock being held`() async throws {
         let connection = directory.connection()
         let uploader = SampleUploader(connection: connection)

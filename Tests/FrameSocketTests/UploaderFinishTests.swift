@@ -6,6 +6,7 @@ import Testing
 
 /// Finishing completes what was offered before it, and nothing else.
 @Suite(.timeLimit(.minutes(5))) struct UploaderFinishTests {
+    /// Shows P207.
     @Test func `finishing completes while frames keep arriving`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()

@@ -6,6 +6,7 @@ import Testing
 
 /// The uploader holds no lock while other code runs, or while it looks at every byte of a frame.
 @Suite(.timeLimit(.minutes(5))) struct UploaderLockTests {
+    /// Shows P211.
     @Test func `the closure that changes the configuration may use the uploader`() async {
         // A thread that waits for itself is never got rid of.
         await #expect(processExitsWith: .success) {
@@ -43,6 +44,7 @@ import Testing
         }
     }
 
+    /// Shows P211.
     @Test func `a large frame that is being compared delays neither changes nor the receiver's requests`()
         async throws
     {

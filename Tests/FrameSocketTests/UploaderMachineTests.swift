@@ -48,6 +48,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         ),
     ]
 
+    /// Shows P74.
     @Test(arguments: turns)
     func `one frame is under way at a time, and the newest is next`(_ example: UploaderCase) {
         example.check()
@@ -189,6 +190,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         ),
     ]
 
+    /// Shows P42, P60, P61, P62, P63, P64, P66, P77, P80.
     @Test(arguments: latest)
     func `whoever needs the latest frame gets it at once, and once`(_ example: UploaderCase) {
         example.check()
@@ -204,6 +206,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         #expect(rig.submitted == [1, 2])
     }
 
+    /// Shows P65.
     @Test func `a repeat keeps its number, timestamp and orientation`() throws {
         var rig = UploaderRig()
         rig.run([.connect, .offer(1), .offer(2), .wait(7), .refresh, .disconnect, .wait(3), .connect, .offer(3)])
@@ -212,6 +215,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         #expect(Set(rig.messages[1...3].map(\.timestamp)).count == 1)
     }
 
+    /// Shows P76.
     @Test func `frames that were never meant to be sent leave no gap in the numbers`() {
         var rig = UploaderRig(.init(pacing: .every(2)))
         rig.run([
@@ -338,6 +342,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         ),
     ]
 
+    /// Shows P69, P72, P79.
     @Test(arguments: unchanged)
     func `frames that show nothing new are left out`(_ example: UploaderCase) {
         example.check()
@@ -377,6 +382,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
 
     // MARK: Shared buffers
 
+    /// Shows P281.
     @Test func `a caller that waits for a buffer is told if the memory of the last one is not available`() throws {
         var machine = UploaderMachine(.init(sharing: .allowed(buffers: 1)), owner: 1)
         var terms = ReceiverTerms()

@@ -114,11 +114,13 @@ import Testing
         ),
     ]
 
+    /// Shows P193, P296.
     @Test(arguments: cases)
     func `the newest frame wins, and no more is held than allowed`(_ example: UploaderCase) {
         example.check()
     }
 
+    /// Shows P192.
     @Test func `everything that is held is counted, and released at the end`() {
         var rig = UploaderRig(.init(pacing: .every(2)))
         rig.run([.connect, .sending(false), .offer(1, bytes: 1000), .offer(2, bytes: 2), .offer(3, bytes: 200)])
@@ -222,6 +224,7 @@ import Testing
         #expect(need.total > 0)
     }
 
+    /// Shows P54.
     @Test(arguments: [
         (ControlRequest.Preferences(frameRateInMillihertz: 5_000), false),
         (ControlRequest.Preferences(quality: 100), true),

@@ -146,6 +146,7 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         ),
     ]
 
+    /// Shows P67, P68.
     @Test(arguments: trailing)
     func `the last frame is sent when its time comes`(_ example: UploaderCase) {
         example.check()
@@ -204,6 +205,7 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         ),
     ]
 
+    /// Shows P70.
     @Test(arguments: encodedSlowly)
     func `a frame that is offered while a late one is encoded follows it at the rate`(_ example: UploaderCase) {
         example.check()
@@ -215,6 +217,7 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         #expect(rig.messages.map(\.sequence) == [0, 1])
     }
 
+    /// Shows P76.
     @Test func `a late frame that turns out to be unchanged leaves no gap, even if newer ones have come meanwhile`() {
         var rig = UploaderRig(.init(pacing: .framesPerSecond(2).skippingUnchanged(keepAlive: nil)))
         rig.run([.connect, .offer(1), .wait(10), .offer(2, shows: 1), .encoding(false), .wait(600), .encodingBegins])
@@ -227,6 +230,7 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
 
     // MARK: Rates
 
+    /// Shows P70.
     @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
     func `no rate is exceeded, and the last frame is always sent`(seed: UInt64) {
         var random = SplitMix(seed: seed)
@@ -264,6 +268,7 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         .framesPerSecond(10).skippingUnchanged(keepAlive: .seconds(1)),
     ]
 
+    /// Shows P290.
     @Test(arguments: rates, [UInt64(16), 7, 40])
     func `a source whose timestamps stand still is paced by the time of submission`(
         pacing: Pacing,
@@ -280,6 +285,7 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         #expect(standing.submitted.count > 5)
     }
 
+    /// Shows P290.
     @Test(arguments: [UInt64(0), 1, 16, 1000])
     func `a source whose clock is too slow is not held back for long`(step: UInt64) {
         var rig = UploaderRig(.init(pacing: .framesPerSecond(10)))
@@ -290,6 +296,8 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
     }
 
     /// A second frame whose time is before the first one's: by less than an interval of the rate, which is no new start.
+    ///
+    /// Shows P290.
     @Test(arguments: [(1.0, UInt64(900)), (1, 40), (0.5, 1900), (10, 99)])
     func `a source whose clock steps back is not held back for longer`(rate: Double, step: UInt64) {
         var rig = UploaderRig(.init(pacing: .framesPerSecond(rate)))
@@ -300,6 +308,7 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         #expect(rig.submitted == [1, 2])
     }
 
+    /// Shows P290.
     @Test(arguments: [5.0, 10, 2])
     func `a source whose timestamps begin again and again is paced as it submits`(rate: Double) {
         var rig = UploaderRig(.init(pacing: .framesPerSecond(rate)))

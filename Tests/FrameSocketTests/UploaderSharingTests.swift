@@ -57,6 +57,7 @@ import Testing
         #expect((statistics.bytes == 0) == isShared)
     }
 
+    /// Shows P296.
     @Test func `an unchanged image is kept for the next receiver if its equal gave up the only buffer`() throws {
         let image = try testImage(64, 48, as: .gray)
         let pacing = Pacing.adaptive(still: 0.001, motion: 0.1)
@@ -72,6 +73,7 @@ import Testing
         #expect(uploader.machine.statistics.repeats == 1)
     }
 
+    /// Shows P294.
     @Test func `a preference applies as soon as there is memory for it`() throws {
         let image = try PixelBuffer(width: 1000, height: 1000, format: .bgra, zeroFilled: true)
         var uploader = SharingUploader(.init(strips: .off, sharing: .allowed(buffers: 1), maximumMemory: 9_700_000))
@@ -85,6 +87,7 @@ import Testing
         #expect(try uploader.send(.pixels(image)).job.recipe?.settings.quality == 100)
     }
 
+    /// Shows P294.
     @Test(arguments: [false, true])
     func `free buffers give way to a size that the receiver prefers`(isCopied: Bool) throws {
         let image = try PixelBuffer(width: 640, height: 480, format: .gray, zeroFilled: true)
@@ -110,6 +113,7 @@ import Testing
         #expect(!uploader.machine.hasRefusedPreferences)
     }
 
+    /// Shows P79.
     @Test func `a new size applies to the latest image at once, and an equal one is no news then`() throws {
         let image = try testImage(64, 48, as: .gray)
         let pacing = Pacing.everyFrame.skippingUnchanged(keepAlive: nil)
@@ -122,6 +126,7 @@ import Testing
         #expect(throws: TransportError.self) { try uploader.send(.pixels(image)) }
     }
 
+    /// Shows P61.
     @Test(arguments: [false, true])
     func `frames wait for a hello only where memory can be shared`(mayShareMemory: Bool) {
         var machine = UploaderMachine(.init(sharing: .allowed()), owner: 1)
@@ -152,6 +157,7 @@ import Testing
         #expect(uploader.machine.statistics.sent == 3 && uploader.machine.statistics.drops.isEmpty)
     }
 
+    /// Shows P283.
     @Test func `a lack of memory to share with one receiver says nothing about the next`() throws {
         let image = try testImage(64, 48, as: .gray)
         var uploader = SharingUploader(.init(strips: .off, sharing: .allowed()))
@@ -163,6 +169,7 @@ import Testing
         #expect(job.lease != nil)
     }
 
+    /// Shows P295.
     @Test func `an image that is too large for a shared buffer is encoded`() throws {
         // Of the memory only as much exists as is written.
         let image = try PixelBuffer(width: 32_769, height: 32_768, format: .gray)

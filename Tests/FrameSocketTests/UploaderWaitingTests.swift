@@ -63,6 +63,7 @@ import Testing
         UploaderCase("a repeat", [.connect, .offer(1), .sending(false), .refresh, .finish(1)], sends: [1, 1]),
     ]
 
+    /// Shows P207.
     @Test(arguments: finishing)
     func `whoever waits for the frames submitted so far is told`(_ example: UploaderCase) {
         example.check()
@@ -120,6 +121,7 @@ import Testing
         ),
     ]
 
+    /// Shows P214.
     @Test(arguments: losses)
     func `after waiting, the cause is known for which the newest frame was not sent`(_ loss: Loss) {
         var rig = UploaderRig(loss.configuration)

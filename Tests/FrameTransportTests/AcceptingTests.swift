@@ -36,6 +36,7 @@
             #expect(SocketConnection.Configuration().connectTimeout == .seconds(2))
         }
 
+        /// Shows P154, P164.
         @Test(.besideBystander, arguments: [1, 2, 64])
         func `S18: one idle connection over the limit is closed at once, and the others live on`(
             limit: Int
@@ -89,6 +90,7 @@
             }
         }
 
+        /// Shows P155.
         @Test func `S19: accepting continues when there are descriptors again, and nobody is lost`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()

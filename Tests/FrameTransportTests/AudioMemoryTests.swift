@@ -17,6 +17,7 @@ import Testing
             + body(seed, count: count)
     }
 
+    /// Shows P102.
     @Test(arguments: [nil, ControlRequest.Hello(wants: .frames), ControlRequest.Hello(wants: [])])
     func `audio that nobody asked for is skipped by its length and takes no memory`(hello: ControlRequest.Hello?)
         async throws
@@ -44,6 +45,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
+    /// Shows P185.
     @Test func `audio that waits for its consumers stays within the budget of all connections`() async throws {
         // Enough that each connection may keep one of the largest messages, and not all of them together.
         let budget = MemoryBudget(maximumBytes: 32 << 20)
@@ -81,6 +83,7 @@ import Testing
     }
 
     // A server with one place could use all of the memory for bodies of the usual size.
+    /// Shows P298.
     @Test(arguments: [1, 2, 64])
     func `connections of several servers that share a budget have room for audio and frames`(places: Int) async throws {
         let budget = MemoryBudget(maximumBytes: 8 << 20)
@@ -128,6 +131,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
+    /// Shows P103.
     @Test(arguments: [1, 2, 10])
     func `a host that takes only audio is not held up by frames`(frames: Int) async throws {
         let server = try directory.server { $0.hello = ControlRequest.Hello(wants: .audio) }

@@ -17,6 +17,7 @@ import Testing
         #expect((0..<2).map { _ in budget.join() } == [100, 0])
     }
 
+    /// Shows P298.
     @Test(arguments: [1, 2, 8, 100])
     func `connections of several servers have an allowance, if all listened before the first was accepted`(places: Int)
     {
@@ -84,6 +85,7 @@ extension BudgetMachineTests {
         _ = budget.withdraw(waiting)
     }
 
+    /// Shows P270.
     @Test func `bodies get the memory that is shared, the largest first and no more than needed`() {
         var budget = BudgetMachine(bytes: 400)
         let ids = [10, 60, 50, 30].compactMap { budget.map($0).id }

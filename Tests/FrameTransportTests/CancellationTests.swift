@@ -35,6 +35,7 @@ import Testing
         #expect(error??.code == .cancelled, what)
     }
 
+    /// Shows P200, P206.
     @Test(arguments: [false, true])
     func `waiting for an end can be cancelled`(isCancelledFirst: Bool) async throws {
         let server = try directory.server()
@@ -55,6 +56,7 @@ import Testing
         #expect(try await soon { try await patient.value } == .closedByPeer(.stoppedByUser))
     }
 
+    /// Shows P205.
     @Test(arguments: [false, true])
     func `sending can be cancelled, and leaves no partial frame among whole ones`(isCancelledFirst: Bool)
         async throws
@@ -77,6 +79,7 @@ import Testing
         host.close()
     }
 
+    /// Shows P205.
     @Test func `a frame that waits behind audio is withdrawn when its sender is cancelled`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
@@ -100,6 +103,7 @@ import Testing
         host.close()
     }
 
+    /// Shows P201.
     @Test func `a cancelled consumer leaves the next element to the next consumer`() async throws {
         let server = try directory.server()
         let sender = try PeerSocket.connected(to: directory.socket)

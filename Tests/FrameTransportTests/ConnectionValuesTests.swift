@@ -12,6 +12,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
+    /// Shows P145.
     @Test func `whoever holds an update sequence keeps its connection, which ends when it is released`() async throws {
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
@@ -32,6 +33,7 @@ import Testing
         #expect(await eventually { connection == nil })
     }
 
+    /// Shows P138.
     @Test func `every sequence of states begins with the current one, and ends with the end`() async throws {
         let server = try directory.server()
         defer { server.close() }

@@ -42,6 +42,7 @@ import Testing
         return (server, sender, receiver)
     }
 
+    /// Shows P21, P22.
     @Test func `a receiver that said hello is told the sender's state`() async throws {
         let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
         defer { server.close() }
@@ -59,6 +60,7 @@ import Testing
         #expect(!sender.isPaused)
     }
 
+    /// Shows P36.
     @Test func `a receiver of a later version is answered in version 1, and obeyed`() async throws {
         let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(version: 9_999, wants: .frames))
         defer { server.close() }
@@ -70,6 +72,7 @@ import Testing
         #expect(sender.isPaused)
     }
 
+    /// Shows P36.
     @Test func `a sender of a later version is addressed in version 1, and understood`() async throws {
         let server = try directory.server { $0.hello = ControlRequest.Hello(wants: .frames) }
         defer { server.close() }
@@ -85,6 +88,7 @@ import Testing
         #expect(try await sender.read(requests.count) == requests)
     }
 
+    /// Shows P147.
     @Test func `the selection is reported from beginning to end, over one connection after another`() async throws {
         let server = try directory.server { $0.hello = ControlRequest.Hello(wants: [.frames, .audio]) }
         let sender = directory.connection()
@@ -111,6 +115,7 @@ import Testing
         #expect(await demand.next() == nil)
     }
 
+    /// Shows P147.
     @Test func `every sequence of what is wanted begins with the present`() async throws {
         let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
         defer { server.close() }
@@ -131,6 +136,7 @@ import Testing
         for await wanted in sender.demand { #expect(wanted == []) }
     }
 
+    /// Shows P48.
     @Test func `a hello ends with the connection of its receiver`() async throws {
         let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
         for await wanted in sender.demand where wanted == [.frames, .audio] { break }
@@ -141,6 +147,7 @@ import Testing
         #expect(sender.hello == nil)
     }
 
+    /// Shows P6, P51.
     @Test func `messages that are not selected are refused until they are`() async throws {
         let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
         defer { server.close() }
@@ -162,6 +169,7 @@ import Testing
         #expect(sender.droppedAudio == 2)
     }
 
+    /// Shows P40, P41.
     @Test func `a pause withdraws what has not started before it is answered`() async throws {
         let host = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
@@ -184,6 +192,7 @@ import Testing
         #expect(!text[answer.upperBound...].contains("Audio-Kind") && !text.contains("Buffer-Width"))
     }
 
+    /// Shows P53.
     @Test func `a program that learns that audio is selected may send it at once`() async throws {
         let server = try directory.server { $0.hello = ControlRequest.Hello(wants: [.frames, .audio]) }
         defer { server.close() }
@@ -204,6 +213,7 @@ import Testing
         #expect(await sounds.next()?.samples.array() == message.samples.array())
     }
 
+    /// Shows P12, P13.
     @Test func `requests reach the sender's program in order`() async throws {
         let (server, sender, receiver) = try await pair()
         defer { server.close() }
@@ -223,6 +233,7 @@ import Testing
         for request in sent { #expect(await requests.next() == request) }
     }
 
+    /// Shows P4, P20.
     @Test func `a receiver that did not say hello is told nothing, and gets only frames`() async throws {
         let foreign = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
@@ -238,6 +249,7 @@ import Testing
         #expect(try await host.read(expected.count + 1) == expected)
     }
 
+    /// Shows P32, P44, P126.
     @Test(arguments: FinishReason.allCases)
     func `a stop is final, and its reason is known on both sides`(reason: FinishReason) async throws {
         let (server, sender, receiver) = try await pair()
@@ -248,6 +260,7 @@ import Testing
         #expect(sender.closeReason?.error == nil)
     }
 
+    /// Shows P26, P122.
     @Test(arguments: FinishReason.allCases)
     func `a sender's reason reaches a receiver that said hello`(reason: FinishReason) async throws {
         let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello())
@@ -260,6 +273,7 @@ import Testing
         #expect(try await sender.closed() == .closedLocally(reason))
     }
 
+    /// Shows P28.
     @Test func `an unknown request is counted and skipped by its length`() async throws {
         let foreign = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
@@ -274,6 +288,7 @@ import Testing
         #expect(sender.skippedRequests == 1)
     }
 
+    /// Shows P29.
     @Test func `anything but a request after a hello ends the connection at that byte, and the sender reconnects`()
         async throws
     {
@@ -294,6 +309,7 @@ import Testing
         #expect(await milestones.next() == .connected)
     }
 
+    /// Shows P5.
     @Test func `audio arrives as it was sent, at a receiver that asked only for audio`() async throws {
         let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
         defer { server.close() }
@@ -310,6 +326,7 @@ import Testing
         }
     }
 
+    /// Shows P8.
     @Test func `audio waits for at most the frame being sent`() async throws {
         let foreign = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
@@ -334,6 +351,7 @@ import Testing
         try await sending.value
     }
 
+    /// Shows P9, P23.
     @Test func `of answers without room, the last one is sent once there is some`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
@@ -355,6 +373,7 @@ import Testing
         #expect(sender.isOpen)
     }
 
+    /// Shows P104.
     @Test(arguments: [
         (44_100, 0, 2048), (44_100, 9, 2048), (7_999, 1, 2048), (192_001, 1, 2048), (44_100, 1, 0),
         (44_100, 2, 2046 + 1),

@@ -13,6 +13,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
+    /// Shows P248.
     @Test(arguments: [true, false]) func `a thousand frames need only the memory of the first ones`(isOnThread: Bool)
         async throws
     {
@@ -51,6 +52,7 @@ import Testing
         #expect(MemoryLayout<ReceiverMachine.Command>.size <= 128)
     }
 
+    /// Shows P180.
     @Test func `R1: a claim of much memory gets only what has arrived`() async throws {
         let pool = FrameBytes.Pool(maximumIdleBytes: 64 << 20)
         let server = try directory.server { $0.pool = pool }

@@ -79,6 +79,7 @@ import Testing
         _ = server
     }
 
+    /// Shows P152.
     @Test(arguments: [false, true]) func `an occasional byte does not extend a deadline`(isInBody: Bool) async throws {
         let (server, client, connection) = try await pair { limits in
             if isInBody { limits.bodyTimeout = .milliseconds(30) } else { limits.headerTimeout = .milliseconds(30) }
@@ -109,6 +110,7 @@ import Testing
         #expect(limits.bodyDuration(length: 10) == .seconds(11))
     }
 
+    /// Shows P153.
     @Test func `S22: no deadline runs while the consumer does not consume`() async throws {
         let (server, client, connection) = try await pair { limits in
             limits.headerTimeout = .milliseconds(20)
@@ -130,6 +132,7 @@ import Testing
         try await expectTimeout(over: "body", of: connection, after: 2)
     }
 
+    /// Shows P284.
     @Test func `after a pause longer than the limit of silence, the sender has its whole time`() async throws {
         let (server, client, connection) = try await pair { $0.idleTimeout = .seconds(1) }
         try await client.write(message([1]))

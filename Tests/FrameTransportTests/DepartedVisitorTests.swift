@@ -45,6 +45,7 @@ import Testing
         #expect(isServed == true, "the innocent sender is not served; \(server.refusedConnections) were refused")
     }
 
+    /// Shows P188.
     @Test(arguments: [0, 1, 3])
     func `short visits that nobody consumes occupy no slot`(frames: Int) async throws {
         let ends = Ends()
@@ -77,6 +78,7 @@ import Testing
     /// 256 KiB for large frames, and 64 KiB for each of two connections without asking.
     private static func smallBudget() -> MemoryBudget { MemoryBudget(maximumBytes: 512 << 10) }
 
+    /// Shows P188.
     @Test func `a large frame that nobody consumes gives way to the next one when its sender leaves`() async throws {
         let budget = Self.smallBudget()
         let server = try directory.server {
@@ -108,6 +110,7 @@ import Testing
         #expect(await becomesTrue { budget.free == 256 << 10 }, "\(budget.free) bytes are free")
     }
 
+    /// Shows P189.
     @Test func `visitors that left large frames behind keep no large frame from the server`() async throws {
         let ends = Ends()
         let server = try directory.server {
@@ -120,6 +123,7 @@ import Testing
         try await expectService(by: server, size: size)
     }
 
+    /// Shows P189.
     @Test func `the number of visitors that left before they were accepted is bounded`() async throws {
         let ends = Ends()
         let server = try directory.server { $0.tap = ends }
@@ -133,6 +137,7 @@ import Testing
     }
 
     #if os(Linux)
+        /// Shows P190.
         @Test func `10,000 rapid connects leave descriptors and memory as they were`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()

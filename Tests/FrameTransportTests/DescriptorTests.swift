@@ -23,6 +23,7 @@
             }
         }
 
+        /// Shows P190.
         @Test func `L5: a thousand reopenings leave nothing behind on either side`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
@@ -48,6 +49,7 @@
             }
         }
 
+        /// Shows P247.
         @Test func `one connection that reopens a thousand times uses one descriptor`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
@@ -68,6 +70,7 @@
             }
         }
 
+        /// Shows P133.
         @Test func `releasing a connection is enough to close it`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
@@ -170,6 +173,7 @@
             }
         }
 
+        /// Shows P291.
         @Test func `a thread that could not be started ends the connection that uses it`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
@@ -194,6 +198,7 @@
             }
         }
 
+        /// Shows P249.
         @Test func `a server that failed to start leaves nothing open`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()

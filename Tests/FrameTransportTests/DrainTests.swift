@@ -24,6 +24,7 @@ import Testing
         return frames
     }
 
+    /// Shows P128.
     @Test(arguments: [0, 1, 20, 100]) func `everything that has arrived is delivered, up to the last complete frame`(
         cut: Int
     )
@@ -63,6 +64,7 @@ import Testing
         try await server.closed()
     }
 
+    /// Shows P130.
     @Test func `a slow consumer gets the time it needs`() async throws {
         let server = try directory.server { $0.limits.linger = .zero }
         let sender = try PeerSocket.connected(to: directory.socket)
@@ -75,6 +77,7 @@ import Testing
         try await server.closed()
     }
 
+    /// Shows P129.
     @Test func `a sender that has connected but was not accepted yet is heard`() async throws {
         let server = try directory.server()
         let sender = try await IOThread.shared.whileHeld {
@@ -91,6 +94,8 @@ import Testing
     }
 
     /// A backlog, and how many senders connect: Linux lets one more wait than it is told.
+    ///
+    /// Shows P129.
     @Test(arguments: [(0, 1), (1, 2), (4, 5), (-1, 20)])
     func `every sender that the system lets wait is heard`(backlog: Int, count: Int) async throws {
         let server = try directory.server { $0.limits.maximumBacklog = backlog }

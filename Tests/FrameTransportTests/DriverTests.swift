@@ -31,6 +31,8 @@ import Testing
     }
 
     /// The thread may be busy, or the process stopped, while the bytes arrive and the deadline passes.
+    ///
+    /// Shows P284.
     @Test func `what arrives before a deadline is reported before it`() async throws {
         let thread = IOThread()
         let pipe = Pipe()

@@ -167,6 +167,7 @@ import Testing
 
     // MARK: Floods
 
+    /// Shows P198.
     @Test func `what a peer repeats is told ten times, and then only counted`() async throws {
         let server = try directory.server {
             $0.limits.maximumConnections = 0
@@ -181,6 +182,7 @@ import Testing
         #expect(events.of(.refusedForPlace).count < 100)
     }
 
+    /// Shows P198.
     @Test func `the next event after a period says how many were omitted, for each code alone`() throws {
         let log = try #require(EventLog(events.sink))
         func report(_ code: TransportEvent.Code, at seconds: UInt64) {

@@ -63,6 +63,7 @@ import Testing
         try await body()
     }
 
+    /// Shows P150, P151.
     @Test(arguments: messages)
     func `a sender that floods a server leaves the others their turns`(flood: Flood) async throws {
         let directory = try TemporaryDirectory()
@@ -88,6 +89,7 @@ import Testing
         }
     }
 
+    /// Shows P162.
     @Test(arguments: requests)
     func `a receiver that floods its sender leaves the others their turns`(flood: Flood) async throws {
         let hostile = try TemporaryDirectory()
@@ -120,6 +122,7 @@ import Testing
         }
     }
 
+    /// Shows P150.
     @Test func `a turn of a sender of large frames is bounded in bytes`() async throws {
         let directory = try TemporaryDirectory()
         let arrivals = Arrivals()

@@ -22,6 +22,7 @@ import Testing
         try await sender.write(message(body(seed, count: 12_000)))
     }
 
+    /// Shows P220.
     @Test func `every reader that keeps up gets every frame`() async throws {
         let fanOut = FrameBroadcaster(of: connection)
         var readers = (0..<3).map { _ in fanOut.reader().makeAsyncIterator() }
@@ -33,6 +34,7 @@ import Testing
         }
     }
 
+    /// Shows P221.
     @Test func `a slow reader misses frames, which are counted, and holds up nobody`() async throws {
         let fanOut = FrameBroadcaster(of: connection)
         let slow = fanOut.reader()
@@ -71,6 +73,7 @@ import Testing
         }
     }
 
+    /// Shows P223.
     @Test func `a reader that joins late gets the last frame at once`() async throws {
         let fanOut = FrameBroadcaster(of: connection)
         var first = fanOut.reader().makeAsyncIterator()
@@ -80,6 +83,7 @@ import Testing
         #expect(try await late.next()?.jpeg.array() == body(7, count: 12_000))
     }
 
+    /// Shows P224.
     @Test func `an orderly end ends every reader, and a failure reaches every reader`() async throws {
         let fanOut = FrameBroadcaster(of: connection)
         let reader = fanOut.reader()
@@ -95,6 +99,7 @@ import Testing
         #expect(lateError == error)
     }
 
+    /// Shows P189, P224.
     @Test func `every reader is told that a departed sender's frames were dropped`() async throws {
         let directory = try TemporaryDirectory()
         let server = try directory.server { $0.memory = MemoryBudget(maximumBytes: 64 << 10) }
@@ -113,6 +118,7 @@ import Testing
         }
     }
 
+    /// Shows P225.
     @Test func `releasing a reader removes it`() async throws {
         let fanOut = FrameBroadcaster(of: connection)
         var reader: FrameBroadcaster.Reader? = fanOut.reader()

@@ -41,6 +41,7 @@
         /// The number of a sender's last frame.
         private static func last(of sender: Int) -> UInt64 { .max - UInt64(sender) }
 
+        /// Shows P90.
         @Test(arguments: [nil, HandshakeTokens(shared: Array("a token".utf8))])
         func `S20: a fault leads to frames or one typed error, none torn, none twice, and nothing left open`(
             tokens: HandshakeTokens?

@@ -46,6 +46,7 @@ import Testing
         }
     }
 
+    /// Shows P161.
     @Test func `a sender that continues after the server has closed does not delay others`() async throws {
         let server = try directory.server { $0.limits.linger = .seconds(600) }
         let flooder = try PeerSocket.connected(to: directory.socket)
@@ -113,6 +114,7 @@ import Testing
         #expect(first.closeReason == nil)
     }
 
+    /// Shows P163.
     @Test func `a consumer that never leaves the connections' thread does not delay others`() async throws {
         let server = try directory.server()
         let flooder = try PeerSocket.connected(to: directory.socket)

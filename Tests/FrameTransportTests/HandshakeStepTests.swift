@@ -33,6 +33,7 @@ import Testing
 
     // MARK: Everything in one write
 
+    /// Shows P15.
     @Test(arguments: [1, 5, .max])
     func `requests behind a host's token are read, however they are cut`(chunk: Int) async throws {
         let (sender, listener, host) = try await handshaking()
@@ -47,6 +48,7 @@ import Testing
         withExtendedLifetime(listener) {}
     }
 
+    /// Shows P44.
     @Test func `a stop behind a host's token ends the session`() async throws {
         let (sender, listener, host) = try await handshaking()
         try await host.write(tokens.expected + hello + ControlRequest.stop(.callEnded).encoded())
@@ -55,6 +57,7 @@ import Testing
         withExtendedLifetime((listener, host)) {}
     }
 
+    /// Shows P15.
     @Test(arguments: [1, 5, .max])
     func `everything behind a sender's token is read, however it is cut`(chunk: Int) async throws {
         let server = try directory.server {
@@ -107,6 +110,7 @@ import Testing
         host.close()
     }
 
+    /// Shows P146.
     @Test(arguments: Step.allCases)
     func `a sender reconnects after a host that leaves early`(step: Step) async throws {
         let listener = try PeerSocket.listening(at: directory.socket)

@@ -33,6 +33,7 @@ import Testing
         )
     }
 
+    /// Shows P138.
     @Test func `with matching tokens frames are sent, and the states lead there`() async throws {
         let server = try makeServer()
         let connection = directory.connection { $0.tokens = tokens }
@@ -49,6 +50,7 @@ import Testing
         #expect(states == [.idle, .started, .handshaking, .connected, .ended(.closedLocally(.stoppedByUser))])
     }
 
+    /// Shows P14, P105, P137.
     @Test(arguments: [
         Array("the sender'S".utf8), Array("The sender's".utf8), Array("the sender".utf8) + [0, 0],
         [UInt8](repeating: 0, count: 12),
@@ -65,6 +67,7 @@ import Testing
         #expect(try await firstConnection(of: server)?.id == 2)
     }
 
+    /// Shows P136.
     @Test func `nothing is sent to a server with a wrong token`() async throws {
         let foreign = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.tokens = tokens }
@@ -99,6 +102,7 @@ import Testing
         #expect(try await accepted.read(expected.count) == expected)
     }
 
+    /// Shows P1.
     @Test(arguments: [1, 5, .max])
     func `a token and the first frame may arrive in any pieces`(chunk: Int) async throws {
         let server = try makeServer()
@@ -111,6 +115,8 @@ import Testing
     }
 
     /// More idle visitors than the server has places; then a sender that has the token, and another while they stay.
+    ///
+    /// Shows P166.
     @Test func `connections without a token keep out nobody who has one`() async throws {
         let server = try makeServer {
             $0.limits.maximumConnections = 4
@@ -132,6 +138,7 @@ import Testing
         #expect(await eventually { server.refusedConnections == 12 })
     }
 
+    /// Shows P164.
     @Test func `a sender that sends no token is turned away at the deadline`() async throws {
         let server = try makeServer { $0.limits.handshakeTimeout = .milliseconds(20) }
         let silent = try PeerSocket.connected(to: server.path)
@@ -141,6 +148,7 @@ import Testing
         #expect(await eventually { server.refusedConnections == 1 })
     }
 
+    /// Shows P132.
     @Test func `a sender that waits at a port sees an orderly end when its server closes`() async throws {
         var configuration = FrameServer.Configuration()
         configuration.tokens = hostTokens
@@ -156,6 +164,7 @@ import Testing
         try await server.closed()
     }
 
+    /// Shows P143.
     @Test func `a reset at a port is a failure, although a request has met it first`() async throws {
         var configuration = FrameServer.Configuration()
         configuration.tokens = hostTokens
@@ -196,6 +205,7 @@ import Testing
         }
     }
 
+    /// Shows P61.
     @Test func `memory is never shared at a port, and that is known when the connection opens`() async throws {
         var configuration = FrameServer.Configuration()
         configuration.tokens = hostTokens

@@ -184,6 +184,7 @@ import Testing
         }
     }
 
+    /// Shows P97.
     @Test func `W6: a body without bytes is a frame, and the connection continues`() async throws {
         let directory = try TemporaryDirectory()
         let server = try directory.server()

@@ -27,6 +27,7 @@
             }
         }
 
+        /// Shows P245.
         @Test func `frames arrive through an inherited socket, and its file stays for the next server`() async throws {
             let manager = try PeerSocket.listening(at: directory.socket)
             for round in 0..<3 {
@@ -52,6 +53,7 @@
             }
         }
 
+        /// Shows P129.
         @Test func `a sender that was not accepted waits for the next server`() async throws {
             let manager = try PeerSocket.listening(at: directory.socket)
             let first = try FrameServer(inheriting: passed(manager))
@@ -112,6 +114,7 @@
             case closed, file, idle, connection, datagrams, packets
         }
 
+        /// Shows P250.
         @Test(arguments: Unfit.allCases) func `an unusable descriptor is refused with the reason`(kind: Unfit)
             async throws
         {

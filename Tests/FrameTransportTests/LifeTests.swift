@@ -14,6 +14,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
+    /// Shows P123.
     @Test(
         arguments: [true, false]
     )
@@ -44,6 +45,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
+    /// Shows P143.
     @Test func `L1: closing while a message is sent, received and decoded loses no complete message`() async throws {
         for round in 0..<30 {
             let directory = try TemporaryDirectory()
@@ -85,6 +87,7 @@ import Testing
         }
     }
 
+    /// Shows P200.
     @Test func `L2: a cancelled accept, connect and send return`() async throws {
         let server = try directory.server()
         let accepting = Task { try await firstConnection(of: server) }
@@ -110,6 +113,7 @@ import Testing
         try await server.closed()
     }
 
+    /// Shows P120.
     @Test func `L3: many closes at once count as one`() async throws {
         for _ in 0..<50 {
             let directory = try TemporaryDirectory()
@@ -198,6 +202,8 @@ import Testing
     }
 
     /// Deadlines that follow the wall clock pass, or never do, when somebody sets it.
+    ///
+    /// Shows P165.
     @Test func `L8: nothing depends on the wall clock`() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "../../Sources"

@@ -50,6 +50,7 @@ import Testing
         #expect(commands(&machine).contains(.admit(2)) && machine.refused == 1)
     }
 
+    /// Shows P129.
     @Test func `the queue ends behind the connections that have yet to start`() {
         var machine = machine(places: 4)
         for _ in 0..<3 { machine.accepted(isAdmitted: true) }
@@ -140,6 +141,7 @@ import Testing
         #expect(machine.queuedCount == 4)
     }
 
+    /// Shows P189.
     @Test func `a departed sender that the program has just taken is not counted as dropped`() {
         var machine = machine(places: 1)
         for id in 1...3 {

@@ -42,6 +42,7 @@ import Testing
         #expect(mailbox.count == 6)
     }
 
+    /// Shows P33.
     @Test func `the newest elements replace the oldest, which are counted`() async throws {
         let mailbox = Mailbox<Int>(capacity: 2, overflow: .replacesOldest)
         for number in 0..<5 { #expect(mailbox.reserve().room > 0 && mailbox.put(number)) }
@@ -55,6 +56,7 @@ import Testing
         #expect(mailbox.replaced == 3)
     }
 
+    /// Shows P212.
     @Test func `an end reaches every waiting consumer`() async throws {
         let mailbox = Mailbox<Int>(capacity: 1, overflow: .refused)
         await withTaskGroup(of: Int?.self) { group in
@@ -64,6 +66,7 @@ import Testing
         }
     }
 
+    /// Shows P201.
     @Test func `a cancelled consumer gets the end, and the element after it goes to the next one`() async throws {
         let mailbox = Mailbox<Int>(capacity: 1, overflow: .refused)
         for round in 0..<200 {

@@ -33,6 +33,7 @@ import Testing
         }
     }
 
+    /// Shows P181.
     @Test func `grants are given in the order of requests, and return when released`() throws {
         let budget = MemoryBudget(maximumBytes: 200)
         let granted = TestSupport.Counter()
@@ -67,6 +68,7 @@ import Testing
         return (server, budget)
     }
 
+    /// Shows P184.
     @Test func `R2: a large frame waits for another without timing out, and arrives once that is consumed`()
         async throws
     {
@@ -95,6 +97,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
+    /// Shows P183.
     @Test func `R1: a sender that claims all large memory and sends nothing delays no frame of a usual size`()
         async throws
     {
@@ -119,6 +122,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
+    /// Shows P197.
     @Test(arguments: [true, false])
     func `large frames that nobody has taken yet keep no large frame from a connection that is consumed`(
         areComplete: Bool
@@ -189,6 +193,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
+    /// Shows P187.
     @Test func `a body over the limit is a typed error`() async throws {
         let (server, budget) = try server()
         let client = try PeerSocket.connected(to: directory.socket)

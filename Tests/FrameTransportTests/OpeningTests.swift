@@ -55,6 +55,7 @@ import Testing
     }
 
     #if os(Linux)
+        /// Shows P159.
         @Test func `S23: a connection that the system does not establish in time is given up and retried`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
@@ -78,6 +79,7 @@ import Testing
         }
     #endif
 
+    /// Shows P203.
     @Test func `a wait is no longer than its own limit, whenever the next attempt is due`() async throws {
         let connection = directory.connection { $0.retryInterval = Self.never }
         connection.open()
@@ -86,6 +88,7 @@ import Testing
         #expect(error?.code == .openTimedOut)
     }
 
+    /// Shows P204.
     @Test func `a caller that gives up does not affect those who wait longer`() async throws {
         let connection = directory.connection()
         async let patient: Void = connection.open(within: nil)
@@ -96,6 +99,7 @@ import Testing
         _ = server
     }
 
+    /// Shows P202.
     @Test func `a cancelled wait ends, and the attempts with it`() async throws {
         let connection = directory.connection { $0.retryInterval = Self.never }
         let opening = Task { try await connection.open(within: nil) }
@@ -120,6 +124,7 @@ import Testing
         #expect(error?.code == .cancelled)
     }
 
+    /// Shows P246.
     @Test func `attempts that timed out have ended, and may be started again`() async throws {
         let connection = directory.connection { $0.retryInterval = Self.never }
         await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
@@ -149,6 +154,7 @@ import Testing
         #expect(await milestones.next() == .ended(.failed(try #require(error))))
     }
 
+    /// Shows P52.
     @Test func `a server's orderly close is not an error, and the connection opens again`() async throws {
         let connection = directory.connection()
         var milestones = connection.milestones()
@@ -188,6 +194,7 @@ import Testing
         #expect(!connection.isOpen)
     }
 
+    /// Shows P140.
     @Test func `a closed connection cannot be opened again`() async throws {
         let server = try directory.server()
         let connection = directory.connection()
@@ -202,6 +209,7 @@ import Testing
         _ = server
     }
 
+    /// Shows P209.
     @Test func `closing ends every wait for an opening`() async throws {
         let connection = directory.connection()
         let openings = (0..<8).map { _ in Task { try await connection.open(within: nil) } }

@@ -18,6 +18,7 @@ import Testing
 
     // MARK: A stop
 
+    /// Shows P45.
     @Test(arguments: [false, true])
     func `a stop is obeyed even if the host has left before it is answered`(leavesFrameUnread: Bool) async throws {
         for _ in 0..<10 {
@@ -67,6 +68,7 @@ import Testing
 
     // MARK: A half-close
 
+    /// Shows P128.
     @Test func `a drain lets this package's sender finish the frame that it is writing`() async throws {
         let server = try directory.server { $0.limits.linger = .seconds(600) }
         let sender = directory.connection { $0.reopens = false }
@@ -97,6 +99,7 @@ import Testing
         #expect(try await soon { try await connection.closed() } == .closedLocally(.stoppedByUser))
     }
 
+    /// Shows P127.
     @Test func `a sender finishes its frame for a plain receiver that has announced that it will write no more`()
         async throws
     {
@@ -121,6 +124,7 @@ import Testing
 
     // MARK: What the sender left unread
 
+    /// Shows P134.
     @Test(arguments: [0, 1, 3])
     func `a sender that never reads ends in an orderly way, whatever the receiver has told it`(frames: Int) async throws
     {
@@ -140,6 +144,7 @@ import Testing
         #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
     }
 
+    /// Shows P123.
     @Test func `a sender that leaves within a frame with the hello unread has broken the connection`() async throws {
         let server = try directory.server { $0.hello = ControlRequest.Hello(wants: .frames) }
         let sender = try PeerSocket.connected(to: directory.socket)
@@ -153,6 +158,7 @@ import Testing
 
     // MARK: The last status
 
+    /// Shows P11.
     @Test func `nothing follows the status that announces that the sender has stopped`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
@@ -180,6 +186,7 @@ import Testing
 
     // MARK: A path that cannot be used
 
+    /// Shows P139.
     @Test(arguments: [String(repeating: "x", count: 200), "", "/tmp/"].map { Short($0) })
     func `a connection to a path that no socket can have has ended, and says so`(path: Short) async throws {
         let connection = SocketConnection(path: path.text)

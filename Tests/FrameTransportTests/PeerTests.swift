@@ -48,6 +48,7 @@ import Testing
     }
 
     #if os(Linux)
+        /// Shows P156.
         @Test(.enabled(if: geteuid() == 0, "only root may become another user"))
         func `S12: another user who connects is turned away before a byte is read`() async {
             await #expect(processExitsWith: .success) {

@@ -51,6 +51,7 @@ import Testing
         connection.close()
     }
 
+    /// Shows P202.
     @Test(arguments: End.allCases)
     func `an abandoned opening opens nothing later`(end: End) async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
@@ -75,6 +76,7 @@ import Testing
         _ = await next.value
     }
 
+    /// Shows P204.
     @Test func `a caller that waits longer keeps the attempt of one that gave up`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.tokens = tokens }
@@ -104,6 +106,7 @@ import Testing
             withExtendedLifetime(fillers) {}
         }
 
+        /// Shows P160.
         @Test func `a connection to a port nobody listens at never connects to itself`() async {
             await #expect(processExitsWith: .success) {
                 // Given the very port that it connects to, a socket of this kind reaches itself.

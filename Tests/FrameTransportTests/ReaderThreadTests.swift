@@ -12,6 +12,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
+    /// Shows P116.
     @Test
     func `each connection is read by one of the threads, in order, and every thread has its share`() async throws {
         let readers = [IOThread(), IOThread()]
@@ -68,6 +69,7 @@ import Testing
         func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) { note("closes:") }
     }
 
+    /// Shows P300.
     @Test func `a delegate is called on the thread that reads, a tap for the ends of a connection on the server's`()
         async throws
     {
@@ -107,6 +109,7 @@ import Testing
         func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {}
     }
 
+    /// Shows P166.
     @Test func `a place that was given to another sender is not taken by a token that comes at the same time`()
         async throws
     {
@@ -145,6 +148,7 @@ import Testing
         try await server.closed()
     }
 
+    /// Shows P129.
     @Test(arguments: [false, true])
     func `a sender that was accepted just before the end is heard, although its thread is busy`(isPending: Bool)
         async throws

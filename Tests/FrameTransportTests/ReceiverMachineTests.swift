@@ -140,6 +140,7 @@ import Testing
         #expect(!isTaken && rig.withdrawals == 1)
     }
 
+    /// Shows P181.
     @Test func `memory that was requested for a body is not used for the next one`() {
         var rig = ReceiverRig {
             $0.allowance = 2000
@@ -319,6 +320,7 @@ import Testing
         return rig
     }
 
+    /// Shows P31.
     @Test func `a request that is dropped changes nothing`() {
         var paused = unheard(after: .pause)
         paused.machine.send(.resume, at: paused.now)
@@ -347,6 +349,7 @@ import Testing
         #expect(rig.deadline != nil)
     }
 
+    /// Shows P284.
     @Test func `a sender that may speak again has its whole time`() {
         var rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
         rig.arrive(message([1]))
@@ -358,6 +361,7 @@ import Testing
         #expect(rig.deadline == rig.now + 1_000_000_000)
     }
 
+    /// Shows P284.
     @Test func `a deadline that passes before everything is read counts from what is read`() {
         var rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
         rig.arrive(message([1]))

@@ -28,6 +28,7 @@ import Testing
         return bodies
     }
 
+    /// Shows P95.
     @Test(arguments: [1, 7, 107, 512, 2048, 10_240, .max])
     func `frames are read whole however they are cut`(chunk: Int) async throws {
         let counts = chunk == 1 ? [1, 200, 3000] : [1, 200, 10_239, 10_240, 70_000, 500_000, 9]
@@ -56,6 +57,7 @@ import Testing
         #expect(frame.timestamp == nil && frame.sequence == nil && frame.index == 0)
     }
 
+    /// Shows P94.
     @Test func `a good frame is delivered before the error of a bad one`() async throws {
         let client = try PeerSocket.connected(to: server.path)
         let connection = try #require(try await firstConnection(of: server))
@@ -69,6 +71,7 @@ import Testing
         #expect(try await client.read(1).isEmpty)
     }
 
+    /// Shows P93.
     @Test func `S14: an end within a frame is an error and never a frame`() async throws {
         let client = try PeerSocket.connected(to: server.path)
         let connection = try #require(try await firstConnection(of: server))
@@ -79,6 +82,7 @@ import Testing
         #expect(error?.wireError?.code == .bodyTruncated)
     }
 
+    /// Shows P141.
     @Test func `one sender's error does not affect another`() async throws {
         let good = try PeerSocket.connected(to: server.path)
         let goodConnection = try #require(try await firstConnection(of: server))

@@ -15,6 +15,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
+    /// Shows P226.
     @Test func `a fan-out that nobody holds ends its silent connection`() async throws {
         let server = try directory.server()
         let sender = try PeerSocket.connected(to: directory.socket)
@@ -25,6 +26,7 @@ import Testing
         #expect(try await soon { try await sender.read(1) } == [], "the sender is still connected")
     }
 
+    /// Shows P225.
     @Test func `a fan-out's last reader keeps its connection, and ends it when released`() async throws {
         let server = try directory.server()
         let sender = try PeerSocket.connected(to: directory.socket)
@@ -37,6 +39,7 @@ import Testing
         #expect(try await soon { try await sender.read(1) } == [], "the sender is still connected")
     }
 
+    /// Shows P186.
     @Test func `servers that share a budget do not exceed it together, and all their frames arrive`() async throws {
         let budget = MemoryBudget(maximumBytes: 512 << 10)
         let read = BytesRead()

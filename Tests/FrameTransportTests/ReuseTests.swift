@@ -39,6 +39,7 @@ import Testing
         return (sender, receiver)
     }
 
+    /// Shows P240.
     @Test(arguments: [false, true])
     func `a server can start at a path that another has just released`(hasSenders: Bool) async throws {
         let directory = try TemporaryDirectory()
@@ -63,6 +64,7 @@ import Testing
         #expect(directory.names.isEmpty)
     }
 
+    /// Shows P241.
     @Test func `a server can start at a port that another has just released with open connections`()
         async throws
     {
@@ -81,6 +83,7 @@ import Testing
         withExtendedLifetime((sender, receiver)) {}
     }
 
+    /// Shows P241.
     @Test func `a server can start at a port whose connections it has ended itself`() async throws {
         let first = try server(at: 0)
         let port = try port(of: first)

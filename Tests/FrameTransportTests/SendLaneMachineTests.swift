@@ -78,6 +78,7 @@ import Testing
         var messages: [String] { names(of: output) }
     }
 
+    /// Shows P7, P8.
     @Test(
         arguments: [
             // An answer goes first, then audio, then the frame, whatever came first.
@@ -124,6 +125,7 @@ import Testing
         #expect(messages == expected)
     }
 
+    /// Shows P21, P22.
     @Test(arguments: [
         ([live, live, live], ["live"]),
         ([pong(1), pong(2), pong(3)], ["live.3"]),
@@ -161,6 +163,7 @@ import Testing
         #expect(names == ["live.1", "a1", "a2", "f1", "stopped"])
     }
 
+    /// Shows P109.
     @Test(
         arguments: [
             ([.frame(1), .drain], [nil]),
@@ -215,6 +218,7 @@ import Testing
         #expect(refusals == [code])
     }
 
+    /// Shows P101.
     @Test func `waiting audio is bounded, and the oldest gives way`() {
         var lane = Lane()
         lane.take(.audio(0))
@@ -256,6 +260,7 @@ import Testing
         return FrameMessage(header, in: try SharedMemory(byteCount: 512), isNew: true, owner: owner)
     }
 
+    /// Shows P301.
     @Test(.enabled(if: SharedMemory.isSupported))
     func `frames of an earlier connection, and in another uploader's buffers, are refused`() throws {
         var lane = Lane()
@@ -279,6 +284,7 @@ import Testing
         #expect(refusal(of: own, for: 2) == .sharedMemory)
     }
 
+    /// Shows P280.
     @Test(.enabled(if: SharedMemory.isSupported))
     func `after a decline no frame in shared memory begins`() throws {
         var lane = Lane()

@@ -30,6 +30,7 @@ import Testing
 
     // MARK: The server ends
 
+    /// Shows P127.
     @Test(arguments: [true, false])
     func `a server that only stops writing gets the rest of the message being sent`(reopens: Bool) throws {
         let bench = try benchWithinFrame { $0.reopens = reopens }
@@ -104,6 +105,7 @@ import Testing
 
     // MARK: This side ends
 
+    /// Shows P124.
     @Test(arguments: [true, false])
     func `what was accepted before a close is sent, and the reason is the last message`(saidHello: Bool) throws {
         let bench = SenderBench.open()
@@ -125,6 +127,7 @@ import Testing
         #expect(bench.ends == [.closedLocally(.callEnded)])
     }
 
+    /// Shows P125.
     @Test func `a close waits for the server's end no longer than allowed`() throws {
         for isBlocked in [true, false] {
             let bench = isBlocked ? try benchWithinFrame() : SenderBench.open()
@@ -159,6 +162,7 @@ import Testing
         case writeFailure
     }
 
+    /// Shows P120.
     @Test(
         arguments: [
             ([.close, .stop, .reset], "closedLocally"), ([.close, .writeFailure], "closedLocally"),

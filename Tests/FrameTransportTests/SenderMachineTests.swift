@@ -64,6 +64,8 @@ import Testing
     }
 
     /// What a server does in place of showing its token, and what comes of it.
+    ///
+    /// Shows P146.
     @Test(arguments: [
         (SenderBench.Input.end, false), (.bytes(Array("the ghost!".utf8)), true), (.failure(.reset), false),
     ])
@@ -98,6 +100,8 @@ import Testing
     // MARK: Obedience
 
     /// Requests in one read or several, and a connection whose replies do not get out.
+    ///
+    /// Shows P45.
     @Test(arguments: [Errno.brokenPipe, .reset], [false, true])
     func `a stop is final even if the replies before it are not sent`(failure: Errno, isCut: Bool) {
         for requests in [[Self.hello], [Self.hello, .ping(1)], [Self.hello, .pause, .ping(1), .resume, .refresh]] {
@@ -128,6 +132,7 @@ import Testing
         #expect(bench.ends == [.closedByPeer(.superseded)])
     }
 
+    /// Shows P24.
     @Test func `a stop is answered with its reason, as the last message`() {
         let bench = SenderBench.open()
         bench.receive(Self.hello, .stop(.requestedByHost), .ping(1))
@@ -142,6 +147,8 @@ import Testing
     }
 
     /// - Parameter room: how many bytes the socket takes at first beyond the answer to the hello.
+    ///
+    /// Shows P24.
     @Test(arguments: [-100, -10, 0, 10])
     func `a stop read together with other requests is answered before the sending direction ends`(room: Int) {
         let bench = SenderBench.open()
@@ -156,6 +163,7 @@ import Testing
         #expect(bench.ends == [.closedByPeer(.callEnded)])
     }
 
+    /// Shows P41.
     @Test func `a pause is answered after the frame being sent, and nothing follows until the resume`() throws {
         let bench = SenderBench.open()
         bench.receive(Self.hello)
@@ -179,6 +187,7 @@ import Testing
         #expect(Array(bench.output.dropFirst(end).prefix(live.count)) == live)
     }
 
+    /// Shows P20.
     @Test func `requests before the first hello have no effect, and are counted`() {
         let bench = SenderBench.open()
         bench.receive(.pause, .stop(.callEnded), .prefer(ControlRequest.Preferences(quality: 5)), .refresh, .ping(1))
@@ -209,6 +218,7 @@ import Testing
         #expect(bench.output.count == end && bench.skippedRequests == 5)
     }
 
+    /// Shows P54.
     @Test func `a refusal reaches only the receiver whose preference it is`() throws {
         let bench = SenderBench.open()
         let start = bench.output.count
@@ -224,6 +234,7 @@ import Testing
         #expect(Array(bench.output.dropFirst(answered)) == status.encoded())
     }
 
+    /// Shows P27.
     @Test func `a further hello replaces the selection, and neither preferences nor a pause`() throws {
         let bench = SenderBench.open()
         let preferences = ControlRequest.Preferences(frameRateInMillihertz: 5000)
@@ -235,6 +246,7 @@ import Testing
         #expect(Array(bench.output.suffix(answer.count)) == answer)
     }
 
+    /// Shows P48.
     @Test func `a receiver's statements end with its connection`() throws {
         let bench = SenderBench.open()
         bench.receive(Self.hello, .prefer(ControlRequest.Preferences(quality: 5)), .refresh, .pause)
@@ -254,6 +266,7 @@ import Testing
 
     // MARK: Fairness
 
+    /// Shows P162.
     @Test(arguments: [ControlRequest.ping(1), .pause, .refresh, hello])
     func `a flood of requests is handled completely, in turns`(request: ControlRequest) {
         let bench = SenderBench.open()
@@ -297,6 +310,8 @@ import Testing
     // MARK: Sending
 
     /// How many bytes the server takes each second, and whether the connection lasts.
+    ///
+    /// Shows P158.
     @Test(arguments: [(0, 10, true), (0, 9, false), (1, 60, false), (90, 10, false)])
     func `a server that accepts nothing is given up, and one that accepts little is not`(
         rate: Int,

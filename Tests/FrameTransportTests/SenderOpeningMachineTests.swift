@@ -26,6 +26,7 @@ import Testing
         return bench
     }
 
+    /// Shows P203.
     @Test(arguments: Stage.allCases)
     func `the limit of an opening ends it on time, whatever the attempt waits for`(stage: Stage) {
         let bench = bench(at: stage)
@@ -79,6 +80,7 @@ import Testing
         #expect(bench.openings[2] == (isForGood ? nil : [nil]))
     }
 
+    /// Shows P213.
     @Test func `a caller that waits for less than the time to the next attempt gets one of its own`() {
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
         bench.report { $0.open(at: $1) }
@@ -92,6 +94,7 @@ import Testing
         #expect(bench.connects == 3)
     }
 
+    /// Shows P213.
     @Test func `a caller whose limit ends with the pause between two attempts gets one of its own`() {
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
         bench.report { $0.open(at: $1) }
@@ -100,6 +103,7 @@ import Testing
         #expect(bench.openings[1] == [nil] && bench.connects == 2)
     }
 
+    /// Shows P213.
     @Test func `an attempt that is due is made before callers whose limit has passed give up`() {
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
         bench.report { $0.open(at: $1) }
@@ -111,6 +115,7 @@ import Testing
         #expect(bench.openings[1] == [nil] && bench.connects == 2)
     }
 
+    /// Shows P213.
     @Test(arguments: [true, false])
     func `a caller that begins to wait while the last connection ends gets an attempt within its limit`(
         isFrameCompleted: Bool
@@ -262,6 +267,7 @@ import Testing
         #expect(bench.connects == connects)
     }
 
+    /// Shows P135.
     @Test(arguments: [UInt64(0), 1, 999_999])
     func `attempts are at least a millisecond apart`(interval: UInt64) throws {
         let bench = SenderBench { $0.retryInterval = interval }

@@ -26,6 +26,7 @@ import Testing
     /// More than a socket's buffer holds, however large systems make it.
     private static let large = body(9, count: 30_000_000)
 
+    /// Shows P2.
     @Test func `a message is written as existing Jitsi senders write it`() async throws {
         let (connection, _, peer) = try await pair()
         for count in [10_240, 70_000] {
@@ -38,6 +39,7 @@ import Testing
         #expect(peer.isQuiet)
     }
 
+    /// Shows P16.
     @Test(arguments: [true, false]) func `short bodies are padded unless that is turned off`(isPadded: Bool)
         async throws
     {
@@ -84,6 +86,7 @@ import Testing
         #expect(error?.code == .closed)
     }
 
+    /// Shows P158.
     @Test func `S22: a server that accepts nothing is given up and reached again`() async throws {
         let (connection, server, peer) = try await pair { $0.sendTimeout = .milliseconds(20) }
         var milestones = connection.milestones()
@@ -113,6 +116,7 @@ import Testing
         #expect(connection.isOpen)
     }
 
+    /// Shows P110.
     @Test func `L6: a server that restarts within a message never delivers part of it`() async throws {
         let (connection, server, peer) = try await pair()
         let sending = Task { try await connection.send(FrameMessage(Self.large)) }
@@ -134,6 +138,7 @@ import Testing
         #expect(received.closeReason == .closedByPeer(.stoppedByUser))
     }
 
+    /// Shows P124.
     @Test func `a message being sent is completed by an orderly close`() async throws {
         let (connection, _, peer) = try await pair()
         async let sent: Void = connection.send(FrameMessage(Self.large))
@@ -163,6 +168,7 @@ import Testing
         #expect(isSent.isSet)
     }
 
+    /// Shows P125.
     @Test func `a close does not wait forever for a server that does not read`() async throws {
         let (connection, _, peer) = try await pair { $0.linger = .milliseconds(20) }
         let sending = Task { try await connection.send(FrameMessage(Self.large)) }
@@ -173,6 +179,7 @@ import Testing
         #expect(error?.code == .connectionLost)
     }
 
+    /// Shows P30.
     @Test func `what the server says is read and dropped, and does no harm`() async throws {
         let server = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection()
@@ -215,6 +222,7 @@ import Testing
         }
     }
 
+    /// Shows P109.
     @Test(arguments: 0..<4)
     func `the outcome of a message and its end are reported once, however close and send meet`(seed: UInt64)
         async throws

@@ -89,6 +89,7 @@ import Testing
         }
     }
 
+    /// Shows P243.
     @Test func `S3: a dead socket is replaced`() async throws {
         _ = try PeerSocket.listening(at: directory.socket)
         let server = try directory.server()
@@ -107,6 +108,7 @@ import Testing
         #expect(directory.names.isEmpty)
     }
 
+    /// Shows P243.
     @Test func `S4: a live server is refused and undisturbed`() async throws {
         let server = try directory.server()
         let before = entry()
@@ -158,6 +160,7 @@ import Testing
         }
     }
 
+    /// Shows P242.
     @Test func `closing removes the socket and its lock`() async throws {
         let server = try directory.server()
         #expect(directory.names == ["rtc_SSFD", "rtc_SSFD.lock"])
@@ -173,6 +176,7 @@ import Testing
         #expect(await eventually { directory.names.isEmpty })
     }
 
+    /// Shows P242.
     @Test func `S9: a server whose path was taken over leaves it to the new owner`() async throws {
         let first = try directory.server()
         for name in directory.names { try FileManager.default.removeItem(atPath: directory.path + "/" + name) }
@@ -209,6 +213,7 @@ import Testing
         #expect(try await frames.next()?.jpeg.array() == body(1, count: 100))
     }
 
+    /// Shows P244.
     @Test(arguments: [false, true]) func `S5: of servers that start simultaneously exactly one wins`(
         isDeadSocketThere: Bool
     )

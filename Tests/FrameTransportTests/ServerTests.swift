@@ -50,6 +50,7 @@ import Testing
         }
     }
 
+    /// Shows P106.
     @Test func `a delegate is called for connections, frames and ends in order`() async throws {
         let log = Log()
         let server = try directory.server(delegate: log)
@@ -75,6 +76,7 @@ import Testing
         #expect(log.ends[3] != nil && log.ends[3]?.error == nil)
     }
 
+    /// Shows P92.
     @Test func `the newest frame is delivered on request, and the others are counted`() async throws {
         let server = try directory.server { $0.delivery = .newest }
         let client = try PeerSocket.connected(to: directory.socket)
@@ -91,6 +93,7 @@ import Testing
         #expect(try await frames.next() == nil)
     }
 
+    /// Shows P91, P98.
     @Test func `S22: a consumer that does not consume holds up the sender, and nothing is lost`() async throws {
         let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
         let server = try directory.server { $0.pool = pool }
@@ -129,6 +132,7 @@ import Testing
         #expect(pool.allocations <= steps + 2 + FrameServer.Delivery.maximumReadAhead)
     }
 
+    /// Shows P131.
     @Test func `L1: closing a connection delivers what was received, and tells the sender`() async throws {
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
@@ -158,6 +162,8 @@ import Testing
     }
 
     /// Often, since several threads close it at once.
+    ///
+    /// Shows P132.
     @Test(arguments: 0..<50)
     func `closing a server ends its connections in an orderly way, including those that nobody accepted`(round: Int)
         async throws
@@ -204,6 +210,7 @@ import Testing
         _ = client
     }
 
+    /// Shows P107.
     @Test func `L7: frames outlive their connection and their server`() async throws {
         let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
         var server: FrameServer? = try directory.server { $0.pool = pool }

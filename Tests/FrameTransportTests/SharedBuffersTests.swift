@@ -34,6 +34,7 @@ import Testing
             .map { String($0.dropFirst(6).prefix { $0 != " " }) }
     }
 
+    /// Shows P263.
     @Test func `a buffer is the receiver's from its frame until the release is queued`() throws {
         var (buffers, outbox) = (try buffers(2), RequestOutbox())
         let isDelivered = try buffers.frame(frame())
@@ -74,6 +75,7 @@ import Testing
         #expect(buffers.heldCount == 0 && requests(outbox).allSatisfy { $0 == "release" })
     }
 
+    /// Shows P266.
     @Test func `declining is said once, forgets every buffer, and waits for room`() throws {
         var (buffers, outbox) = (try buffers(2), RequestOutbox())
         _ = try buffers.frame(frame())
@@ -140,6 +142,7 @@ import Testing
         case end(inHeader: Bool)
     }
 
+    /// Shows P268.
     @Test(
         arguments: [
             [.arrive(1), .announce(.map), .end(inHeader: false)],

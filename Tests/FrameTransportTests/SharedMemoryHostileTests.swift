@@ -11,6 +11,7 @@
     ///
     /// Each case has a process to itself, whose descriptors and mappings are compared.
     @Suite(.timeLimit(.minutes(10))) struct SharedMemoryHostileTests {
+        /// Shows P261, P278.
         @Test(arguments: SharedCase.all.indices)
         func `a sender that breaks a rule ends its own connection, and leaves nothing behind`(index: Int) async {
             await #expect(processExitsWith: .success, "\(SharedCase.all[index].testDescription)") { [index] in
@@ -29,6 +30,7 @@
             }
         }
 
+        /// Shows P268.
         @Test func `M10: the descriptor may come with any byte of the announcement, however that is cut`() async {
             await #expect(processExitsWith: .success) {
                 let count = SharedSender.announcement().count
@@ -52,6 +54,7 @@
             }
         }
 
+        /// Shows P268.
         @Test func `M26: a read that ends within an announcement does not mix up two descriptors`() async {
             await #expect(processExitsWith: .success) {
                 // How many bytes the server reads at once between two bodies: see FrameAssembler.
@@ -104,6 +107,7 @@
             #expect(try await other.read(2) == [9, 8])
         }
 
+        /// Shows P262.
         @Test func `M15: a sender may write at any time, and can neither shrink, grow nor punch its memory`() async {
             await #expect(processExitsWith: .success) {
                 try await SharedCase("M15", .delivers(1)) { sender in
@@ -117,6 +121,7 @@
             }
         }
 
+        /// Shows P262.
         @Test func `M15: reading what a sender is writing gives some bytes, and never a crash`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
@@ -147,6 +152,7 @@
             }
         }
 
+        /// Shows P262.
         @Test func `M16: a sender may go at any byte`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()

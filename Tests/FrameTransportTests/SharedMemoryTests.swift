@@ -13,6 +13,7 @@
     @Suite(.timeLimit(.minutes(5))) struct SharedMemoryTests {
         // MARK: No room
 
+        /// Shows P265.
         @Test func `M17: without a free descriptor shared memory is declined, and the connection goes on`() async {
             await #expect(processExitsWith: .success) {
                 try await SharedCase("M17", .delivers(2)) { sender in
@@ -30,6 +31,7 @@
             }
         }
 
+        /// Shows P265.
         @Test func `M18: without address space shared memory is declined, and the connection goes on`() async {
             await #expect(processExitsWith: .success) {
                 try await SharedCase("M18", .delivers(1)) { sender in
@@ -44,6 +46,7 @@
             }
         }
 
+        /// Shows P270.
         @Test func `M19: who shares all the memory for large bodies holds up nobody's`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
@@ -77,6 +80,7 @@
 
         // MARK: The program
 
+        /// Shows P263.
         @Test func `M20: a program that keeps every frame gets JPEGs, and each release when it lets go`() async throws {
             let directory = try TemporaryDirectory()
             let server = try directory.server { $0.acceptsSharedMemory = true }
@@ -109,6 +113,7 @@
             withExtendedLifetime(server) {}
         }
 
+        /// Shows P269.
         @Test func `M20: a frame that is kept outlives its connection, its server and their thread`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
@@ -164,6 +169,7 @@
 
         // MARK: Beside other messages
 
+        /// Shows P267.
         @Test func `M21: frames of both kinds, audio and statuses come in their order`() async throws {
             let directory = try TemporaryDirectory()
             let server = try directory.server {
@@ -223,6 +229,7 @@
             #expect(try await connection.closed() == .closedByPeer(.stoppedByUser))
         }
 
+        /// Shows P260.
         @Test func `M23: a server that did not ask takes no descriptor, and skips the messages`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
@@ -278,6 +285,7 @@
             }
         }
 
+        /// Shows P260.
         @Test func `M25: a port neither offers shared memory nor takes it`() async throws {
             var configuration = FrameServer.Configuration()
             configuration.acceptsSharedMemory = true

@@ -39,6 +39,7 @@ import Testing
 
     // MARK: What the sender is told
 
+    /// Shows P260.
     @Test func `a receiver that accepts shared memory says hello although the program says none`() {
         let accepting = rig()
         #expect(accepting.written == hello(sharedMemory: 1))
@@ -53,6 +54,7 @@ import Testing
         #expect(refusing.written == hello(sharedMemory: nil))
     }
 
+    /// Shows P266.
     @Test func `a hello after declining does not offer shared memory again`() {
         var rig = rig()
         rig.machine.send(.hello(ControlRequest.Hello()), at: rig.now)
@@ -90,6 +92,7 @@ import Testing
         #expect(rig.written == hello(sharedMemory: 1) + release() && rig.sharedFrames.count == 2)
     }
 
+    /// Shows P267.
     @Test func `frames of both kinds are numbered together, and those that are not delivered have no number`() {
         var rig = rig()
         rig.arrive(announcement() + jpeg + frame(), passing: 1)
@@ -110,6 +113,7 @@ import Testing
         #expect(rig.reason == nil)
     }
 
+    /// Shows P117.
     @Test func `after a frame that was not wanted every row of the next one may have changed`() {
         var rig = rig()
         func take(_ rows: Range<Int>) {
@@ -149,6 +153,7 @@ import Testing
         #expect(code == .sharedMemory && rig.commandsAfterClose == 0)
     }
 
+    /// Shows P264.
     @Test func `releases wait for room in the outbox, and go out when there is some`() {
         var rig = rig()
         for index in 0..<8 { rig.arrive(announcement(index) + frame(index), passing: 1) }
@@ -195,6 +200,7 @@ import Testing
 
     // MARK: Declining
 
+    /// Shows P265.
     @Test func `a buffer that there is no room for is declined, and JPEGs go on`() {
         var rig = rig()
         rig.refusal = .some(nil)
@@ -237,6 +243,7 @@ import Testing
         #expect(rig.reason == .failed(error) && rig.frames.count == 1)
     }
 
+    /// Shows P261.
     @Test func `frames before a wrong descriptor are delivered, though they came in the same read`() {
         for (count, isLost) in [(2, false), (1, true), (4, true)] {
             var rig = rig()

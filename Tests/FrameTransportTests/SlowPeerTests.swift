@@ -26,6 +26,7 @@ import Testing
         case token, header, body, unknownBody
     }
 
+    /// Shows P152.
     @Test(arguments: Part.allCases)
     func `a sender of occasional bytes is ended by the limit`(part: Part) async throws {
         let server = try directory.server {
@@ -55,6 +56,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
+    /// Shows P159.
     @Test func `a host that sends occasional bytes of its token is given up and retried`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let token = [UInt8](repeating: 7, count: 1000)

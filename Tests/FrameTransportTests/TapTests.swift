@@ -13,6 +13,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
+    /// Shows P111.
     @Test func `every byte is seen once, in order, by connection, whatever happens to it`() async throws {
         let log = TapLog()
         let server = try directory.server { $0.tap = log }

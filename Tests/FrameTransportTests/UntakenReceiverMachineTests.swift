@@ -18,6 +18,7 @@ import Testing
         return rig
     }
 
+    /// Shows P153, P197.
     @Test func `a large body asks for memory only when the program has taken its connection`() {
         var rig = untaken()
         // The usual ones need not wait, and no deadline runs for what does.
@@ -65,6 +66,7 @@ import Testing
         #expect(rig.requested == [5000])
     }
 
+    /// Shows P197.
     @Test func `a departed sender is read to its end, taken or not`() {
         var rig = untaken()
         rig.arrive([], end: true)
@@ -73,6 +75,7 @@ import Testing
         #expect(rig.reason == .closedByPeer(.stoppedByUser))
     }
 
+    /// Shows P197.
     @Test func `a large body asks for memory during a drain, taken or not`() {
         var rig = untaken()
         rig.machine.drain(at: 2)

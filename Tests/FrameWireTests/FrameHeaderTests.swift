@@ -7,6 +7,7 @@ import Testing
 struct FrameHeaderTests {
     private static let size = BufferSize(width: 562, height: 1_218)
 
+    /// Shows P17.
     @Test func `a header is written as existing Jitsi senders write it, our fields behind theirs`() {
         let deployed =
             "HTTP/1.1 200 OK\r\nContent-Length: 54321\r\nBuffer-Width: 562\r\nBuffer-Height: 1218\r\nBuffer-Orientation: 1\r\n"

@@ -130,12 +130,8 @@ docs: ## compile the snippets of articles and comments, and build the documentat
 	scripts/check-snippets $(SWIFTFLAGS)
 	scripts/make-docs $(SWIFTFLAGS)
 
-lint: ## check formatting, wording, names in docs/architecture.md, traps, state machines, and that the mutations apply
+lint: ## check formatting, traps, state machines, and that the mutations apply
 	swift format lint --strict --parallel --recursive Sources Tests Examples Package.swift
-	scripts/check-language --self-test
-	scripts/check-language
-	scripts/check-architecture --self-test
-	scripts/check-architecture
 	scripts/check-traps
 	scripts/check-machines
 	scripts/check-mutants --fits

@@ -130,7 +130,7 @@ import Testing
         #expect(sentence.hasPrefix("Screen sharing is not set up correctly: ") && sentence.contains(expected))
     }
 
-    @Test func `a path of the simulator is too long, and is told so`() throws {
+    @Test func `a path of the simulator that is too long is reported`() throws {
         let container =
             "/Users/somebody/Library/Developer/CoreSimulator/Devices/00000000-0000-0000-0000-000000000000"
             + "/data/Containers/Shared/AppGroup/00000000-0000-0000-0000-000000000000/rtc_SSFD"

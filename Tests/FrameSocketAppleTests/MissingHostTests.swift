@@ -82,7 +82,7 @@ import Testing
             #expect(await eventually { session.uploader.connection.isOpen })
             #expect(session.send(try testImage(16, 16), timestamp: timestamp) == .taken)
             var frames = host.frames.makeAsyncIterator()
-            // The latest frame may come once more at first.
+            // The latest frame may arrive again at first.
             while let frame = try await frames.next(), frame.timestamp != timestamp {}
             host.close()
             _ = try await host.closed()

@@ -77,7 +77,7 @@ import Testing
         #expect(ofBytes == (count.isMultiple(of: 2 * channels) ? nil : .incompleteFrame))
     }
 
-    @Test func `the low byte of a sample comes first`() throws {
+    @Test func `the low byte of a sample is first`() throws {
         let bytes: [UInt8] = [0x01, 0x00, 0xFF, 0xFF, 0x00, 0x80, 0xFF, 0x7F, 0x34, 0x12, 0x00, 0x00]
         let block = try AudioBlock(format: .of(44_100, 2), timestamp: 9, littleEndian: bytes.span)
         #expect(block.samples == [1, -1, .min, .max, 0x1234, 0])

@@ -41,6 +41,7 @@ import Testing
         }
     }
 
+    /// Shows P113.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func `without conversion the buffer behaves like the model`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)

@@ -13,6 +13,7 @@ import Testing
         case pull(Int, ClosedRange<Int16>?, silent: Int, AudioRingBuffer.State)
     }
 
+    /// Shows P112.
     @Test(
         arguments: [
             // Before anything came.

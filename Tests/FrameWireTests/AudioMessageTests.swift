@@ -24,7 +24,7 @@ struct AudioMessageTests {
         WireCase(code, stream: text(replacing: name, with: name + ": " + value))
     }
 
-    @Test func `A1: audio is written byte for byte as specified, and comes back`() {
+    @Test func `A1: audio is written byte for byte as specified, and is read back`() {
         let plain = Self.header.encoded()
         #expect(String(decoding: plain, as: UTF8.self) == Streams.header(Self.lines + Self.format))
         var timed = Self.header
@@ -43,7 +43,7 @@ struct AudioMessageTests {
     }
 
     @Test(arguments: [UInt64(30)])
-    func `A2: what is written comes back`(seed: UInt64) {
+    func `A2: what is written is read back`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var stream: [UInt8] = []
         var expected: [FrameMessageDecoder.Event] = []
@@ -150,7 +150,7 @@ struct AudioMessageTests {
     @Test(
         arguments: ["Message-Type: audio", "MESSAGE-TYPE:\taudio ", "message-type:audio"]
     )
-    func `A7: the fields of a frame may stand in an audio header, and say nothing`(type: String) {
+    func `A7: the fields of a frame are ignored in an audio header`(type: String) {
         let frame = ["Buffer-Width: 16384", "Buffer-Height: 16384", "Buffer-Orientation: 8"]
         let lines = frame + Self.format + [Self.lines[0], Self.lines[2], type, "Pong-Number: 3"]
         let stream = Array((Streams.header(lines) + "PCMPCMPC").utf8)

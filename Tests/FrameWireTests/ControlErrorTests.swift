@@ -70,6 +70,7 @@ struct ControlErrorTests {
     )
     func `C5: a header of the wrong form is an error`(_ controlCase: ControlCase) { controlCase.checkIsFinal() }
 
+    /// Shows P28.
     @Test(
         arguments: [
             ("hello", ControlCase(.numberOutOfRange, "hello", "Control-Version: 0¦")),
@@ -147,6 +148,7 @@ struct ControlErrorTests {
         over.checkIsFinal(limits: limits)
     }
 
+    /// Shows P157.
     @Test(arguments: [4_096, 0, 9])
     func `C15: the length of a body is limited`(limit: Int) {
         var limits = ControlLimits()

@@ -62,7 +62,7 @@ struct ControlRequestTests {
     }
 
     @Test(arguments: [UInt64(10), 11])
-    func `C2: what is written comes back`(seed: UInt64) {
+    func `C2: what is written is read back`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let requests = (0..<500).map { _ in Self.request(&random) }
         let stream = requests.flatMap { $0.encoded() }

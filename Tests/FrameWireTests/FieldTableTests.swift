@@ -29,6 +29,7 @@ import Testing
     // the present one has an event for such a message, the first one has `.skipped`; all other events are equal. The
     // present one checks the new fields, so it may refuse what the first one skips, but never the other way round: up to
     // its error both agree, and the first one's error, if any, is not earlier.
+    /// Shows P37.
     @Test(arguments: UInt64(11)...18) func `the first parser skips messages about shared memory`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var kinds = [String: Int]()
@@ -80,6 +81,7 @@ import Testing
 
     // To the first parser, `release` and `decline` are requests of an unknown name, and `Shared-Memory` in a hello is an
     // unknown field. All errors are equal, because the new fields do not determine where a request ends.
+    /// Shows P37.
     @Test(arguments: UInt64(21)...28) func `the first parser skips requests about shared memory`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var kinds = [String: Int]()

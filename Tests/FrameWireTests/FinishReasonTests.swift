@@ -5,6 +5,7 @@ import Testing
 
 @Suite("Finish reasons", .tags(.computes))
 struct FinishReasonTests {
+    /// Shows P142.
     @Test(
         arguments: [
             (.stoppedByUser, 10_001, "stoppedByUser", true), (.requestedByHost, 10_002, "requestedByHost", true),

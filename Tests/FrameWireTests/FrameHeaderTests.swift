@@ -7,7 +7,8 @@ import Testing
 struct FrameHeaderTests {
     private static let size = BufferSize(width: 562, height: 1_218)
 
-    @Test func `a header is written as existing Jitsi senders write it, our fields behind theirs`() {
+    /// Shows P17.
+    @Test func `a header is written as existing Jitsi senders write it, our fields after theirs`() {
         let deployed =
             "HTTP/1.1 200 OK\r\nContent-Length: 54321\r\nBuffer-Width: 562\r\nBuffer-Height: 1218\r\nBuffer-Orientation: 1\r\n"
         let plain = FrameHeader(contentLength: 54_321, info: FrameInfo(bufferSize: Self.size))
@@ -21,7 +22,7 @@ struct FrameHeaderTests {
     }
 
     @Test(arguments: [UInt64(42)])
-    func `a header comes back as it was written`(seed: UInt64) throws {
+    func `a header is read as it was written`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         var headers: [FrameHeader] = []
         var stream: [UInt8] = []

@@ -9,7 +9,7 @@ struct FrameMessageDecoderTests {
         info: FrameInfo(bufferSize: BufferSize(width: 562, height: 1_218))
     )
 
-    @Test func `an empty span takes nothing, wherever the decoder stands`() throws {
+    @Test func `an empty span changes nothing, at whatever position of the stream`() throws {
         var decoder = FrameMessageDecoder()
         let good = Streams.good
         let nothing = FrameMessageDecoder.Step(consumed: 0, event: .incomplete)

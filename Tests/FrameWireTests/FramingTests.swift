@@ -87,7 +87,7 @@ struct FramingTests {
         }
     }
 
-    @Test func `W28: good messages before a bad one are delivered, nothing behind it is`() {
+    @Test func `W28: good messages before a bad one are delivered, and nothing after it`() {
         let stream = Streams.good + Streams.good + Array("BAD".utf8) + Streams.good
         let result = transcript(ofEverySplitOf: stream)
         #expect(result.messages.count == 2)

@@ -8,6 +8,7 @@ struct LimitTests {
         Array(Streams.text(replacing: name, with: "\(name): \(value)").utf8)
     }
 
+    /// Shows P157.
     @Test(arguments: [32 << 20, 1_000, 9, 99])
     func `W5: the length of a body is limited`(limit: Int) {
         var limits = WireLimits()

@@ -8,6 +8,7 @@ struct MutationTests {
     /// Bytes that mean something in a header, so that faults get past its first byte.
     private static let telling = Array("\r\n: \t09148,-HTPCBcbXx\0\u{7F}".utf8) + [0x80, 0xFF]
 
+    /// Shows P95.
     @Test(arguments: [UInt64(1), 2, 3, 4])
     func `two thousand streams give the same whole, halved and byte by byte`(seed: UInt64) {
         var random = SplitMix(seed: seed)

@@ -73,6 +73,7 @@ import Testing
         for byteCount in [Int.max, 1 << 30, 1, 0, -1, .min] { #expect(!header.fits(inBufferOf: byteCount)) }
     }
 
+    /// Shows P167.
     @Test(arguments: UInt64(60)...63) func `N19: every sample of a frame that fits is within the buffer`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var fitting = 0
@@ -95,6 +96,7 @@ import Testing
         #expect(fitting > 500 && fitting < 4_500, "\(fitting) of 5,000 fit")
     }
 
+    /// Shows P167.
     @Test(arguments: UInt64(64)...67) func `N19: large numbers give the answer of wider integers`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var fitting = 0

@@ -138,7 +138,7 @@ import Testing
         #expect(Transcript(of: wireCase.bytes).error?.detail == "1")
     }
 
-    @Test func `N11: a frame has no more pixels, and no longer sides, than the limits allow`() {
+    @Test func `N11: a frame has at most the pixels and the sides that the limits allow`() {
         func stream(_ width: Int, _ height: Int) -> [String] {
             let lines = SharedStreams.lines(
                 SharedStreams.frameLines,

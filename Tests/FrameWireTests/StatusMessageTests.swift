@@ -100,6 +100,7 @@ struct StatusMessageTests {
         #expect(result.error?.code == .fieldMissing && result.error?.detail == "Finish-Reason")
     }
 
+    /// Shows P34.
     @Test(
         arguments: [
             ["Message-Type: subtitles", "Content-Length: 4"],

@@ -45,7 +45,7 @@
                 guard let facts = try? String(contentsOfFile: "\(folder)/\(number)", encoding: .utf8),
                     let line = facts.split(separator: "\n").first(where: { $0.hasPrefix("flags:") })
                 else { return false }
-                // What cannot be read counts, so that whoever expects none hears of it.
+                // What cannot be read counts, so that a test that expects none fails.
                 let flags = Int32(line.dropFirst(6).trimmingCharacters(in: .whitespaces), radix: 8) ?? 0
                 return flags & O_CLOEXEC == 0
             }

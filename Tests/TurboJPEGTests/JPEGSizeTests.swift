@@ -18,7 +18,7 @@ import TurboJPEG
         #expect(try JPEGHeader.size(of: four.span) == (7, 9))
     }
 
-    @Test func `a height that follows the image is found behind it`() throws {
+    @Test func `a height that follows the image is found`() throws {
         let header = HandmadeJPEG.header(width: 70, height: 0)
         let jpeg = header + [1, 2, 0xFF, 0, 0xFF, 0xD0, 3] + HandmadeJPEG.segment(0xDC, [1, 2]) + [0xFF, 0xD9]
         #expect(try JPEGHeader.size(of: jpeg.span) == (70, 258))

@@ -5,7 +5,7 @@ import TurboJPEG
 
 @Suite(.tags(.computes)) struct PixelBufferPoolTests {
     @Test(arguments: PixelFormat.allCases)
-    func `memory comes back to the pool`(format: PixelFormat) throws {
+    func `memory returns to the pool`(format: PixelFormat) throws {
         let pool = PixelBuffer.Pool()
         for _ in 0..<20 {
             _ = try pool.buffer(width: 33, height: 21, format: format)

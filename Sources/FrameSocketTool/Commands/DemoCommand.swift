@@ -41,14 +41,19 @@ struct DemoCommand: Command {
 
     func run() async throws(CommandFailure) {
         let sequences = try DemoSequence.all(in: fixtures)
-        let received = try Files.making { () throws(Files.Failure) in
-            guard let output else { return try Files.makeTemporaryDirectory(named: "framesocket-demo") }
-            try Files.makeDirectory(output)
-            return output
-        }
-        // A directory of its own with a short path: socket paths are limited, and the output's may be longer.
-        let sockets = try Files.making { () throws(Files.Failure) in
-            try Files.makeTemporaryDirectory(named: "framesocket")
+        let received: String
+        let sockets: String
+        do throws(Files.Failure) {
+            if let output {
+                try Files.makeDirectory(output)
+                received = output
+            } else {
+                received = try Files.makeTemporaryDirectory(named: "framesocket-demo")
+            }
+            // A directory of its own with a short path: socket paths are limited, and the output's may be longer.
+            sockets = try Files.makeTemporaryDirectory(named: "framesocket")
+        } catch {
+            throw CommandFailure(.cannotCreate, error.message)
         }
         let isDone = Locked(false)
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
@@ -72,7 +77,7 @@ struct DemoCommand: Command {
                 receiver.stop()
                 _ = await receiver.ended()
             }
-            Files.removeDirectory(sockets)
+            _ = unsafe rmdir(sockets)
             if output == nil, isInterrupted || !hasNamedImages.withLock({ $0 }) {
                 Files.removeDirectory(received, with: Reception.isFrame)
             }

@@ -1,14 +1,6 @@
 import FrameSocket
 import Locking
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// `framesocket preview`: listens at a path and serves a page that shows the stream.
 struct PreviewCommand: Command {
     static let name = "preview"

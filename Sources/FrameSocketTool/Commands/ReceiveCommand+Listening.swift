@@ -1,14 +1,6 @@
 import FrameSocket
 import Locking
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// How `framesocket receive` starts.
 extension ReceiveCommand {
     /// Starts listening, and then opens the files: a path that is in use must not cost anybody a file.
@@ -85,7 +77,7 @@ extension ReceiveCommand {
         guard unsafe access(directory, W_OK | X_OK) == 0 else { throw Files.Failure(directory) }
         let frames = try Files.names(in: directory).filter(Reception.isFrame)
         guard overwrites else {
-            if let name = frames.first { throw Files.Failure(taken: "\(directory)/\(name)") }
+            if let name = frames.first { throw Files.Failure("\(directory)/\(name)", EEXIST) }
             return
         }
         if keep != nil { for name in frames { try Files.remove("\(directory)/\(name)") } }

@@ -1,13 +1,5 @@
 import FrameSocket
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// What `framesocket receive` does as a service besides receiving.
 extension ReceiveCommand {
     /// The interval at which the counters are written.

@@ -1,13 +1,5 @@
 import FrameSocket
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The counters of a reception, in the text format of Prometheus.
 struct ReceptionMetrics {
     let endpoint: SocketEndpoint

@@ -1,13 +1,5 @@
 import FrameSocket
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The cost of frames that were sent one after the other in one way.
 struct TransportCost {
     /// The number of frames.

@@ -1,13 +1,5 @@
 internal import CSndFile
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// An input that libsndfile has recognized.
 @safe struct AudioDecoder: ~Copyable {
     /// What the functions below are called with, and so outlives the file.

@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The bytes of a file or a pipe of audio, which libsndfile reads at places of its choice.
 ///
 /// A pipe is read once and in order. Its beginning is kept, so that what was read while the format was being recognized can be read
@@ -125,7 +117,7 @@ final class AudioInput {
             let count =
                 unsafe isSeekable
                 ? pread(descriptor, buffer.baseAddress, buffer.count, off_t(place))
-                : receive(buffer)
+                : systemRead(descriptor, buffer)
             if count >= 0 {
                 if !isSeekable { taken += count }
                 return count
@@ -133,15 +125,5 @@ final class AudioInput {
             if errno != EINTR { failure = Files.Failure(path) }
         }
         return 0
-    }
-
-    private func receive(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        #if canImport(Glibc)
-            unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-        #elseif canImport(Musl)
-            unsafe Musl.read(descriptor, buffer.baseAddress, buffer.count)
-        #elseif canImport(Darwin)
-            unsafe Darwin.read(descriptor, buffer.baseAddress, buffer.count)
-        #endif
     }
 }

@@ -1,14 +1,6 @@
 import FrameSocket
 import Locking
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Sends the bytes of a wire log again, each of its connections over one of its own.
 struct WireLogReplay: Replay {
     private struct Totals {

@@ -2,14 +2,6 @@ import Dispatch
 import FrameSocket
 import Locking
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// System calls that last for as long as another program likes: writing to a pipe whose reader does not read, opening a
 /// named pipe that nobody reads.
 ///

@@ -1,27 +1,12 @@
 import FrameSocket
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The files that a command names, each of which serves one purpose.
 ///
 /// They are compared by what they are: links and different paths are names of one file. Devices are not compared, since
 /// `/dev/null` may serve any number of purposes.
 struct DistinctFiles {
-    private enum Identity: Hashable {
-        case file(device: UInt64, inode: UInt64)
-        /// A file that does not exist yet, in a directory that does.
-        case entry(device: UInt64, inode: UInt64, name: String)
-        /// A file in a directory that does not exist yet.
-        case path(String)
-    }
-
-    private var purposes: [Identity: String] = [:]
+    /// The purposes, by the identity of the file.
+    private var purposes: [String: String] = [:]
 
     /// Adds a file; nil and `-`, which is a standard stream, are ignored.
     ///
@@ -56,23 +41,21 @@ struct DistinctFiles {
     private static let maximumLinkCount = 40
 
     /// Returns what a path names; nil for a device.
-    private static func identity(of path: String) -> Identity? {
+    ///
+    /// A file is known by its device and inode, one that does not exist yet by those of its directory and its name.
+    private static func identity(of path: String) -> String? {
         var path = path
         for _ in 0..<maximumLinkCount {
-            var status = stat()
-            if unsafe stat(path, &status) == 0 {
-                guard status.st_mode & S_IFMT != S_IFCHR else { return nil }
-                return .file(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
+            if let status = Files.status(of: path) {
+                return status.kind == S_IFCHR ? nil : "\(status.st_dev) \(status.st_ino)"
             }
             // A link to a file that does not exist yet is followed by hand.
             guard let target = Files.target(ofLink: path) else { break }
             path = target.hasPrefix("/") ? target : split(path).directory + "/" + target
         }
         let (directory, name) = split(path)
-        var status = stat()
-        guard unsafe stat(directory, &status) == 0 else { return .path(path) }
-        let device = UInt64(truncatingIfNeeded: status.st_dev)
-        return .entry(device: device, inode: UInt64(status.st_ino), name: name)
+        guard let status = Files.status(of: directory) else { return path }
+        return "\(status.st_dev) \(status.st_ino) \(name)"
     }
 
     private static func split(_ path: String) -> (directory: String, name: String) {

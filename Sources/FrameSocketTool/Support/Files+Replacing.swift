@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 extension Files {
     /// The failure if an existing file is not overwritten.
     static func refusal(_ path: String) -> String {
@@ -46,10 +38,8 @@ extension Files {
     }
 
     private static func checkReplaceable(_ path: String) throws(Failure) {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { return }
-        let type = status.st_mode & S_IFMT
-        guard type == S_IFREG || type == S_IFLNK else { throw Failure(notAFile: path) }
+        guard let kind = status(of: path, followsLinks: false)?.kind else { return }
+        guard kind == S_IFREG || kind == S_IFLNK else { throw Failure(path, ENOTSUP) }
     }
 
     /// Returns a name beside a file that belongs to this program: what an earlier process has left there is deleted.
@@ -69,9 +59,9 @@ extension Files {
     /// - Returns: The descriptor, which the caller closes.
     /// - Throws: The system's error; `ELOOP` for a link that is not followed.
     static func openForWriting(_ path: String, overwrites: Bool) throws(Failure) -> Int32 {
-        var status = stat()
-        let isLink = unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
-        let isTrusted = isLink && (status.st_uid == geteuid() || status.st_uid == 0)
+        let status = status(of: path, followsLinks: false)
+        let isLink = status?.kind == S_IFLNK
+        let isTrusted = isLink && (status?.st_uid == geteuid() || status?.st_uid == 0)
         guard isTrusted || !isLink else { throw Failure(path, ELOOP) }
         var flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrites ? O_TRUNC : O_EXCL)
         // A link that is planted after the check is not followed either.

@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Files and streams, by direct system calls: Foundation would cost a sending process more memory than its image.
 enum Files {
     /// A call that failed, and on what.
@@ -16,26 +8,6 @@ enum Files {
         init(_ name: String, _ error: Int32 = errno) {
             self.name = name
             self.error = error
-        }
-
-        /// The failure to create a file that already exists.
-        init(taken name: String) {
-            self.init(name, EEXIST)
-        }
-
-        /// The failure to replace something that is not a file.
-        init(notAFile name: String) {
-            self.init(name, ENOTSUP)
-        }
-
-        /// The failure to write to a file that has its maximum length.
-        init(tooLarge name: String) {
-            self.init(name, EFBIG)
-        }
-
-        /// The failure to use something as a directory that is not one.
-        init(notADirectory name: String) {
-            self.init(name, ENOTDIR)
         }
 
         /// Whether a reader that does not read was given up, because the program is about to end.
@@ -79,15 +51,7 @@ enum Files {
         var offset = 0
         while offset < bytes.count {
             let count = unsafe bytes.extracting(offset...).withUnsafeBytes { rest in
-                BlockedCall.perform(on: descriptor) {
-                    #if canImport(Glibc)
-                        unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
-                    #elseif canImport(Musl)
-                        unsafe Musl.write(descriptor, rest.baseAddress, rest.count)
-                    #elseif canImport(Darwin)
-                        unsafe Darwin.write(descriptor, rest.baseAddress, rest.count)
-                    #endif
-                }
+                BlockedCall.perform(on: descriptor) { unsafe systemWrite(descriptor, rest) }
             }
             guard count >= 0 else { throw Failure(name) }
             offset += count
@@ -123,7 +87,7 @@ enum Files {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw Failure(path) }
         // A pipe or a device has no contents of its own.
-        if status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
+        if status.kind == S_IFREG, status.st_mode & 0o077 != 0 {
             throw CommandFailure(
                 .noInput,
                 "\(path): other users can read this token; run: chmod 600 \(path)"
@@ -183,28 +147,23 @@ enum Files {
         name: String
     ) throws(Failure) -> Int {
         while true {
-            #if canImport(Glibc)
-                let count = unsafe Glibc.read(descriptor, room.baseAddress, room.count)
-            #elseif canImport(Musl)
-                let count = unsafe Musl.read(descriptor, room.baseAddress, room.count)
-            #elseif canImport(Darwin)
-                let count = unsafe Darwin.read(descriptor, room.baseAddress, room.count)
-            #endif
+            let count = unsafe systemRead(descriptor, room)
             if count >= 0 { return count }
             if errno != EINTR { throw Failure(name) }
         }
     }
 
-    static func isDirectory(_ path: String) -> Bool { kind(of: path) == S_IFDIR }
-
-    static func isRegular(_ path: String) -> Bool { kind(of: path) == S_IFREG }
-
-    static func isSocket(_ path: String) -> Bool { kind(of: path) == S_IFSOCK }
-
-    private static func kind(of path: String) -> mode_t? {
+    /// What the system says of a path; nil if nothing can be seen there.
+    static func status(of path: String, followsLinks: Bool = true) -> stat? {
         var status = stat()
-        return unsafe stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+        return unsafe (followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 ? status : nil
     }
+
+    static func isDirectory(_ path: String) -> Bool { status(of: path)?.kind == S_IFDIR }
+
+    static func isRegular(_ path: String) -> Bool { status(of: path)?.kind == S_IFREG }
+
+    static func isSocket(_ path: String) -> Bool { status(of: path)?.kind == S_IFSOCK }
 
     static func checkExists(_ path: String) throws(Failure) {
         guard unsafe access(path, F_OK) == 0 else { throw Failure(path) }
@@ -214,7 +173,7 @@ enum Files {
     static func mayBeRegular(_ path: FilePath) -> Bool {
         var status = stat()
         let result = unsafe path.withCString { unsafe stat($0, &status) } ?? -1
-        return result == 0 ? status.st_mode & S_IFMT == S_IFREG : errno != ENOENT && errno != ELOOP
+        return result == 0 ? status.kind == S_IFREG : errno != ENOENT && errno != ELOOP
     }
 
     /// The names in a directory that are UTF-8, sorted by their bytes.
@@ -242,22 +201,8 @@ enum Files {
             if unsafe mkdir(soFar, 0o777) == 0 { continue }
             let error = errno
             if error == EEXIST, isDirectory(soFar) { continue }
-            throw error == EEXIST ? Failure(notADirectory: soFar) : Failure(soFar, error)
+            throw Failure(soFar, error == EEXIST ? ENOTDIR : error)
         }
-    }
-
-    /// Creates a directory, and throws a command failure if that fails.
-    static func making(_ body: () throws(Failure) -> String) throws(CommandFailure) -> String {
-        do {
-            return try body()
-        } catch {
-            throw CommandFailure(.cannotCreate, error.message)
-        }
-    }
-
-    /// Removes an empty directory; what is not empty stays.
-    static func removeDirectory(_ path: String) {
-        _ = unsafe rmdir(path)
     }
 
     /// Removes a file, unless somebody else has removed it.
@@ -269,7 +214,7 @@ enum Files {
     /// Removes a directory and those of its files that `isOurs` accepts; if others remain, the directory stays.
     static func removeDirectory(_ path: String, with isOurs: (String) -> Bool) {
         for name in (try? names(in: path)) ?? [] where isOurs(name) { unsafe unlink("\(path)/\(name)") }
-        removeDirectory(path)
+        _ = unsafe rmdir(path)
     }
 
     /// Creates a new directory for temporary files.
@@ -287,4 +232,9 @@ enum Files {
         guard let made else { throw Failure(base) }
         return made
     }
+}
+
+extension stat {
+    /// Whether it is a file, a directory, a link, a device, a pipe or a socket.
+    var kind: mode_t { st_mode & S_IFMT }
 }

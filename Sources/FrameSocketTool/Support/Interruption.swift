@@ -1,13 +1,5 @@
 import Locking
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Ctrl-C and SIGTERM.
 ///
 /// They are blocked in every thread, and the main thread waits for them, so that none is lost however early it arrives.

@@ -2,14 +2,6 @@ import Dispatch
 import FrameSocket
 import Locking
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Lines for somebody who may stop reading, which must hold up nobody.
 ///
 /// A thread of its own writes them. If its reader does not read, lines wait up to a limit, and then are dropped and

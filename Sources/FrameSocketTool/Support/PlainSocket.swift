@@ -1,13 +1,5 @@
 import FrameSocket
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// A connection to a path that carries bytes without interpreting them.
 ///
 /// Blocks, so it must not be used on Swift's pool.

@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The system's limits for this process, checked before anything starts.
 ///
 /// The runtime and the libraries end a process, or wait indefinitely, if they do not get their first descriptors and

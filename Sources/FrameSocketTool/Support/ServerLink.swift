@@ -12,7 +12,7 @@ final class ServerLink: Sendable {
 
     private struct State {
         var connection: SocketConnection?
-        var deadline: ContinuousClock.Instant?
+        var start: ContinuousClock.Instant?
         var pause = pauses.lowerBound
         var isAdmitted = false
         var isClosed = false
@@ -32,37 +32,27 @@ final class ServerLink: Sendable {
     init(to endpoint: SocketEndpoint, wait: Double, _ settings: SocketConnection.Configuration) {
         self.endpoint = endpoint
         self.wait = wait
+        var settings = settings
+        settings.reopens = false
         self.settings = settings
     }
 
     /// Connects to a server, within the remaining time.
     func open() async throws(CommandFailure) -> SocketConnection {
-        let (connection, limit) = begin()
+        let connection = SocketConnection(to: endpoint, configuration: settings)
+        let (isClosed, start) = state.withLock { state in
+            let start = state.start ?? .now
+            (state.start, state.connection) = (start, connection)
+            return (state.isClosed, start)
+        }
+        if isClosed { connection.close() }
         do throws(TransportError) {
-            try await connection.open(within: limit)
+            try await connection.open(within: .seconds(min(wait, 1e9)), since: start)
             return connection
         } catch {
             let hint = error.code == .tokenRejected ? "; does --token-file name the same token at both ends?" : ""
-            // A later attempt has only the rest of the time, a number that nobody has given.
-            let message = error.description.replacing("within \(limit)", with: "within \(Format.seconds(wait))")
-            throw CommandFailure(ExitCode(error), message + hint)
+            throw CommandFailure(ExitCode(error), error.description + hint)
         }
-    }
-
-    /// Creates the next connection, and returns how long it may take to open.
-    private func begin() -> (SocketConnection, Duration) {
-        var settings = settings
-        settings.reopens = false
-        let connection = SocketConnection(to: endpoint, configuration: settings)
-        let (isClosed, limit) = state.withLock { state in
-            let now = ContinuousClock.now
-            let deadline = state.deadline ?? now + .seconds(min(wait, 1e9))
-            state.deadline = deadline
-            state.connection = connection
-            return (state.isClosed, max(deadline - now, .milliseconds(1)))
-        }
-        if isClosed { connection.close() }
-        return (connection, limit)
     }
 
     /// Closes the connection, and makes no other.
@@ -178,7 +168,7 @@ final class ServerLink: Sendable {
     private func pause() async throws(CommandFailure) {
         let next: Duration? = state.withLock { state in
             defer { state.pause = min(state.pause * 2, Self.pauses.upperBound) }
-            let isOver = state.deadline.map { $0 <= ContinuousClock.now + state.pause } ?? true
+            let isOver = state.start.map { .now - $0 + state.pause >= .seconds(min(wait, 1e9)) } ?? true
             return isOver || state.isClosed ? nil : state.pause
         }
         guard let next else {

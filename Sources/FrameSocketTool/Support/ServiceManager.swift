@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The service manager that started this program, and the notifications it gets: the protocol of sd_notify(3).
 ///
 /// Each is one datagram of `NAME=value` lines to the socket that `NOTIFY_SOCKET` names.

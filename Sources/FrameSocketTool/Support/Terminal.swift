@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Standard output and standard error.
 ///
 /// Nothing waits for a reader of standard error; see ``LineOutput``.

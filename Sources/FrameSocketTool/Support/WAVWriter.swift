@@ -30,7 +30,7 @@ final class WAVWriter {
         let format = format ?? (message.sampleRate, message.channels)
         guard format == (message.sampleRate, message.channels) else { return false }
         guard let total = UInt32(exactly: Int(byteCount) + message.samples.count), total <= limit else {
-            throw Files.Failure(tooLarge: output.name)
+            throw Files.Failure(output.name, EFBIG)
         }
         self.format = format
         if isFirst { try output.write(header(format, output.isSeekable ? 0 : nil)) }

@@ -8,9 +8,14 @@ final class Opening: Sendable {
     let deadline: UInt64?
     private let completion: (@Sendable (Result<Void, TransportError>) -> Void)?
 
-    init(limit: Duration?, completion: (@Sendable (Result<Void, TransportError>) -> Void)? = nil) {
+    /// Creates a caller that waits for what is left of a limit; errors state the limit itself.
+    init(
+        limit: Duration?,
+        elapsed: Duration = .zero,
+        completion: (@Sendable (Result<Void, TransportError>) -> Void)? = nil
+    ) {
         self.limit = limit
-        deadline = limit.map { MonotonicClock.deadline(in: $0) }
+        deadline = limit.map { MonotonicClock.deadline(in: $0 - elapsed) }
         self.completion = completion
     }
 

@@ -201,8 +201,17 @@ public final class SocketConnection: Sendable {
     ///   is the wrong server; `tokenRejected` also if the server kept closing instead of sending its token until the
     ///   limit passed; the error of the path; or, if the connection has ended for good, its failure or `closed`.
     public func open(within limit: Duration?) async throws(TransportError) {
+        try await open(Opening(limit: limit))
+    }
+
+    /// Connects as ``open(within:)`` does, with a limit that counts from an earlier moment: other connections may have
+    /// been tried since, and errors state the limit for all of them.
+    package func open(within limit: Duration, since start: ContinuousClock.Instant) async throws(TransportError) {
+        try await open(Opening(limit: limit, elapsed: .now - start))
+    }
+
+    private func open(_ opening: Opening) async throws(TransportError) {
         try thread.checkRunning()
-        let opening = Opening(limit: limit)
         thread.execute { [driver] in driver.open(for: opening) }
         try await withTaskCancellationHandler {
             await opening.result.wait()

@@ -53,7 +53,6 @@ struct DocumentedCommand: Sendable, CustomTestStringConvertible {
         DocumentedCommand("docs/doctor.md: {\"event\"", treatment: .noCommand),
         DocumentedCommand("docs/doctor.md: let diagnosis", treatment: .noCommand),
         DocumentedCommand("docs/peers/README.md: HTTP/1.1", treatment: .noCommand),
-        DocumentedCommand("docs/performance.md: 2 processors", treatment: .noCommand),
         DocumentedCommand("docs/pipes.md: 30.0 frames/s", treatment: .noCommand),
         DocumentedCommand("docs/pipes.md: {\"event\"", treatment: .noCommand),
         DocumentedCommand("docs/scaling.md: machine A:", treatment: .noCommand),

@@ -51,7 +51,7 @@ extension [UInt8] {
         stride(from: 0, to: self.count, by: count).map { Array(self[$0..<Swift.min($0 + count, self.count)]) }
     }
 
-    /// The bytes with zeros behind them, up to the least size that existing Jitsi receivers bear.
+    /// The bytes followed by zeros, up to the smallest size with which existing Jitsi receivers work.
     var padded: [UInt8] {
         self + [UInt8](repeating: 0, count: Swift.max(0, 10_240 - count))
     }

@@ -15,7 +15,7 @@ func sine(_ frequency: Double, rate: Int, frames: Int, amplitude: Double = 29_20
     (0..<frames).map { Int16((amplitude * sin(2 * .pi * frequency / Double(rate) * Double($0))).rounded()) }
 }
 
-/// How far everything that is not the sine of `frequency` lies below it, in decibels.
+/// How far everything except the sine of `frequency` is below it, in decibels.
 ///
 /// The sine's amplitude and phase are fitted by least squares, so neither a delay nor a gain counts as noise.
 func signalToNoise(_ samples: some Collection<Int16>, _ frequency: Double, rate: Int) -> Double {

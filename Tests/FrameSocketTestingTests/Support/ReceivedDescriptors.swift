@@ -10,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-/// What one `recvmsg` brings: some bytes, and the descriptors passed with them.
+/// What one `recvmsg` returns: some bytes, and the descriptors passed with them.
 struct ReceivedDescriptors {
     private(set) var descriptors: [Int32] = []
     private(set) var byteCount = 0

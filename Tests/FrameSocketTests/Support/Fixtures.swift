@@ -2,7 +2,7 @@ import Foundation
 import FrameSocket
 import PNGReading
 
-/// The files of `Fixtures/`, found from where this file lies.
+/// The files of `Fixtures/`, found from the place of this file.
 enum Fixtures {
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../../Fixtures").standardizedFileURL

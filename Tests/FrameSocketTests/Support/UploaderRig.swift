@@ -5,7 +5,7 @@ import Testing
 @testable import FrameSocket
 @testable import FrameTransport
 
-/// An uploader's machine with a clock, an encoder and a connection that do as they are told.
+/// An uploader's machine with a clock, an encoder and a connection that the test controls.
 struct UploaderRig {
     /// What happens to the machine, or around it.
     enum Step {
@@ -23,17 +23,17 @@ struct UploaderRig {
         case update(SampleUploader.Configuration)
         /// Milliseconds pass, and with them the timer.
         case wait(UInt64)
-        /// The encoder works again, or no more.
+        /// The encoder works again, or stops working.
         case encoding(Bool)
         /// The encoder begins what was asked for, and does not end it.
         case encodingBegins
         /// The encoder fails once.
         case encodingFails
-        /// The connection takes messages again, or no more.
+        /// The connection accepts messages again, or stops accepting them.
         case sending(Bool)
-        /// The message under way is out.
+        /// The message in progress has been sent.
         case messageIsOut
-        /// The message under way fails.
+        /// The message in progress fails.
         case sendingFails(DropCause)
         case finish(UInt64)
         case cancelFinish(UInt64)
@@ -205,7 +205,7 @@ struct UploaderRig {
     }
 }
 
-/// Steps, and what the connection is to have accepted behind them.
+/// Steps, and what the connection must have accepted after them.
 struct UploaderCase: CustomTestStringConvertible, Sendable {
     let testDescription: String
     var configuration = SampleUploader.Configuration()

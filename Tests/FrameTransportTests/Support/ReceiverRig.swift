@@ -2,18 +2,18 @@ import FrameWire
 
 @testable import FrameTransport
 
-/// Drives a ``ReceiverMachine`` without a socket: a run of bytes that it reads from, and a note of what it commands.
+/// Runs a ``ReceiverMachine`` without a socket: on bytes in memory, and with a record of its commands.
 struct ReceiverRig: ~Copyable {
     var machine: ReceiverMachine
-    /// What lies in the socket.
+    /// The bytes that have arrived and were not read.
     var input: [UInt8] = []
-    /// Whether the stream ends behind that.
+    /// Whether the stream ends after them.
     var isEnded = false
-    /// How many bytes one read brings at most.
+    /// The most bytes that one read returns.
     var readLimit = Int.max
-    /// How many frames the consumer has room for each time that it is asked.
+    /// The number of frames that the consumer accepts at each request.
     var room = Int.max
-    /// The bytes of frames that wait for the consumer, and how often more had to wait for all of them.
+    /// The bytes of frames that wait for the consumer, and how often a frame had to wait for that memory.
     var waiting = 0
     private(set) var waits = 0
     var now: UInt64 = 1
@@ -21,7 +21,7 @@ struct ReceiverRig: ~Copyable {
     var passed = (count: 0, areLost: false)
     /// What becomes of a buffer that is to be mapped: an error, or nil if there is no room; mapped if not set.
     var refusal: TransportError??
-    /// Whether the place at the server is still there when the token has come.
+    /// Whether the connection still has its place when the token has arrived.
     var keepsPlace = true
     /// Whether the socket takes requests.
     var isWritable = true
@@ -66,7 +66,7 @@ struct ReceiverRig: ~Copyable {
         run()
     }
 
-    /// Puts bytes into the socket that bring descriptors along, and reports them.
+    /// Puts bytes with descriptors into the socket, and reports them.
     mutating func arrive(_ bytes: [UInt8], passing count: Int, losing: Bool = false) {
         passed = (count, losing)
         arrive(bytes)

@@ -22,7 +22,7 @@
         try await body()
     }
 
-    /// Has no more memory to map than `byteCount` bytes more than now while `body` runs.
+    /// Limits the memory that can be mapped to `byteCount` bytes more than now while `body` runs.
     func withoutMemory(beyond byteCount: Int, _ body: () async throws -> Void) async throws {
         try await Task.sleep(for: .milliseconds(1))
         let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)

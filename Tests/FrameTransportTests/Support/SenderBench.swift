@@ -1,7 +1,7 @@
 import FrameTransport
 import FrameWire
 
-/// A sender's two machines on a bench: a script takes the place of the system, and the clock stands until it is moved.
+/// A sender's two machines without a system: a script takes its place, and the clock advances only when told to.
 final class SenderBench {
     /// What an attempt to connect comes to.
     enum Attempt {

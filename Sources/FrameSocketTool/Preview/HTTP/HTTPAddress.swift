@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Where pages are served: an address of this machine and a port, such as `127.0.0.1:8080` or `[::1]:8080`.
 struct HTTPAddress: Sendable, Hashable {
     /// The address, without brackets.

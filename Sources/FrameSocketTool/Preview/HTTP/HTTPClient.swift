@@ -1,13 +1,5 @@
 internal import CMicroHTTPD
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The owner of the program at the other end of a connection on this machine.
 enum HTTPClient {
     /// Whether this system reports owners.

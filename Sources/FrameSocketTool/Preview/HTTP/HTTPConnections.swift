@@ -2,14 +2,6 @@ internal import CMicroHTTPD
 import FrameSocket
 import Locking
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The connections of an HTTP server: who owns them, and when a request has to be complete.
 ///
 /// The client's owner is checked before anything is read. Clients that are not allowed are answered at once, and so

@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Listening TCP sockets.
 enum HTTPListener {
     /// Creates a listening socket, and returns its address with the actual port if port 0 was requested.

@@ -1,14 +1,6 @@
 internal import CMicroHTTPD
 import Locking
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The body of an endless answer: the server's thread takes from it whatever its client has room for.
 ///
 /// A client that stops reading is not asked again until it reads on, so nothing piles up for it here.

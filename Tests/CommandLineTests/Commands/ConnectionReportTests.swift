@@ -1,0 +1,174 @@
+import Foundation
+import FrameSocket
+import FrameSocketTesting
+import Testing
+
+@testable import FrameSocketTool
+
+/// What a person is told of connections: every end once, every refusal, and shared memory that was requested and not obtained.
+@Suite(.serialized) struct ConnectionReportTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// What a sender writes, with what its connection ends, and a part of the sentence about that.
+    static let ends: [(stream: [UInt8], reason: String)] = [
+        ([], "the other side ended the connection"),
+        (Array("no message".utf8), "Not the start of a message"),
+        (Array("HTTP/1.1 200 OK\r\nX".utf8), "ended within a header"),
+        (Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n".utf8), "Content-Length"),
+    ]
+
+    @Test(arguments: ["receive $S", "record $S $D/r", "preview $S --http 127.0.0.1:0"], ends)
+    func `the end of a connection is reported once, whatever ended it`(
+        command: String,
+        end: (stream: [UInt8], reason: String)
+    ) async throws {
+        let program = try place.shell("exec $F \(command)")
+        let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
+        if !end.stream.isEmpty { try await sender.write(end.stream) }
+        sender.finishWriting()
+        try await program.told("sender 1: ")
+        program.send(.interrupt)
+        let ending = await program.ended()
+        let told = ending.errors.split(separator: "\n").filter { $0.hasPrefix("sender 1: ") }
+        #expect(told.count == 1 && told.first?.contains(end.reason) == true, "\(ending)")
+    }
+
+    @Test(arguments: ["receive $S", "record $S $D/r", "preview $S --http 127.0.0.1:0"], [true, false])
+    func `senders without the right token are reported, and not again and again`(command: String, isJSON: Bool)
+        async throws
+    {
+        let token = try place.secret("token", Array("a token".utf8))
+        let program = try place.shell("exec $F \(command) --token-file \(token) \(isJSON ? "--json" : "")")
+        for _ in 0..<50 {
+            let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
+            try await sender.write(Array("another".utf8))
+            #expect(try await sender.read(1).isEmpty)
+        }
+        let sentence =
+            "a sender was refused, before it had sent the right token: the sender's token is not the expected one"
+        if isJSON { try await program.printed(sentence) } else { try await program.told(sentence) }
+        program.send(.interrupt)
+        let ending = await program.ended()
+        let events = try isJSON ? ending.events("error").filter { $0.text("code") == "handshake.rejected" } : []
+        let told = isJSON ? events.count : ending.errors.components(separatedBy: sentence).count - 1
+        // One more for every ten seconds, should this machine be so slow.
+        #expect((1...10).contains(told), "\(ending)")
+        #expect(ending.status == 130)
+    }
+
+    /// A refusal of a user, or else for lack of a slot.
+    private static func refusal(for user: Int?) -> TransportEvent {
+        guard let user else { return TransportEvent(.warning, .refusedForPlace, "every slot is taken", endpoint: "") }
+        let error = TransportError(.peerRefused, "user \(user) may not connect")
+        return TransportEvent(.warning, .refusedForUser, error.message, endpoint: "", error: error)
+    }
+
+    @Test func `a refusal of each kind is reported once, whatever the others are, and kinds are limited`() {
+        let reporter = EventReporter(isJSON: true, isQuiet: false)
+        var reports: [String] = []
+        for round in 0..<100 {
+            for refusal in [Self.refusal(for: nil), Self.refusal(for: 6), Self.refusal(for: 7)] {
+                guard case .event(let line)? = reporter.report(of: .refused(refusal), at: UInt64(round)) else {
+                    continue
+                }
+                reports.append(line)
+            }
+        }
+        #expect(reports.count == 3 && reports[0].contains(#""code":"server.full""#))
+        #expect(reports[1].contains("user 6") && reports[2].contains("user 7"))
+        #expect(reporter.omitted == 297)
+        for user in 0..<1_000 {
+            if reporter.report(of: .refused(Self.refusal(for: 100 + user)), at: 200) != nil { reports.append("") }
+        }
+        #expect(reports.count == 17)
+        // Later they are worth a word again, which says how many there were.
+        let later = EventReporter(isJSON: false, isQuiet: false)
+        _ = later.report(of: .refused(Self.refusal(for: nil)), at: 1)
+        _ = later.report(of: .refused(Self.refusal(for: nil)), at: 2)
+        guard case .sentence(let sentence)? = later.report(of: .refused(Self.refusal(for: nil)), at: 20_000_000_000)
+        else {
+            Issue.record("it is not reported again")
+            return
+        }
+        #expect(sentence.hasSuffix("(1 similar message left out before)"))
+    }
+
+    @Test func `a server without a place for a sender says so`() async throws {
+        let recorder = try place.framesocket(["record", place.socket, place.path("r"), "--json"])
+        try await recorder.lines(1)
+        let first = try PeerSocket.connected(to: place.socket)
+        try await recorder.printed(#""event":"connected""#)
+        let second = try PeerSocket.connected(to: place.socket)
+        try await recorder.printed(#""code":"server.full""#)
+        recorder.send(.interrupt)
+        _ = await recorder.ended()
+        first.close()
+        second.close()
+    }
+
+    // MARK: Shared memory
+
+    @Test func `a sender tells that its receiver takes nothing in shared memory, and a receiver that nothing came so`()
+        async throws
+    {
+        let plain = try await place.receiver("--json")
+        let sent = try await place.send(jpeg, "--shared", "--loop", "3")
+        #expect(sent.status == 0 && sent.errors.contains("none in shared memory"), "\(sent)")
+        let sentence = "\(place.socket): the receiver accepts no images in shared memory; sending JPEGs"
+        #expect(sent.errors.components(separatedBy: sentence).count == 2, "\(sent)")
+        plain.send(.interrupt)
+        _ = await plain.ended()
+
+        let sharing = try await place.receiver("--shared", "--count", "3")
+        #expect(try await place.send(jpeg, "--loop", "3").status == 0)
+        let received = await sharing.ended()
+        #expect(received.errors.contains("none in shared memory"), "\(received)")
+    }
+
+    @Test(arguments: ["receive tcp:0 --shared", "send tcp:9 $X/jpeg --shared"])
+    func `nothing can be shared over a port`(command: String) async throws {
+        _ = try place.secret("token", Array("a token".utf8))
+        let ending = try await place.shell("$F \(command) --token-file $D/token").ended()
+        #expect(ending.status == 64 && ending.errors.contains("--shared requires a path"), "\(ending)")
+    }
+
+    // MARK: Tokens
+
+    /// The tokens of a receiver and of a sender, for how long the sender tries, and a part of what it says.
+    static let tokens: [(receiver: String?, sender: String?, wait: String, message: String)] = [
+        ("long token", "long", "0.5", "connected, but the handshake was not finished within 0.5 seconds; do both ends"),
+        // Longer than a handshake may take: the receiver may be the first to end it.
+        ("long token", "long", "5.5", "the same token"),
+        ("long", "long token", "0.5", "it expects a different token or none, or is full"),
+        ("one token", "two token", "0.5", "it expects a different token or none, or is full"),
+        ("one token", nil, "0.5", "It expects a token; name its file with --token-file."),
+        (nil, "one token", "0.5", "it expects a different token or none, or is full"),
+    ]
+
+    @Test(arguments: tokens, [true, false])
+    func `a sender whose token is not its receiver's is told what may be wrong, at a path and at a port`(
+        example: (receiver: String?, sender: String?, wait: String, message: String),
+        isPort: Bool
+    ) async throws {
+        // At a port both must have one.
+        if isPort, example.receiver == nil || example.sender == nil { return }
+        var files: [[String]] = []
+        for (name, token) in [("receiver", example.receiver), ("sender", example.sender)] {
+            files.append(try token.map { ["--token-file", try place.secret(name, Array($0.utf8))] } ?? [])
+        }
+        let receiver = try place.framesocket(["receive", isPort ? "tcp:0" : place.socket, "--json"] + files[0])
+        let listening = try Event(try #require(try await receiver.lines(1).first))
+        let port = listening.text("path")?.split(separator: ":").last.map(String.init) ?? ""
+        let target = isPort ? "tcp:\(port)" : place.socket
+        let ending = try await place.framesocket(["send", target, jpeg, "--wait", example.wait] + files[1]).ended()
+        #expect(ending.status == 69 && ending.errors.contains(example.message), "\(ending)")
+        #expect(!ending.errors.contains("is one running"), "\(ending)")
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+}

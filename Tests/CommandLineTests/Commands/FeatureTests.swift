@@ -1,0 +1,335 @@
+import Foundation
+import FrameSocket
+import FrameSocketAudio
+import FrameTransport
+import FrameWire
+import Testing
+
+/// What screen-share kits offer, each from one process to another.
+///
+/// docs/features.md names these tests.
+@Suite(.serialized) struct FeatureTests {
+    private let place: Workplace
+    private let screen = Places.fixture("screens/phone-scroll/000.png")
+    private let photo = Places.fixture("photos/chelsea-451x300.png")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// Sends with the given options, and gives the frames that `framesocket receive` told of.
+    private func frames(_ count: Int, receiving: [String] = [], sending: String...) async throws -> [Event] {
+        let receiver = try await place.receiver(["--json", "--decode", "--count", String(count)] + receiving)
+        let sender = try place.framesocket(["send", place.socket] + sending)
+        let ending = await receiver.ended()
+        #expect(ending.status == 0, "\(ending)")
+        #expect(await sender.ended().status == 0)
+        return try ending.events("frame")
+    }
+
+    /// Starts the host that speaks the control channel and shares no code with the package.
+    private func host(_ steps: String..., audio: Bool = false) async throws -> Program {
+        let host = try place.start(
+            Places.python,
+            ["-B", Places.peer("control_host"), place.socket] + steps.flatMap { ["--step", $0] }
+                + (audio ? ["--audio"] : [])
+        )
+        try await host.lines(1)
+        return host
+    }
+
+    // MARK: Control channel
+
+    @Test func `a foreign host pauses, resumes, pings and stops`() async throws {
+        let host = try await host("2:pause", "2:resume", "4:ping=77", "5:unknown", "6:stop=10006")
+        let sender = try place.framesocket(["send", place.socket, photo, "--loop", "0", "--fps", "50", "--json"])
+        let told = await host.ended()
+        #expect(told.status == 0, "\(told)")
+        let events = try told.events
+        #expect(try told.events("error") == [])
+        #expect(try told.events("quiet").count == 1)
+        let states = events.filter { $0.name == "status" }
+        #expect(states.first?.text("state") == "live")
+        #expect(states.contains { $0.text("state") == "paused" && $0.text("pong") == "4711" })
+        #expect(states.contains { $0.text("state") == "live" && $0.text("pong") == "77" })
+        #expect(states.last?.text("state") == "stopped" && states.last?.text("reason") == "10006")
+        // Asked to stop, a sender ends well.
+        #expect(await sender.ended().status == 0)
+    }
+
+    /// Shows P47.
+    @Test func `a host prefers a size, a rate and a quality, and asks for a frame`() async throws {
+        let host = try await host("1:prefer-size=300x300", "6:prefer-rate=5000", "7:refresh", "10:stop")
+        let sender = try place.framesocket(["send", place.socket, screen, "--loop", "0", "--fps", "20", "--json"])
+        let told = await host.ended()
+        #expect(told.status == 0, "\(told)")
+        let frames = try told.events("frame")
+        #expect(frames.first?["width"] == 1125)
+        #expect(frames.contains { $0["width"] == 138 && $0["height"] == 300 })
+        // What a later request leaves out goes back to the sender's own choice.
+        #expect(frames.last?["width"] == 1125)
+        let ending = await sender.ended()
+        #expect(ending.status == 0)
+        let summary = try #require(try ending.events("sent").first)
+        #expect(try #require(summary["dropped"]) > 0)
+    }
+
+    @Test(arguments: ["older", "current"])
+    func `an existing Jitsi sender reads every request byte by byte, drops it, and continues unchanged`(
+        order: String
+    ) async throws {
+        let receiver = try await place.receiver([
+            "--json", "--output", place.path("out"), "--prefer-rate", "5", "--prefer-quality", "10", "--audio",
+            place.path("none.wav"),
+        ])
+        let jpeg = Places.fixture("jpeg/chelsea-444.jpg")
+        let sender = try place.peer("send_deployed", jpeg, "--order", order, "--loop", "50")
+        let ending = await sender.ended()
+        #expect(ending.status == 0, "\(ending)")
+        #expect(try ending.events.map(\.values) == [["event": "sent", "frames": 50]])
+        try await receiver.lines(53)
+        receiver.send(.terminate)
+        let told = await receiver.ended()
+        #expect(try told.events("error") == [] && told.events("status") == [])
+        #expect(try told.events("closed").first?.text("finish") == "stoppedByUser")
+        #expect(try place.contents(of: "out") == Array(repeating: Data.bytes(at: jpeg), count: 50))
+    }
+
+    // MARK: Finish reasons
+
+    @Test func `an orderly stop by the host is not a failure on either side, and has its code`() async throws {
+        let receiver = try await place.receiver(["--json", "--stop-after", "3"])
+        let sender = try place.framesocket(["send", place.socket, photo, "--loop", "0"])
+        let ending = await receiver.ended()
+        #expect(ending.status == 0)
+        let closed = try #require(try ending.events("closed").first)
+        #expect(closed.text("reason") == "closedLocally")
+        #expect(closed.text("finish") == "requestedByHost" && closed["finishCode"] == 10_002)
+        #expect(await sender.ended().status == 0)
+    }
+
+    @Test func `a sender that ends in an orderly way was stopped by its user`() async throws {
+        let receiver = try await place.receiver(["--json"])
+        let sender = try place.framesocket(["send", place.socket, photo, "--loop", "0", "--stop-after", "2"])
+        #expect(await sender.ended().status == 0)
+        try await receiver.lines(5)
+        receiver.send(.terminate)
+        let closed = try #require(try (await receiver.ended()).events("closed").first)
+        #expect(closed.text("finish") == "stoppedByUser" && closed["finishCode"] == 10_001)
+    }
+
+    // MARK: Handshake
+
+    @Test func `tokens in files open a path and a port, and a wrong token opens neither`() async throws {
+        let token = try place.secret("token", Array("a secret of both\n".utf8))
+        let wrong = try place.secret("wrong", Array("another secret!!\n".utf8))
+        for endpoint in [place.socket, "tcp:0"] {
+            let receiver = try place.framesocket([
+                "receive", endpoint, "--token-file", token, "--json", "--count", "2",
+            ])
+            let listening = try Event(try #require(try await receiver.lines(1).first))
+            let path = try #require(listening.text("path"))
+            let address = endpoint == "tcp:0" ? "tcp:" + path.split(separator: ":")[1] : path
+            let intruder = try place.framesocket(["send", address, photo, "--token-file", wrong, "--wait", "0.5"])
+            #expect(await intruder.ended().status == 69)
+            let sender = try place.framesocket(["send", address, photo, "--loop", "2", "--token-file", token])
+            #expect(await sender.ended().status == 0)
+            let ending = await receiver.ended()
+            #expect(ending.status == 0)
+            #expect(try ending.events("connected").count == 1)
+            #expect(try ending.events("frame").count == 2)
+        }
+        let bare = try place.framesocket(["receive", "tcp:0"])
+        #expect(await bare.ended().status == 64)
+    }
+
+    // MARK: Pacing
+
+    @Test(arguments: [
+        // On a slow machine the source falls silent now and then, and the last frame before that is sent too.
+        (["--fps", "120", "--rate", "30", "--loop", "41"], 11...20),
+        (["--fps", "60", "--rate", "15", "--loop", "41"], 11...20),
+        (["--every", "3", "--loop", "31"], 11...15),
+        // The last frame goes too.
+        (["--every", "3", "--loop", "30"], 11...15),
+        (["--fps", "100", "--skip-unchanged", "--loop", "30"], 1...1),
+    ])
+    func `frames that are not due stay with the sender`(options: [String], expected: ClosedRange<Int>) async throws {
+        let receiver = try await place.receiver(["--json"])
+        let sender = try place.framesocket(["send", place.socket, photo, "--json"] + options)
+        let summary = try #require(try (await sender.ended()).events("sent").first)
+        let sent = try #require(summary["frames"])
+        #expect(expected.contains(sent), "\(sent) frames were sent")
+        #expect(summary["offered"].map { $0 - sent } == summary["dropped"])
+        receiver.send(.terminate)
+        #expect(try (await receiver.ended()).events("frame").count == sent)
+    }
+
+    // MARK: Output size and orientation
+
+    @Test(arguments: [
+        (["--scale", "1/2"], 562, 1218), (["--fit", "640x640"], 296, 640), (["--width", "720"], 720, 1560),
+        (["--agora"], 296, 640), (["--letterbox", "360x640"], 360, 640), (["--fill", "360x640"], 360, 640),
+        (["--rotate", "--orientation", "8"], 2436, 1125),
+    ])
+    func `the size that is sent follows the option`(options: [String], width: Int, height: Int) async throws {
+        let receiver = try await place.receiver(["--json", "--decode", "--count", "1"])
+        let sender = try place.framesocket(["send", place.socket, screen] + options)
+        let frame = try #require(try (await receiver.ended()).events("frame").first)
+        #expect(frame["width"] == width && frame["height"] == height)
+        #expect(frame["jpegWidth"] == width && frame["jpegHeight"] == height)
+        #expect(frame["orientation"] == 1)
+        #expect(await sender.ended().status == 0)
+    }
+
+    @Test func `a phone that is rotated mid-stream loses no frame`() async throws {
+        let frames = try await frames(
+            6,
+            sending: screen,
+            Places.fixture("screens/desktop-typing/000.png"),
+            "--loop",
+            "3",
+            "--orientation",
+            "6"
+        )
+        #expect(frames.map { $0["width"] } == [1125, 1920, 1125, 1920, 1125, 1920])
+        #expect(frames.allSatisfy { $0["rotation"] == 270 })
+    }
+
+    // MARK: Time
+
+    @Test func `presentation times and sequence numbers are preserved from capture to consumer`() async throws {
+        let frames = try await frames(10, sending: photo, "--loop", "10", "--fps", "50")
+        #expect(frames.map { $0["sequence"] } == Array(0..<10))
+        let times = frames.compactMap { $0["timestamp"] }
+        #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 20_000_000 })
+    }
+
+    // MARK: Audio
+
+    @Test func `audio reaches a receiver that asks for it, sample by sample`() async throws {
+        let samples = (0..<13_230).map { UInt16(bitPattern: Int16(truncatingIfNeeded: $0 &* 7919)) }
+        let wav = try place.file("sound.wav", WAVE.file(samples, rate: 44_100))
+        let receiver = try await place.receiver(["--audio", place.path("received.wav")])
+        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "20", "--fps", "10"])
+        let ending = await sender.ended()
+        #expect(ending.status == 0, "\(ending)")
+        receiver.send(.terminate)
+        let received = await receiver.ended()
+        let sound = try Data.bytes(at: place.path("received.wav"))
+        #expect(sound == WAVE.file(samples, rate: 44_100), "\(sound.count) bytes; \(received)")
+    }
+
+    @Test func `a receiver that leaves before the audio ends is a failure`() async throws {
+        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 44_100 * 60), rate: 44_100))
+        let receiver = try await place.receiver(["--audio", place.path("received.wav"), "--count", "2"])
+        let ending = try await place.send(photo, photo, "--audio", wav)
+        #expect(ending.status == 69 && ending.errors.contains("before all of the audio was sent"), "\(ending)")
+        #expect(await receiver.ended().status == 0)
+    }
+
+    @Test func `a host pulls the audio of another process at its own rate`() async throws {
+        var configuration = FrameServer.Configuration()
+        configuration.hello = ControlRequest.Hello(wants: [.audio])
+        let server = try FrameServer(at: place.socket, configuration: configuration)
+        let samples = (0..<8820).map { UInt16(bitPattern: Int16(8000 * sin(Double($0) * 0.05))) }
+        let wav = try place.file("sound.wav", WAVE.file(samples, rate: 44_100))
+        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "4", "--fps", "10"])
+        var connections = server.connections.makeAsyncIterator()
+        let connection = try #require(try await connections.next())
+        let ring = AudioRingBuffer()
+        for await message in connection.audio { ring.push(try AudioBlock(message)) }
+        let pulled = try ring.pull(frames: 9000, rate: 48_000, channels: 2)
+        #expect(pulled.silentFrames == 0 && pulled.samples.count == 18_000)
+        let loudest = pulled.samples.map { abs(Int($0)) }.max() ?? 0
+        #expect((7900...8100).contains(loudest))
+        #expect(await sender.ended().status == 0)
+        server.close()
+    }
+
+    // MARK: Several ends
+
+    @Test func `the frames of another process reach several readers, each at its own pace`() async throws {
+        let server = try FrameServer(at: place.socket)
+        let sender = try place.framesocket(["send", place.socket, photo, "--loop", "20", "--fps", "50"])
+        var connections = server.connections.makeAsyncIterator()
+        let fanOut = FrameBroadcaster(of: try #require(try await connections.next()))
+        let slow = fanOut.reader()
+        var last: UInt64?
+        for try await frame in fanOut.reader() { last = frame.sequence }
+        #expect(last == 19)
+        // It looks only now: the last frame is there, and the others are counted.
+        var iterator = slow.makeAsyncIterator()
+        #expect(try await iterator.next()?.sequence == 19)
+        #expect(try await iterator.next() == nil)
+        #expect((1...19).contains(slow.supersededFrames))
+        #expect(await sender.ended().status == 0)
+        server.close()
+    }
+
+    // MARK: Memory
+
+    #if os(Linux)
+        @Test(arguments: [[], ["--rotate", "--orientation", "8"]])
+        func `a sender of rotated screens uses less than 40 MB of its own`(options: [String]) async throws {
+            let receiver = try await place.receiver(["--json"])
+            let screens = [Places.fixture("screens/desktop-typing"), Places.fixture("screens/phone-scroll")]
+            let sender = try place.framesocket(
+                ["send", place.socket] + screens + ["--loop", "0", "--fps", "20"] + options
+            )
+            // Twice through both sizes, so that each change has happened.
+            try await receiver.lines(2 + 23)
+            // With the program's file these are the 50 MB that a broadcast extension may have.
+            #expect(try sender.peakMemory() < 40_000_000)
+            sender.send(.interrupt)
+            #expect(await sender.ended().status == 130)
+        }
+    #endif
+
+    @Test func `a receiver that does not ask gets no audio`() async throws {
+        let host = try await host("2:stop")
+        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 4410), rate: 44_100))
+        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "0", "--fps", "20"])
+        let told = await host.ended()
+        #expect(told.status == 0)
+        #expect(try told.events("audio") == [])
+        #expect(await sender.ended().status == 0)
+    }
+
+    @Test func `a foreign host receives the audio it asked for`() async throws {
+        let host = try await host("8:stop", audio: true)
+        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 8192), rate: 44_100))
+        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "0", "--fps", "20"])
+        let told = await host.ended()
+        #expect(told.status == 0, "\(told)")
+        let sounds = try told.events("audio")
+        #expect(sounds.first?["rate"] == 44_100 && sounds.first?["channels"] == 1)
+        #expect(sounds.allSatisfy { $0.text("kind") == "app" })
+        #expect(await sender.ended().status == 0)
+    }
+}
+
+/// WAVE files of one channel.
+private enum WAVE {
+    static func file(_ samples: [UInt16], rate: UInt32) -> [UInt8] {
+        let byteCount = UInt32(samples.count * 2)
+        var bytes = Array("RIFF".utf8)
+        append(byteCount + 36, to: &bytes)
+        bytes += Array("WAVEfmt ".utf8)
+        append(UInt32(16), to: &bytes)
+        append(UInt16(1), to: &bytes)
+        append(UInt16(1), to: &bytes)
+        append(rate, to: &bytes)
+        append(rate * 2, to: &bytes)
+        append(UInt16(2), to: &bytes)
+        append(UInt16(16), to: &bytes)
+        bytes += Array("data".utf8)
+        append(byteCount, to: &bytes)
+        for sample in samples { append(sample, to: &bytes) }
+        return bytes
+    }
+
+    private static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
+        for shift in 0..<number.bitWidth / 8 { bytes.append(UInt8(truncatingIfNeeded: number >> (shift * 8))) }
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Ctrl-C and the polite form of kill.
+@Suite(.serialized) struct InterruptionTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    @Test(arguments: Program.Signal.allCases)
+    func `an interrupted receiver leaves nothing behind and reports what arrived`(signal: Program.Signal) async throws {
+        let receiver = try await place.receiver("--json")
+        let sender = try place.peer("send_deployed", jpeg, jpeg, jpeg)
+        #expect(await sender.ended().status == 0)
+        try await receiver.lines(6)
+        #expect(try place.names() == ["s", "s.lock"])
+        receiver.send(signal)
+        let ending = await receiver.ended()
+        #expect(ending.status == 130)
+        #expect(ending.errors.contains("3 frames from 1 sender"))
+        #expect(try ending.events.map(\.name).suffix(2) == ["frame", "closed"])
+        #expect(try place.names() == [])
+    }
+
+    @Test func `an interrupted receiver ends its connections in an orderly way`() async throws {
+        let receiver = try await place.receiver("--json")
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--json"])
+        try await receiver.lines(5)
+        receiver.send(.interrupt)
+        #expect(await receiver.ended().status == 130)
+        let ending = await sender.ended()
+        // There were frames left.
+        #expect(ending.status == 69 && ending.errors.contains("the receiver ended the connection"), "\(ending)")
+        #expect(try ending.events[0]["frames"] ?? 0 >= 3)
+    }
+
+    @Test(arguments: Program.Signal.allCases)
+    func `an interrupted sender ends between frames and reports what it sent`(signal: Program.Signal) async throws {
+        let receiver = try await place.receiver("--json")
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--json"])
+        try await receiver.lines(5)
+        sender.send(signal)
+        let ending = await sender.ended()
+        #expect(ending.status == 130)
+        let summary = try #require(try ending.events.first)
+        let sent = try #require(summary["frames"])
+        #expect(summary.name == "sent" && sent >= 3)
+        #expect(ending.errors.contains("sent "))
+        try await receiver.lines(sent + 3)
+        receiver.send(.interrupt)
+        let received = await receiver.ended()
+        #expect(try received.events("frame").count == sent)
+        #expect(try received.events("error") == [])
+    }
+
+    @Test(arguments: Program.Signal.allCases)
+    func `a waiting sender can be interrupted`(signal: Program.Signal) async throws {
+        let receiver = try await place.receiver("--json")
+        let sender = try place.framesocket(["send", place.socket, "-"], input: .silence)
+        try await receiver.lines(2)
+        sender.send(signal)
+        #expect(await sender.ended().status == 130)
+        try await receiver.lines(3)
+    }
+
+    @Test(arguments: ["--audio", "--token-file"], Program.Signal.allCases)
+    func `a sender whose file is a pipe without a writer reports that it sent nothing`(
+        option: String,
+        signal: Program.Signal
+    ) async throws {
+        let pipe = place.path("pipe")
+        try #require(unsafe mkfifo(pipe, 0o600) == 0)
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--json", option, pipe])
+        // It can be opened for writing once the sender opens it for reading, which then fails.
+        var writer: Int32 = -1
+        try await eventually {
+            writer = unsafe open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+            return writer >= 0
+        }
+        sender.send(signal)
+        let ending = await sender.ended()
+        close(writer)
+        #expect(ending.status == 130, "\(ending)")
+        #expect(try ending.events.map(\.name) == ["sent"] && ending.events.first?["frames"] == 0)
+    }
+
+    @Test func `a sender without a listening server can be interrupted`() async throws {
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--wait", "600"])
+        try await sender.watchesForSignals()
+        sender.send(.interrupt)
+        #expect(await sender.ended().status == 130)
+    }
+
+    @Test(arguments: 0..<20)
+    func `a receiver can be interrupted as soon as it listens`(attempt: Int) async throws {
+        let receiver = try await place.receiver("--json")
+        receiver.send(.interrupt)
+        #expect(await receiver.ended().status == 130)
+        #expect(try place.names() == [])
+    }
+
+    @Test(arguments: Program.Signal.allCases)
+    func `an interrupted demo ends its receivers and leaves no socket behind`(signal: Program.Signal) async throws {
+        let demo = try place.shell("TMPDIR=$D exec $F demo --fixtures $X --output $D/out --seconds 1000")
+        try await demo.told("The received images are in")
+        try await eventually { try place.names().contains { try $0 != "out" && place.names(in: $0).contains("live") } }
+        demo.send(signal)
+        // Its streams end when the receivers, which have them too, have ended as well.
+        #expect(await demo.ended().status == 130)
+        #expect(try place.names() == ["out"])
+    }
+}

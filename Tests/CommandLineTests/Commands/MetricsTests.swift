@@ -1,0 +1,155 @@
+import Foundation
+import Testing
+
+/// `framesocket receive --metrics`: counters in a file, in the text format of Prometheus.
+@Suite(.serialized) struct MetricsTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    private static let names = [
+        "connections_total", "connections", "refused_connections_total", "refused_for_place_total",
+        "refused_for_user_total", "refused_for_token_total", "accept_pauses_total", "accepting_paused",
+        "memory_in_flight_bytes", "frames_total", "frame_bytes_total", "missing_frames_total",
+        "superseded_frames_total", "undecodable_frames_total",
+    ]
+
+    /// What the file says, metric by metric.
+    ///
+    /// Every line has to be one of the text format.
+    private func metrics(_ name: String = "m.prom", socket: String? = nil) throws -> [String: Double] {
+        let text = String(decoding: try Data.bytes(at: place.path(name)), as: UTF8.self)
+        #expect(text.hasSuffix("\n"))
+        let label = "{socket=\"\(socket ?? place.socket)\"} "
+        var values: [String: Double] = [:]
+        var lines = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false)[...]
+        while !lines.isEmpty {
+            try #require(lines.count >= 3, "\(text)")
+            let (help, type, sample) = (lines.removeFirst(), lines.removeFirst(), lines.removeFirst())
+            let name = try #require(help.split(separator: " ").dropFirst(2).first)
+            #expect(help.hasPrefix("# HELP framesocket_"))
+            let kind = name.hasSuffix("_total") ? "counter" : "gauge"
+            #expect(type == "# TYPE \(name) \(kind)")
+            #expect(sample.hasPrefix(name + label), "\(sample)")
+            values[String(name.dropFirst("framesocket_".count))] = Double(sample.dropFirst(name.count + label.count))
+        }
+        return values
+    }
+
+    @Test func `the counters exist from the start and are right at the end`() async throws {
+        let receiver = try await place.receiver("--json", "--metrics", place.path("m.prom"))
+        #expect(try metrics() == Dictionary(uniqueKeysWithValues: Self.names.map { ($0, 0) }))
+        let before = Date().timeIntervalSince1970
+        #expect(try await place.send(jpeg, "--passthrough", "--loop", "3").status == 0)
+        #expect(try await place.send(jpeg, "--passthrough", "--loop", "2").status == 0)
+        try await receiver.lines(10)
+        receiver.send(.terminate)
+        #expect(await receiver.ended().status == 130)
+        var values = try metrics()
+        let stamp = values.removeValue(forKey: "last_frame_timestamp_seconds")
+        let last = try #require(stamp)
+        #expect(last >= before - 1 && last <= Date().timeIntervalSince1970 + 1)
+        let bytes = try Double(5 * Data.bytes(at: jpeg).count)
+        let expected = ["connections_total": 2.0, "frames_total": 5, "frame_bytes_total": bytes]
+        #expect(values == Dictionary(uniqueKeysWithValues: Self.names.map { ($0, expected[$0] ?? 0) }))
+        #expect(try place.names() == ["m.prom"])
+    }
+
+    @Test func `the frame that reaches --count is counted`() async throws {
+        let receiver = try await place.receiver("--json", "--count", "2", "--metrics", place.path("m.prom"))
+        #expect(try await place.send(jpeg, "--loop", "2").status == 0)
+        #expect(await receiver.ended().status == 0)
+        #expect(try metrics()["frames_total"] == 2)
+    }
+
+    @Test func `the counters are updated during reception, and readers always see a complete file`() async throws {
+        let receiver = try await place.receiver("--metrics", place.path("m.prom"))
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet"])
+        var frames: Set<Double> = []
+        // Each read checks the whole of what it sees.
+        try await eventually {
+            let values = try metrics()
+            frames.insert(try #require(values["frames_total"]))
+            return frames.count >= 2 && values["connections"] == 1
+        }
+        sender.send(.interrupt)
+        _ = await sender.ended()
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    @Test func `a path with any characters is a valid label`() async throws {
+        let path = place.path("a\"b\\c\nd")
+        let receiver = try place.framesocket(["receive", path, "--json", "--metrics", place.path("m.prom")])
+        try await receiver.lines(1)
+        #expect(try metrics(socket: place.path(#"a\"b\\c\nd"#)).count == Self.names.count)
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    @Test func `a leftover of an earlier process is replaced, and the target of a link is not`() async throws {
+        let precious = try place.file("precious", [1, 2, 3])
+        let leftover = place.path(".framesocket.m.prom")
+        try FileManager.default.createSymbolicLink(atPath: leftover, withDestinationPath: precious)
+        let receiver = try await place.receiver("--json", "--metrics", place.path("m.prom"))
+        #expect(try metrics().count == Self.names.count)
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+        #expect(try Data.bytes(at: precious) == [1, 2, 3])
+        #expect(try place.names() == ["m.prom", "precious"])
+    }
+
+    @Test(arguments: [
+        "mkfifo $D/m", "mkdir $D/m",
+        // Only root creates a device.
+        "mknod m c 1 3 2>/dev/null || mkfifo m",
+        "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"m\")'",
+    ])
+    func `what is not a file is not replaced`(preparation: String) async throws {
+        let script = "cd $D && \(preparation) && test ! -f m && timeout 60 $F receive $S --metrics m"
+        let ending = try await place.shell(script).ended()
+        #expect(ending.status == 73 && ending.errors.contains("m: not a regular file"), "\(ending)")
+        #expect(try place.names() == ["m"])
+    }
+
+    @Test func `a file beside it that ends in tmp is not touched`() async throws {
+        let other = try place.file("m.prom.tmp", [1, 2, 3])
+        let ending = try await place.shell("$F receive $S --metrics $D/m.prom --timeout 0.01").ended()
+        #expect(ending.status == 75)
+        #expect(try Data.bytes(at: other) == [1, 2, 3])
+        #expect(try place.names() == ["m.prom", "m.prom.tmp"])
+    }
+
+    @Test func `a file that cannot be written is reported before anything is received`() async throws {
+        let ending = try await place.shell("$F receive $S --metrics $D/none/m.prom").ended()
+        #expect(ending.status == 73 && ending.errors.contains("none/m.prom"), "\(ending)")
+        #expect(!ending.errors.contains("listening"))
+        #expect(try place.names() == [])
+    }
+
+    @Test func `Prometheus' own parser reads the counters, whatever the path contains`() async throws {
+        let socket = place.path("a\"b\\c\nd")
+        let file = place.path("m.prom")
+        let receiver = try place.framesocket(["receive", socket, "--json", "--metrics", file, "--count", "2"])
+        try await receiver.lines(1)
+        #expect(try await place.framesocket(["send", socket, jpeg, "--loop", "2"]).ended().status == 0)
+        #expect(await receiver.ended().status == 0)
+
+        let code = """
+            import sys
+            from prometheus_client.parser import text_string_to_metric_families as families
+            for family in families(open(sys.argv[1]).read()):
+                for sample in family.samples:
+                    assert sample.labels == {"socket": sys.argv[2]}, sample
+                    print(family.type, sample.name, f"{sample.value:.0f}")
+            """
+        let parsed = try await place.start(Places.python, ["-c", code, file, socket]).ended()
+        #expect(parsed.status == 0, "\(parsed)")
+        #expect(parsed.lines.contains("counter framesocket_frames_total 2"), "\(parsed)")
+        #expect(parsed.lines.contains("counter framesocket_connections_total 1"), "\(parsed)")
+        #expect(parsed.lines.count == Self.names.count + 1)
+    }
+}

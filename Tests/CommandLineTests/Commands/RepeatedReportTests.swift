@@ -1,0 +1,148 @@
+import Foundation
+import FrameSocketTesting
+import TestSupport
+import Testing
+
+@testable import FrameSocketTool
+
+/// What senders repeat: it is reported once, or a few times, and holds up nobody.
+@Suite(.serialized) struct RepeatedReportTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    private static func status(_ state: String, _ fields: String = "") -> [UInt8] {
+        Array(
+            """
+            HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: status\r\nSender-State: \(state)\r
+            \(fields)Control-Version: 1\r\n\r\n
+            """.utf8
+        )
+    }
+
+    private static func repeated(_ count: Int, _ units: [UInt8]...) -> [UInt8] {
+        (0..<count).flatMap { units[$0 % units.count] }
+    }
+
+    /// What one sender says, how often it is reported at most, and the last that it is reported to have said.
+    struct Speech: CustomTestStringConvertible {
+        let testDescription: String
+        let stream: [UInt8]
+        let reports: Int
+        let last: String
+    }
+
+    static let speeches = [
+        Speech(testDescription: "the same", stream: repeated(20_000, status("live")), reports: 1, last: "live"),
+        Speech(
+            testDescription: "the same, to another ping each time",
+            stream: (0..<2_000).flatMap { status("paused", "Pong-Number: \($0)\r\n") },
+            reports: 1,
+            last: "paused"
+        ),
+        Speech(
+            testDescription: "two states in turn",
+            stream: repeated(20_001, status("live"), status("paused")) + status("paused"),
+            reports: 100,
+            last: "paused"
+        ),
+        Speech(
+            testDescription: "a number that grows",
+            stream: (1...5_000).flatMap { status("live", "Refused-Preferences: \($0)\r\n") } + status("paused"),
+            reports: 100,
+            last: "paused"
+        ),
+    ]
+
+    @Test(arguments: speeches, [true, false])
+    func `a state is reported when it changes, now and then if it always changes, and the last one always`(
+        speech: Speech,
+        isJSON: Bool
+    ) async throws {
+        let receiver = try await place.receiver(isJSON ? ["--json"] : [])
+        let sender = try PeerSocket.connected(to: place.socket)
+        try await sender.write(speech.stream)
+        sender.finishWriting()
+        if isJSON { try await receiver.printed(#""event":"closed""#) } else { try await receiver.told("ended the") }
+        receiver.send(.interrupt)
+        let ending = await receiver.ended()
+        let states =
+            isJSON
+            ? try ending.events("status").compactMap { $0.text("state") }
+            : ending.errors.split(separator: "\n").filter { $0.hasPrefix("sender 1 is ") }.map {
+                String($0.dropFirst(12))
+            }
+        #expect((1...speech.reports).contains(states.count), "\(states.count) reports")
+        #expect(states.last?.hasPrefix(speech.last) == true)
+    }
+
+    @Test func `errors that alternate with good frames are reported now and then, and are all counted`() async throws {
+        let receiver = try await place.receiver("--decode")
+        let good = try Data.bytes(at: jpeg)
+        let sender = try PeerSocket.connected(to: place.socket)
+        let pair = message(good, width: 451, height: 300) + message([1, 2, 3], width: 451, height: 300)
+        for _ in 0..<1_000 { try await sender.write(pair) }
+        sender.finishWriting()
+        try await receiver.told("ended the")
+        receiver.send(.interrupt)
+        let ending = await receiver.ended()
+        let told = ending.errors.split(separator: "\n").filter { $0.hasPrefix("sender 1: these 3 bytes") }
+        #expect((10..<500).contains(told.count), "\(told.count)")
+        #expect(ending.errors.contains("1000 frames from 1 sender"), "\(ending)")
+        #expect(ending.errors.contains("1000 not decodable; \(1_000 - told.count) messages left out"), "\(ending)")
+    }
+
+    /// A stream of each kind, and how many connections send it one after another.
+    static let floods: [(String, [UInt8], Int)] = [
+        ("statuses", repeated(40_000, status("live"), status("paused")), 1),
+        ("connections", Array("no message".utf8), 4_000),
+        ("empty connections", [], 4_000),
+        ("bad frames", repeated(7, message([1], width: 64, height: 48)), 2_000),
+    ]
+
+    @Test(
+        arguments: floods.map(\.0),
+        ["receive $S --decode --output $D/o", "record $S $D/r.mkv", "preview $S --http 127.0.0.1:0"]
+    )
+    func `whatever a sender repeats, nobody waits for a reader of standard error`(name: String, command: String)
+        async throws
+    {
+        let (_, stream, connections) = try #require(Self.floods.first { $0.0 == name })
+        let errors = try SilentReader(place.path("errors"))
+        let program = try place.shell("exec $F \(command) 2>$D/errors")
+        for _ in 0..<connections {
+            let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
+            // One that is turned away cannot write.
+            try? await sender.write(stream)
+            sender.close()
+        }
+        // An innocent one still gets through.
+        let ending = try await place.send(jpeg, "--loop", "20", "--wait", "60", "--quiet")
+        #expect(ending.status == 0, "\(ending)")
+        program.send(.interrupt)
+        #expect(await program.ended().status == 130)
+        let text = String(decoding: errors.readAll(), as: UTF8.self)
+        #expect(text.utf8.count < 256 << 10)
+        #expect(text.contains("listening at"))
+    }
+
+    @Test(arguments: ["", "--mjpeg", "--json"]) func `statistics that nobody reads delay nothing`(option: String)
+        async throws
+    {
+        // Standard output or, if there are frames, standard error.
+        let readings = try SilentReader(place.path("readings"))
+        let others = try SilentReader(place.path("others"))
+        let streams = option == "--mjpeg" ? "2>$D/readings >/dev/null" : "2>$D/others >$D/readings"
+        let receiver = try place.shell("exec $F receive $S --stats json \(option) --output $D/o \(streams)")
+        let ending = try await place.send(jpeg, "--loop", "50", "--wait", "60", "--quiet")
+        #expect(ending.status == 0, "\(ending)")
+        receiver.send(.terminate)
+        #expect(await receiver.ended().status == 130)
+        #expect(try place.names(in: "o").count == 50)
+        #expect(String(decoding: readings.readAll(), as: UTF8.self).contains(#""event":"statistics""#))
+        withExtendedLifetime(others) {}
+    }
+}

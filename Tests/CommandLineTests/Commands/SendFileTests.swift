@@ -1,0 +1,180 @@
+import Foundation
+import FrameSocketTesting
+import Testing
+
+/// What `framesocket send` sends of image files, and what it writes to the wire.
+@Suite(.serialized) struct SendFileTests {
+    private let place: Workplace
+    private let photo = Places.fixture("photos/chelsea-451x300.png")
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// The events of the frames that arrive, whose bodies are in `out`.
+    private func frames(_ count: Int, _ arguments: String...) async throws -> [Event] {
+        let receiver = try place.framesocket([
+            "receive", place.socket, "--count", "\(count)", "--decode", "--json", "--output", place.path("out"),
+            "--overwrite",
+        ])
+        let sending = try place.framesocket(["send", place.socket, "--wait", "30"] + arguments)
+        let ending = await sending.ended()
+        #expect(ending.status == 0, "\(ending)")
+        let frames = try await receiver.ended().events("frame")
+        try #require(frames.count == count)
+        return frames
+    }
+
+    /// The bytes that a program which only listens reads.
+    private func bytes(_ arguments: String...) async throws -> [UInt8] {
+        let listener = try place.start(Places.tool("socat"), ["-u", "UNIX-LISTEN:\(place.socket)", "STDOUT"])
+        let ending = try await place.framesocket(["send", place.socket, "--wait", "30"] + arguments).ended()
+        #expect(ending.status == 0, "\(ending)")
+        return await listener.ended().output
+    }
+
+    // MARK: Files
+
+    @Test(arguments: ["jpg", "png", "ppm", "pnm", "pgm"])
+    func `the kind of a file is detected from its first bytes`(kind: String) async throws {
+        let file = place.path("image.\(kind)")
+        switch kind {
+        case "jpg": try Data(Data.bytes(at: Places.fixture("jpeg/chelsea-444.jpg"))).write(to: URL(filePath: file))
+        case "png": try Data(Data.bytes(at: photo)).write(to: URL(filePath: file))
+        default:
+            let codec = kind == "pgm" ? "pgm" : "ppm"
+            let tail = ["-f", "image2", "-c:v", codec, "-y", file]
+            let ending = try await place.start(
+                Places.tool("ffmpeg"),
+                ["-nostdin", "-loglevel", "error", "-i", photo] + tail
+            ).ended()
+            try #require(ending.status == 0, "\(ending)")
+        }
+        // The name says nothing.
+        let nameless = place.path("nameless")
+        try FileManager.default.moveItem(atPath: file, toPath: nameless)
+        let frame = try await frames(1, nameless, "--quality", "95", "--subsampling", "4:4:4")[0]
+        #expect(frame["width"] == 451 && frame["height"] == 300)
+        #expect(frame["jpegWidth"] == 451 && frame["jpegHeight"] == 300)
+        let received = try await place.djpeg(place.path("out/frame-000000.jpg"), "-rgb")
+        let expected = try await place.pixels(of: nameless)
+        #expect(peakSignalToNoiseRatio(received, expected) > 38)
+    }
+
+    @Test func `a directory is sent in the order of names, without files that have no image's extension`() async throws
+    {
+        let names = ["b.jpg", "a.JPG", "c.jpeg", "note.txt", "d.jpg.part"]
+        try FileManager.default.createDirectory(atPath: place.path("images"), withIntermediateDirectories: false)
+        for name in names { try FileManager.default.copyItem(atPath: jpeg, toPath: place.path("images/\(name)")) }
+        let other = Places.fixture("jpeg/chelsea-444.jpg")
+        try FileManager.default.removeItem(atPath: place.path("images/b.jpg"))
+        try FileManager.default.copyItem(atPath: other, toPath: place.path("images/b.jpg"))
+        _ = try await frames(4, place.path("images"), other, "--passthrough")
+        let (first, second) = (try Data.bytes(at: jpeg), try Data.bytes(at: other))
+        #expect(try place.contents(of: "out") == [first, second, first, second])
+    }
+
+    @Test func `a loop sends all files in turn`() async throws {
+        let other = Places.fixture("jpeg/chelsea-gray.jpg")
+        _ = try await frames(6, jpeg, other, "--loop", "3", "--passthrough")
+        let pair = [try Data.bytes(at: jpeg), try Data.bytes(at: other)]
+        #expect(try place.contents(of: "out") == pair + pair + pair)
+    }
+
+    // MARK: Images
+
+    @Test(arguments: [("1/2", 225, 150), ("1/3", 150, 100), ("3/4", 338, 225), ("1", 451, 300)])
+    func `--scale applies to both sides, rounded down`(scale: String, width: Int, height: Int) async throws {
+        let frame = try await frames(1, photo, "--scale", scale)[0]
+        #expect(frame["width"] == width && frame["height"] == height)
+        #expect(frame["jpegWidth"] == width && frame["jpegHeight"] == height)
+    }
+
+    @Test func `the orientation is sent, and the image is left as it is`() async throws {
+        for orientation in 0...8 {
+            let frame = try await frames(1, jpeg, "--passthrough", "--orientation", "\(orientation)")[0]
+            #expect(frame["orientation"] == orientation)
+            #expect(frame["rotation"] == [8: 90, 3: 180, 6: 270][orientation, default: 0])
+            #expect(try Data.bytes(at: place.path("out/frame-000000.jpg")) == Data.bytes(at: jpeg))
+        }
+    }
+
+    @Test func `a higher quality costs bytes and preserves more`() async throws {
+        let original = try await place.pixels(of: photo)
+        var (sizes, ratios): ([Int], [Double]) = ([], [])
+        for quality in ["20", "60", "90", "100"] {
+            sizes.append(try await frames(1, photo, "--quality", quality)[0]["bytes"] ?? 0)
+            let received = try await place.djpeg(place.path("out/frame-000000.jpg"))
+            ratios.append(peakSignalToNoiseRatio(received, original))
+        }
+        #expect(sizes == sizes.sorted() && Set(sizes).count == 4)
+        #expect(ratios == ratios.sorted() && ratios[2] > 38)
+    }
+
+    @Test(arguments: [
+        ("4:4:4", "1x1,1x1,1x1"), ("4:2:2", "2x1,1x1,1x1"), ("4:2:0", "2x2,1x1,1x1"), ("4:4:0", "1x2,1x1,1x1"),
+        ("4:1:1", "4x1,1x1,1x1"), ("gray", "1x1"),
+    ])
+    func `the subsampling is the requested one`(name: String, factors: String) async throws {
+        _ = try await frames(1, photo, "--subsampling", name)
+        let received = try Data.bytes(at: place.path("out/frame-000000.jpg"))
+        #expect(samplingFactors(of: received) == factors)
+    }
+
+    /// The sampling factors of each component, by the frame header (SOF0).
+    private func samplingFactors(of jpeg: [UInt8]) -> String {
+        guard let start = jpeg.indices.first(where: { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xC0 }) else { return "" }
+        return (0..<Int(jpeg[start + 9]))
+            .map { jpeg[start + 11 + 3 * $0] }
+            .map { "\($0 >> 4)x\($0 & 15)" }
+            .joined(separator: ",")
+    }
+
+    // MARK: The wire
+
+    @Test func `plain messages equal those of existing Jitsi senders byte for byte`() async throws {
+        let file = try Data.bytes(at: jpeg)
+        let sent = try await bytes(jpeg, "--plain", "--passthrough", "--loop", "3", "--orientation", "6")
+        let expected = message(file, orientation: 6)
+        #expect(sent == expected + expected + expected)
+    }
+
+    @Test func `our own fields follow the required ones`() async throws {
+        let sent = try await bytes(jpeg, "--passthrough")
+        let header = String(decoding: sent.prefix(sent.count - (try Data.bytes(at: jpeg).count)), as: UTF8.self)
+        let lines = header.split(separator: "\r\n", omittingEmptySubsequences: false).map { line in
+            String(line.prefix { $0 != ":" })
+        }
+        #expect(
+            lines == [
+                "HTTP/1.1 200 OK", "Content-Length", "Buffer-Width", "Buffer-Height", "Buffer-Orientation",
+                "Buffer-Presentation-Time", "Buffer-Sequence", "", "",
+            ]
+        )
+    }
+
+    @Test func `a short body is padded with zeros unless that is turned off`() async throws {
+        let small = RecordedStream.smallFrames.bodies[0]
+        try #require(small.count < 10_240)
+        let size = RecordedStream.smallFrames.frames[0]
+        let file = try place.file("small.jpg", small)
+        let header = { (body: [UInt8]) in message(body, width: size.jpegWidth, height: size.jpegHeight) }
+        #expect(try await bytes(file, "--plain", "--passthrough") == header(small.padded))
+        #expect(try await bytes(file, "--plain", "--passthrough", "--no-padding") == header(small))
+    }
+
+    // MARK: Telling
+
+    @Test func `what was sent is reported as an object, or to a person`() async throws {
+        let receiver = try await place.receiver("--count", "4", "--output", place.path("out"))
+        let ending = try await place.send(jpeg, "--loop", "4", "--passthrough", "--json")
+        #expect(await receiver.ended().status == 0)
+        let bytes = 4 * (try Data.bytes(at: jpeg).count)
+        let summary = try #require(try ending.events.first)
+        #expect(
+            summary.values == ["event": "sent", "offered": 4, "frames": 4, "bytes": .number(bytes), "dropped": 0]
+        )
+        #expect(ending.lines.count == 1 && ending.errors.contains("sent 4 frames of 4"))
+    }
+}

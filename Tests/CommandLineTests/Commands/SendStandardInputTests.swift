@@ -1,0 +1,281 @@
+import Foundation
+import Testing
+
+/// What `framesocket send` sends from standard input: raw video, and streams of JPEGs.
+@Suite(.serialized) struct SendStandardInputTests {
+    private let place: Workplace
+    private let width = 120
+    private let height = 80
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// Sends a file on standard input, and gives how that ended; the bodies that arrive are in `out`.
+    private func send(_ bytes: [UInt8], _ options: String...) async throws -> Ending {
+        let receiver = try await place.receiver("--json", "--output", place.path("out"))
+        let file = try place.file("input", bytes)
+        let ending = try await place.framesocket(["send", place.socket, "-"] + options, input: .file(file)).ended()
+        // Behind the sender's end nothing comes.
+        try await eventually { receiver.hasPrinted(#""event":"closed""#) }
+        receiver.send(.interrupt)
+        #expect(await receiver.ended().status == 130)
+        return ending
+    }
+
+    // MARK: Raw video
+
+    /// Three images of a photograph in one of ffmpeg's formats, one after another, each from another place.
+    private func video(_ format: String) async throws -> [UInt8] {
+        try await place.run(
+            "ffmpeg",
+            "-nostdin",
+            "-loglevel",
+            "error",
+            "-loop",
+            "1",
+            "-i",
+            Places.fixture("photos/chelsea-451x300.png"),
+            "-frames:v",
+            "3",
+            "-vf",
+            "crop=\(width):\(height):100+60*n:90,scale=out_range=full:flags=accurate_rnd",
+            "-pix_fmt",
+            format,
+            "-f",
+            "rawvideo",
+            "-"
+        )
+    }
+
+    @Test(arguments: [
+        ("bgra", "bgra"), ("rgba", "rgba"), ("argb", "argb"), ("abgr", "abgr"), ("bgrx", "bgr0"), ("rgb", "rgb24"),
+        ("bgr", "bgr24"), ("gray", "gray"), ("i420", "yuv420p"), ("nv12", "nv12"),
+    ])
+    func `raw frames of each format arrive as the images they are`(format: String, name: String) async throws {
+        let ending = try await send(
+            video(name),
+            "--size",
+            "\(width)x\(height)",
+            "--format",
+            format,
+            "--quality",
+            "95",
+            "--subsampling",
+            "4:4:4"
+        )
+        #expect(ending.status == 0, "\(ending)")
+        let expected = try await video(format == "gray" ? "gray" : "rgb24")
+        let frameSize = expected.count / 3
+        try #require(try place.names(in: "out").count == 3)
+        for (index, image) in expected.pieces(of: frameSize).enumerated() {
+            let file = place.path("out/frame-00000\(index).jpg")
+            let received = try await format == "gray" ? place.djpeg(file) : place.djpeg(file, "-rgb")
+            // Chroma at half the size has lost more than the JPEG loses.
+            let least = format == "i420" || format == "nv12" ? 32.0 : 38.0
+            #expect(peakSignalToNoiseRatio(received, image) > least)
+        }
+    }
+
+    @Test func `odd sizes round chroma up`() async throws {
+        let ending = try await send(
+            [UInt8](repeating: 128, count: 2 * (5 * 3 + 2 * 3 * 2)),
+            "--size",
+            "5x3",
+            "--format",
+            "i420"
+        )
+        #expect(ending.status == 0, "\(ending)")
+        #expect(try place.names(in: "out").count == 2)
+    }
+
+    @Test func `a truncated last frame ends with exit code 65, and the frames before it are sent`() async throws {
+        let frames = try await video("rgb24")
+        let ending = try await send(Array(frames.dropLast()), "--size", "\(width)x\(height)", "--format", "rgb")
+        #expect(ending.status == 65)
+        #expect(ending.errors.contains("frame 2"))
+        #expect(try place.names(in: "out").count == 2)
+    }
+
+    @Test func `an empty raw stream is not a failure`() async throws {
+        #expect(try await send([], "--size", "4x4", "--format", "rgb").status == 0)
+        #expect(try place.names(in: "out") == [])
+    }
+
+    #if os(Linux)
+        @Test func `many frames need no more memory than a few`() async throws {
+            let (frameSize, options) = (1920 * 1080 * 4, ["--size", "1920x1080", "--format", "bgra"])
+            // More frames come for as long as it lives.
+            #expect(await (try place.shell("mkfifo $D/pipe")).ended().status == 0)
+            _ = try place.shell("cat /dev/zero >$D/pipe")
+            let receiver = try await place.receiver("--json")
+            let sender = try place.framesocket(
+                ["send", place.socket, "-"] + options,
+                input: .file(place.path("pipe"))
+            )
+            try await receiver.lines(2 + 4)
+            let few = try sender.peakMemory()
+            try await receiver.lines(2 + 40)
+            #expect(try sender.peakMemory() - few < 2 * frameSize)
+            sender.send(.interrupt)
+            #expect(await sender.ended().status == 130)
+        }
+    #endif
+
+    @Test func `another program's output can be sent`() async throws {
+        let receiver = try await place.receiver("--count", "50", "--json")
+        let pipe = try place.shell(
+            """
+            ffmpeg -nostdin -loglevel error -f lavfi -i testsrc=size=320x240:rate=25 -frames:v 50 \
+            -pix_fmt bgra -f rawvideo - | $F send $S - --size 320x240 --format bgra
+            """
+        )
+        #expect(await pipe.ended().status == 0)
+        let frames = try await receiver.ended().events("frame")
+        #expect(frames.count == 50 && frames.allSatisfy { $0["width"] == 320 && $0["height"] == 240 })
+    }
+
+    // MARK: Streams of JPEGs
+
+    private var jpegs: [[UInt8]] {
+        get throws {
+            try ["chelsea-420", "chelsea-exif-6", "chelsea-progressive", "chelsea-gray", "phone-563x1219"].map {
+                try Data.bytes(at: Places.fixture("jpeg/\($0).jpg"))
+            }
+        }
+    }
+
+    /// A JPEG that carries another one, whole, in its Exif segment, made by Pillow.
+    private func jpegWithThumbnail() async throws -> [UInt8] {
+        let file = place.path("thumbnail.jpg")
+        let code = """
+            import io, struct
+            from PIL import Image
+            photo = Image.open("\(Places.fixture("photos/chelsea-451x300.png"))")
+            small = io.BytesIO()
+            photo.resize((96, 64)).save(small, "JPEG")
+            thumbnail = small.getvalue()
+            first = 8 + 2 + 4
+            second = struct.pack("<HHHII HHII HHII I".replace(" ", ""), 3, 0x0103, 3, 1, 6,
+                0x0201, 4, 1, first + 2 + 3 * 12 + 4, 0x0202, 4, 1, len(thumbnail), 0)
+            exif = b"Exif\\0\\0II*\\0" + struct.pack("<IHI", 8, 0, first) + second + thumbnail
+            photo.save("\(file)", "JPEG", exif=exif)
+            assert Image.open("\(file)").getexif() is not None
+            """
+        let ending = try await place.start(Places.python, ["-c", code]).ended()
+        try #require(ending.status == 0, "\(ending)")
+        let bytes = try Data.bytes(at: file)
+        // It begins and ends twice.
+        try #require(zip(bytes, bytes.dropFirst()).count { $0 == 0xFF && $1 == 0xD8 } == 2)
+        return bytes
+    }
+
+    @Test func `a stream of JPEGs is split where each ends, and not within one`() async throws {
+        let stream = [try await jpegWithThumbnail()] + (try jpegs) + [try await jpegWithThumbnail()]
+        let ending = try await send(stream.flatMap(\.self), "--passthrough")
+        #expect(ending.status == 0, "\(ending)")
+        #expect(try place.contents(of: "out") == stream)
+    }
+
+    /// What may stand between JPEGs, and the exit code that follows.
+    static let fillings: [(filling: [UInt8], status: Int32)] = [
+        ([UInt8](repeating: 0, count: 5000), 0),
+        (Array("\r\n--boundary\r\nContent-Type: image/jpeg\r\nContent-Length: 9\r\n\r\n".utf8), 0),
+        ([0xFF, 0xD9, 0xFF, 0xFF, 0x00, 0xD8, 0xFF, 0x00], 65), ([0xFF, 0xD8, 0xFF, 0xD9], 65),
+        ([0xFF, 0xD8, 0xFF, 0xE0, 0x00, 0x10, 0x4A], 65),
+    ]
+
+    @Test(arguments: fillings)
+    func `whatever separates JPEGs costs none of them, and is reported unless programs write it`(
+        filling: [UInt8],
+        status: Int32
+    ) async throws {
+        let stream = [try await jpegWithThumbnail()] + (try jpegs)
+        let ending = try await send(filling + stream.flatMap { $0 + filling }, "--passthrough", "--json")
+        #expect(ending.status == status, "\(ending)")
+        #expect(try place.contents(of: "out") == stream)
+        let errors = try ending.events("error")
+        #expect(errors.count == (status == 0 ? 0 : stream.count + 1))
+        if status != 0 {
+            let first = "standard input: \(filling.count) bytes at offset 0 are part of no JPEG"
+            #expect(errors.first?.text("message") == first)
+            #expect(errors.first?.text("code") == "file.unfit")
+        }
+    }
+
+    @Test func `frames without an end marker are sent while the stream continues`() async throws {
+        let stream = try jpegs
+        let receiver = try await place.receiver("--count", "4", "--output", place.path("out"))
+        _ = try place.file("input", stream.flatMap { $0.dropLast(2) })
+        let pipe = try place.shell("mkfifo $D/hold && { cat $D/input; cat $D/hold; } | $F send $S - --passthrough")
+        #expect(await receiver.ended().status == 0)
+        #expect(try place.contents(of: "out") == Array(stream[..<4]))
+        let release = try place.shell(": > $D/hold")
+        _ = await (release.ended(), pipe.ended())
+    }
+
+    @Test(arguments: [
+        ("RIFF....AVI LIST", "ffmpeg -i - -c:v copy -f mjpeg -"), ("....ftypisom........", "ffmpeg -i - -c:v copy"),
+        ("\u{1A}E\u{DF}\u{A3}............", "framesocket replay"), ("GIF89a..........", "GIF"),
+        ("\u{89}PNG\r\n\u{1A}\n........", "image2pipe"),
+    ])
+    func `what is no stream of JPEGs is named at once, with what to do`(start: String, advice: String) async throws {
+        _ = try place.file("input", start.unicodeScalars.map { UInt8($0.value) })
+        let receiver = try await place.receiver()
+        // It does not end.
+        let program = try place.shell("mkfifo $D/hold && { cat $D/input; cat $D/hold; } | $F send $S -; echo $? >&2")
+        try await program.told(advice)
+        let release = try place.shell(": > $D/hold")
+        _ = await release.ended()
+        let ending = await program.ended()
+        #expect(ending.errors.hasSuffix("65\n"), "\(ending)")
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    @Test(arguments: [[], [UInt8](repeating: 0, count: 100), Array("\r\n--boundary\r\n\r\n".utf8)])
+    func `the JPEG after one that was cut off is sent`(filling: [UInt8]) async throws {
+        let jpegs = try jpegs
+        let ending = try await send(jpegs[0].prefix(1000) + filling + jpegs[1] + jpegs[2], "--passthrough")
+        #expect(ending.status == 65 && ending.errors.contains("frame 0"), "\(ending)")
+        #expect(try place.contents(of: "out") == Array(jpegs[1...2]))
+    }
+
+    @Test func `a truncated JPEG ends with exit code 65, and those before it are sent`() async throws {
+        let jpegs = try jpegs
+        let ending = try await send(jpegs[0] + jpegs[1] + jpegs[2].prefix(1000), "--passthrough")
+        #expect(ending.status == 65)
+        #expect(ending.errors.contains("frame 2"))
+        #expect(try place.contents(of: "out") == Array(jpegs[..<2]))
+    }
+
+    @Test func `empty standard input ends with exit code 65`() async throws {
+        let ending = try await send([])
+        #expect(ending.status == 65)
+        #expect(try place.names(in: "out") == [])
+    }
+
+    @Test func `a stream may arrive in pieces of any size`() async throws {
+        let stream = try jpegs
+        let receiver = try await place.receiver("--count", "\(stream.count)", "--output", place.path("out"))
+        _ = try place.file("input", stream.flatMap(\.self))
+        let pipe = try place.shell("dd if=$D/input bs=7 2>/dev/null | $F send $S - --passthrough")
+        #expect(await pipe.ended().status == 0)
+        #expect(await receiver.ended().status == 0)
+        #expect(try place.contents(of: "out") == stream)
+    }
+
+    @Test func `what one command receives another one sends`() async throws {
+        let stream = try jpegs
+        let receiver = try await place.receiver("--count", "\(stream.count)", "--output", place.path("out"))
+        let relay = try place.shell("$F receive $D/t --count 5 --mjpeg | $F send $S - --passthrough")
+        let files = try stream.enumerated().map { try place.file("\($0).jpg", $1) }
+        let sender = try place.framesocket(
+            ["send", place.path("t"), "--wait", "30", "--passthrough", "--force"] + files
+        )
+        #expect(await sender.ended().status == 0)
+        #expect(await relay.ended().status == 0)
+        #expect(await receiver.ended().status == 0)
+        #expect(try place.contents(of: "out") == stream)
+    }
+}

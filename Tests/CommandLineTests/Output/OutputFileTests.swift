@@ -1,0 +1,251 @@
+import Foundation
+import FrameSocket
+import FrameSocketTesting
+import FrameTransport
+import FrameWire
+import Testing
+
+@testable import FrameSocketTool
+
+/// The files that commands write: who may lose one, and what happens if one cannot be written.
+@Suite(.serialized) struct OutputFileTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    // MARK: Opening
+
+    @Test(arguments: ["--wire-log", "--audio"])
+    func `a receiver that cannot listen does not empty a file`(option: String) async throws {
+        let receiver = try await place.receiver("--json")
+        let file = try place.file("there", [1, 2, 3])
+        let ending = try await place.shell("$F receive $S \(option) $D/there --output $D/out").ended()
+        #expect(ending.status == 69 && ending.errors.contains("another server"), "\(ending)")
+        #expect(try Data.bytes(at: file) == [1, 2, 3])
+        #expect(try !place.names().contains("out"))
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    @Test(arguments: ["--wire-log", "--audio"])
+    func `a receiver that cannot open a file leaves no socket`(option: String) async throws {
+        let ending = try await place.shell("$F receive $S \(option) $D/none/file --json").ended()
+        #expect(ending.status == 73 && ending.errors.contains("none/file"), "\(ending)")
+        #expect(try ending.events.map(\.name) == ["failed"])
+        #expect(try place.names() == [])
+    }
+
+    @Test func `a receiver that must not replace frames empties no file either`() async throws {
+        try FileManager.default.createDirectory(atPath: place.path("out"), withIntermediateDirectories: true)
+        _ = try place.file("out/frame-000000.jpg", [1])
+        let files = try ["log", "audio"].map { try place.file($0, [1, 2, 3]) }
+        let ending = try await place.shell("$F receive $S --output $D/out --wire-log $D/log --audio $D/audio").ended()
+        #expect(ending.status == 73 && ending.errors.contains("--overwrite"), "\(ending)")
+        for file in files { #expect(try Data.bytes(at: file) == [1, 2, 3]) }
+        #expect(try place.names() == ["audio", "log", "out"])
+    }
+
+    @Test func `a sender that connects before the files are open is logged from its first byte`() async throws {
+        // A named pipe can be opened once it has a reader: until then, the receiver listens and accepts nobody.
+        let receiver = try place.shell("mkfifo $D/log && $F receive $S --count 1 --json --wire-log $D/log")
+        try await eventually { FileManager.default.fileExists(atPath: place.socket) }
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--passthrough", "--quiet", "--wait", "60"])
+        let log = try await place.shell("cat $D/log").ended()
+        #expect(await sender.ended().status == 0)
+        #expect(await receiver.ended().status == 0)
+        let image = try Data.bytes(at: jpeg)
+        #expect(log.text.contains("HTTP/1.1 200 OK") && log.output.count > image.count, "\(log.output.count) bytes")
+    }
+
+    @Test(arguments: Program.Signal.allCases)
+    func `a receiver that is interrupted before the files are open removes its socket`(
+        signal: Program.Signal
+    ) async throws {
+        let receiver = try place.shell("mkfifo $D/log && exec $F receive $S --json --wire-log $D/log")
+        try await eventually { FileManager.default.fileExists(atPath: place.socket) }
+        receiver.send(signal)
+        let ending = await receiver.ended()
+        #expect(ending.status == 130 && ending.output.isEmpty, "\(ending)")
+        #expect(try place.names() == ["log"])
+    }
+
+    // MARK: Audio
+
+    /// A message with samples of the app's audio.
+    private func audio(_ samples: [UInt8], rate: Int = 8000, channels: Int = 1) -> PeerMessage {
+        PeerMessage(
+            startLine: "HTTP/1.1 200 OK",
+            fields: [
+                (name: "Message-Type", value: "audio"), (name: "Audio-Kind", value: "app"),
+                (name: "Audio-Sample-Rate", value: "\(rate)"), (name: "Audio-Channels", value: "\(channels)"),
+            ],
+            body: samples
+        )
+    }
+
+    /// A frame so short that it is read at once, and of which nobody knows that it is none.
+    private let shortFrame = PeerMessage.frame([1, 2, 3], width: 1, height: 1)
+
+    private func frame() throws -> PeerMessage {
+        PeerMessage.frame(try Data.bytes(at: jpeg), width: 451, height: 300)
+    }
+
+    /// Sends messages at once, and waits for the receiver to end the connection.
+    private func send(_ messages: [PeerMessage]) async throws {
+        let isAudio = messages.contains { !$0.isFrame }
+        // Audio that comes before the receiver has asked for it is dropped.
+        let greeting = isAudio ? [ScriptedPeer.Step.expectRequest("hello")] : []
+        let steps = greeting + [.write(messages.flatMap(\.bytes)), .finishWriting, .readToEnd]
+        _ = try await ScriptedPeer([.connect(to: place.socket)] + steps).run()
+    }
+
+    @Test(arguments: [["audio"], ["audio", "frame"]])
+    func `audio that cannot be written is a failure, even if the last frame has arrived`(order: [String]) async throws {
+        let receiver = try await place.receiver("--json", "--count", "1", "--audio", "/dev/full")
+        try await send(order.map { $0 == "audio" ? audio([1, 2, 3, 4]) : try frame() })
+        let ending = await receiver.ended()
+        #expect(ending.status == 73 && ending.errors.contains("/dev/full"), "\(ending)")
+        let last = try #require(try ending.events.last)
+        #expect(last.name == "failed" && last["exitCode"] == 73)
+    }
+
+    @Test(.needs("prlimit")) func `audio is valid up to the block that could not be written`() async throws {
+        let receiver = try place.shell("exec prlimit --fsize=1000 $F receive $S --json --audio $D/a.wav")
+        try await receiver.lines(1)
+        try await send([audio([UInt8](repeating: 1, count: 400)), audio([UInt8](repeating: 2, count: 2000))])
+        let ending = await receiver.ended()
+        #expect(ending.status == 73 && ending.errors.contains("a.wav"), "\(ending)")
+        var file = try AudioFile(place.path("a.wav"))
+        #expect(try file.next()?.samples.count == 200)
+        #expect(try file.next() == nil)
+    }
+
+    @Test func `a file of the maximum length accepts no further audio, and says so`() throws {
+        let path = place.path("a.wav")
+        let writer = WAVWriter(try OutputFile(path, overwrites: true), limit: 8)
+        let samples: [UInt8] = [1, 0, 2, 0, 3, 0]
+        func message(_ count: Int, rate: Int = 8000) -> AudioMessage {
+            let bytes = FrameBytes(copying: samples.span.extracting(first: count))
+            return AudioMessage(kind: .app, sampleRate: rate, channels: 1, samples: bytes)
+        }
+        #expect(try writer.append(message(6)))
+        // Another form.
+        #expect(try !writer.append(message(2, rate: 16_000)))
+        #expect(try writer.append(message(2)))
+        let failure = #expect(throws: Files.Failure.self) { try writer.append(message(2)) }
+        #expect(failure?.message.contains("File too large") == true)
+        var file = try AudioFile(path)
+        #expect(try file.next()?.samples == [1, 2, 3, 1])
+        #expect(try file.next() == nil)
+    }
+
+    @Test func `audio goes to a pipe too, with an unknown length`() async throws {
+        let receiver = try place.shell(
+            "mkfifo $D/a; cat $D/a >$D/a.wav & $F receive $S --json --count 1 --audio $D/a; wait"
+        )
+        try await receiver.lines(1)
+        try await send([audio([1, 0, 2, 0]), audio([3, 0]), try frame()])
+        let ending = await receiver.ended()
+        #expect(ending.status == 0, "\(ending)")
+        var file = try AudioFile(place.path("a.wav"))
+        #expect(try file.next()?.samples == [1, 2, 3])
+    }
+
+    @Test func `audio of another form is left out, and that is an error of its connection`() async throws {
+        let receiver = try await place.receiver("--json", "--count", "2", "--audio", place.path("a.wav"))
+        try await send([audio([1, 0]), try frame()])
+        try await receiver.printed(#""event":"closed""#)
+        try await send([audio([2, 0, 2, 0], channels: 2), audio([2, 0, 2, 0], channels: 2), try frame()])
+        let ending = await receiver.ended()
+        let errors = try ending.events("error")
+        #expect(ending.status == 0 && errors.count == 1, "\(ending)")
+        #expect(errors.first?["connection"] == 2 && errors.first?.text("code") == "audio.format")
+        var file = try AudioFile(place.path("a.wav"))
+        #expect(try file.next()?.samples == [1])
+    }
+
+    @Test func `a file of audio that cannot be read to its end is a failure of the sender`() async throws {
+        let whole = place.path("whole.wav")
+        do {
+            let writer = WAVWriter(try OutputFile(whole, overwrites: true))
+            let samples = [UInt8](repeating: 1, count: 4000)
+            let bytes = FrameBytes(copying: samples.span)
+            _ = try writer.append(AudioMessage(kind: .app, sampleRate: 8000, channels: 1, samples: bytes))
+        }
+        let cut = try place.file("cut.wav", Array(try Data.bytes(at: whole).dropLast(100)))
+        let receiver = try await place.receiver("--json", "--audio", place.path("a.wav"))
+        let ending = try await place.send(jpeg, "--loop", "5", "--fps", "10", "--audio", cut, "--json")
+        #expect(ending.status == 65 && ending.errors.contains("cut.wav: it ends within its samples"), "\(ending)")
+        let events = try ending.events
+        try #require(events.count == 3)
+        #expect(events.map(\.name) == ["error", "sent", "failed"] && events[0].text("code") == "file.unfit")
+        // Nothing is wrong with the frames.
+        #expect(events[1]["frames"] == 5)
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    // MARK: Other files
+
+    @Test(.needs("prlimit")) func `a wire log that loses its last record is a failure`() async throws {
+        // The log's first bytes, the record of an opened connection, and what was read; nothing of its end.
+        let count = WireLog.magic.count + 2 * WireLog.headerCount + shortFrame.bytes.count
+        let receiver = try place.shell(
+            "exec prlimit --fsize=\(count) $F receive $S --json --count 1 --wire-log $D/log"
+        )
+        try await receiver.lines(1)
+        try await send([shortFrame])
+        let ending = await receiver.ended()
+        #expect(ending.status == 73 && ending.errors.contains("log: File too large"), "\(ending)")
+    }
+
+    @Test(.needs("prlimit")) func `a service that cannot write at its end fails`() async throws {
+        let count = WireLog.magic.count + 2 * WireLog.headerCount + shortFrame.bytes.count
+        let receiver = try place.shell(
+            "NOTIFY_SOCKET=@$D exec prlimit --fsize=\(count) $F receive $S --json --wire-log $D/log"
+        )
+        try await receiver.lines(1)
+        async let transcript = ScriptedPeer(.connect(to: place.socket), .write(shortFrame), .readToEnd).run()
+        try await receiver.printed(#""event":"frame""#)
+        receiver.send(.terminate)
+        let ending = await receiver.ended()
+        _ = try await transcript
+        #expect(ending.status == 73 && ending.errors.contains("log: File too large"), "\(ending)")
+    }
+
+    @Test(.needs("prlimit")) func `a recording without its index is a failure`() async throws {
+        let command = "$F record $S $D/r.mkv --overwrite --count 100 --quiet --json"
+        var size = 0
+        for isLimited in [false, true] {
+            let limit = isLimited ? "prlimit --fsize=\(size - 10) " : ""
+            let recorder = try place.shell("exec \(limit)\(command)")
+            try await recorder.lines(1)
+            #expect(try await place.send(jpeg, "--passthrough", "--loop", "100", "--quiet").status == 0)
+            let ending = await recorder.ended()
+            #expect(try ending.events("frame").count == 100)
+            #expect(try ending.events.last?.name == (isLimited ? "failed" : "recorded"))
+            #expect(ending.status == (isLimited ? 73 : 0), "\(ending)")
+            size = try Data.bytes(at: place.path("r.mkv")).count
+        }
+    }
+
+    @Test(.needs("prlimit"), arguments: ["receive $S", "record $S /dev/null --overwrite"])
+    func `an event that is lost after the last frame is a failure`(command: String) async throws {
+        let command = "$F \(command) --json --count 1 --quiet"
+        let first = try place.shell("exec \(command)")
+        try await first.lines(1)
+        try await send([try frame()])
+        let lines = await first.ended().lines
+        let end = try #require(lines.firstIndex { $0.contains(#""closed""#) })
+        // Room for half of the event of the end; a process identifier may have another length.
+        let room = lines[..<end].reduce(0) { $0 + $1.utf8.count + 1 } + lines[end].utf8.count / 2
+        let second = try place.shell("exec prlimit --fsize=\(room) \(command) >$D/events")
+        try await eventually { FileManager.default.fileExists(atPath: place.socket) }
+        try await send([try frame()])
+        let ending = await second.ended()
+        #expect(ending.status == 73 && ending.errors.contains("standard output"), "\(ending)")
+    }
+}

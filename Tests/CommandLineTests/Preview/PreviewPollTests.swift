@@ -1,0 +1,146 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Programs that ask a preview for one image after another, as its page does.
+@Suite(.serialized) struct PreviewPollTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+    private let gray = Places.fixture("jpeg/chelsea-gray.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    private func digest(_ path: String) async throws -> String {
+        String(decoding: try await place.run("sha256sum", path).prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+    }
+
+    @Test func `every image of a slow sender is answered once, when it arrives`() async throws {
+        let site = try await PreviewSite(place)
+        let names = ["420", "422", "444", "gray"].map { "chelsea-\($0).jpg" }
+        let wait = "while ! [ -e $J.seen ]; do sleep 0.02; done"
+        try site.sender(
+            showing: "cd $D; for J in \(names.joined(separator: " ")); do cat $X/jpeg/$J; \(wait); done"
+        )
+        let viewer = try await site.viewer("--parts", "\(names.count)", as: "poll")
+        for (index, name) in names.enumerated() {
+            try await viewer.lines(2 + index)
+            #expect(try await site.state().viewers == 1)
+            _ = try place.file("\(name).seen", [])
+        }
+        let parts = try await viewer.ended().events("part").map { $0.text("sha256") }
+        #expect(try await parts == names.asyncMap { try await digest(Places.fixture("jpeg/\($0)")) })
+    }
+
+    @Test func `a request without news is answered at once, or after the time that it would wait`() async throws {
+        let site = try await PreviewSite(place)
+        let patient = ["--field", "Prefer: wait=1"]
+        #expect(try await site.get("/snapshot.jpg")["status"] == 404)
+        #expect(try await site.get("/snapshot.jpg", options: patient)["status"] == 204)
+        try site.sender(showing: "cat \(jpeg)")
+        try await site.state { $0.frames == 1 }
+        let first = try await site.get("/snapshot.jpg", options: patient)
+        let tag = try #require(first.text("etag"))
+        #expect(try await first.text("sha256") == digest(jpeg))
+        let known = ["--field", "If-None-Match: \(tag)"]
+        for options in [known, known + patient] {
+            let answer = try await site.get("/snapshot.jpg", options: options)
+            #expect(answer["status"] == 304 && answer["bytes"] == 0 && answer.text("etag") == tag)
+        }
+        // What is refused is not waited for.
+        let foreign = ["--field", "Host: evil.example"]
+        #expect(try await site.get("/snapshot.jpg", options: known + patient + foreign)["status"] == 421)
+        #expect(try await site.get("/snapshot.jpg?sender=7", options: known + patient)["status"] == 404)
+        #expect(try await site.get("/snapshot.jpg", options: known + patient + ["--method", "POST"])["status"] == 405)
+        // Another preview numbers its images alike.
+        let path = place.path("t")
+        let other = try await PreviewSite(place, at: path)
+        _ = try place.shell("{ cat \(jpeg); exec sleep 1000; } | $F send \(path) - --quiet --passthrough")
+        try await other.state { $0.frames == 1 }
+        #expect(try await other.get("/snapshot.jpg", options: known)["status"] == 200)
+    }
+
+    @Test(arguments: Program.Signal.allCases)
+    func `those who wait are told of the end`(signal: Program.Signal) async throws {
+        let site = try await PreviewSite(place)
+        try site.sender(showing: "cat \(jpeg)")
+        let viewer = try await site.viewer(as: "poll")
+        try await viewer.lines(2)
+        site.program.send(signal)
+        let seen = await viewer.ended()
+        #expect(seen.status == 0, "\(seen)")
+        #expect(try seen.events.last?["status"] == 410)
+        let ending = await site.program.ended()
+        #expect(ending.status == 130 && ending.errors == "", "\(ending)")
+    }
+
+    @Test func `a page that reads nothing delays no other, and then shows the latest image`() async throws {
+        let site = try await PreviewSite(place)
+        let screen = Places.fixture("jpeg/phone-563x1219.jpg")
+        try site.sender(
+            showing: """
+                cat \(screen); while ! [ -e $D/begin ]; do sleep 0.02; done
+                for I in $(seq 200); do cat \(screen); done; cat \(gray)
+                """
+        )
+        let slow = try await site.viewer(
+            "--room",
+            "4096",
+            "--pause-until",
+            place.path("go"),
+            "--until",
+            digest(gray),
+            as: "poll"
+        )
+        let quick = try await site.viewer("--until", digest(gray), as: "poll")
+        _ = try place.file("begin", [])
+        let seen = await quick.ended()
+        #expect(seen.status == 0, "\(seen)")
+        try await site.state { ($0.frames ?? 0) + ($0.superseded ?? 0) == 202 }
+        _ = try place.file("go", [])
+        let ending = await slow.ended()
+        #expect(ending.status == 0, "\(ending)")
+        // The one that it had not read, and the latest.
+        #expect(try ending.events("part").count == 2)
+    }
+
+    @Test func `pages have places like other viewers, which they keep while they ask`() async throws {
+        let site = try await PreviewSite(place, "--viewers", "2")
+        try site.sender(showing: "cat \(jpeg)")
+        try await site.state { $0.frames == 1 }
+        let page = try await site.viewer(as: "poll")
+        let program = try await site.viewer()
+        #expect(try await site.state().viewers == 2)
+        let refused = try await site.get("/snapshot.jpg?viewer=third", "--field", "Prefer: wait=10")
+        #expect(refused["status"] == 503 && refused.text("text")?.contains("2 viewers") == true)
+        #expect(try await site.get("/stream")["status"] == 503)
+        // A program that asks once is no viewer.
+        #expect(try await site.get("/snapshot.jpg")["status"] == 200)
+        program.kill()
+        try await site.state { $0.viewers == 1 }
+        page.kill()
+        // Its request waits for as long as it wanted, and then its place is free.
+        try await site.state { $0.viewers == 0 }
+    }
+
+    @Test func `as many pages as viewers see the last of many images`() async throws {
+        let site = try await PreviewSite(place)
+        try site.sender(
+            showing: """
+                cat \(jpeg); while ! [ -e $D/begin ]; do sleep 0.02; done
+                for I in $(seq 100); do cat \(jpeg); done; cat \(gray)
+                """
+        )
+        let last = try await digest(gray)
+        var pages: [Program] = []
+        for _ in 0..<16 { pages.append(try await site.viewer("--until", last, as: "poll")) }
+        #expect(try await site.state().viewers == 16)
+        _ = try place.file("begin", [])
+        for page in pages {
+            let ending = await page.ended()
+            #expect(ending.status == 0, "\(ending)")
+        }
+        try await site.state { $0.viewers == 0 }
+    }
+}

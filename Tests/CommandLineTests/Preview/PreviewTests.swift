@@ -1,0 +1,335 @@
+import Foundation
+import TestDescriptions
+import TestSupport
+import Testing
+
+/// `framesocket preview` as programs see it that speak HTTP.
+@Suite(.serialized) struct PreviewTests {
+    private let place: Workplace
+    private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+    private let gray = Places.fixture("jpeg/chelsea-gray.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    private func digest(_ path: String) async throws -> String {
+        String(decoding: try await place.run("sha256sum", path).prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+    }
+
+    @Test func `only a page, a snapshot, a stream and a state are served`() async throws {
+        let site = try await PreviewSite(place)
+        #expect(try await site.get("/").text("content-type") == "text/html; charset=utf-8")
+        #expect(try await site.get("/").text("text")?.contains("<title>FrameSocket preview</title>") == true)
+        #expect(try await site.get("/snapshot.jpg")["status"] == 404)
+        let empty = try await site.state()
+        #expect(empty.state == "none" && empty.path == place.socket && empty.senders == 0 && empty.width == nil)
+        #expect(empty.maximumViewers == 16)
+
+        let sender = try site.sender(showing: "cat \(jpeg)")
+        let state = try await site.state { $0.frames == 1 }
+        #expect(state.state == "live" && state.senders == 1 && state.connection == 1)
+        #expect(state.pid != nil && state.uid == Int(getuid()))
+        #expect(state.width == 451 && state.height == 300 && state.orientation == 1)
+        #expect(state.bytes == 35_042 && state.missing == 0 && state.superseded == 0 && state.undecodable == 0)
+        #expect(state.latency != nil && state.age != nil)
+        let snapshot = try await site.get("/snapshot.jpg")
+        #expect(snapshot["status"] == 200 && snapshot.text("content-type") == "image/jpeg")
+        #expect(try await snapshot.text("sha256") == digest(jpeg))
+        #expect(try await site.get("/snapshot.jpg", "--method", "HEAD")["bytes"] == 0)
+        #expect(try await site.get("/snapshot.jpg", "--method", "DELETE")["status"] == 405)
+        // A body is read and ignored.
+        #expect(try await site.get("/snapshot.jpg", "--method", "POST", "--body", "200000")["status"] == 405)
+        #expect(try await site.get("/state", "--body", "1")["status"] == 200)
+        #expect(try await site.get("/../etc/passwd")["status"] == 404)
+
+        sender.kill()
+        let left = try await site.state { $0.state == "none" }
+        #expect(left.width == nil && left.lastEnd != nil)
+        #expect(try await site.get("/snapshot.jpg")["status"] == 404)
+    }
+
+    @Test func `padding is not counted`() async throws {
+        let site = try await PreviewSite(place)
+        let small = HandmadeJPEG.plain(width: 16, height: 16)
+        try #require(small.count < 2_000)
+        _ = try place.file("small.jpg", small)
+        try site.sender(showing: "cat $D/small.jpg")
+        let state = try await site.state { $0.frames == 1 }
+        #expect(state.bytes == small.count)
+        // Half a second is the least that a rate covers.
+        #expect(try #require(state.bytesPerSecond) <= 2 * small.count)
+    }
+
+    @Test func `of several senders the named one is shown, or the latest if none is named`() async throws {
+        let site = try await PreviewSite(place)
+        let first = try site.sender(showing: "cat \(jpeg)")
+        try await site.state { $0.frames == 1 }
+        let phone = Places.fixture("jpeg/phone-563x1219.jpg")
+        try site.sender(showing: "cat \(phone)")
+        let latest = try await site.state { $0.connection == 2 && $0.width == 563 }
+        #expect(latest.choices.map(\.connection) == [1, 2] && latest.choices.map(\.width) == [451, 563])
+        #expect(Set(latest.choices.map(\.pid)).count == 2)
+
+        #expect(try await site.state(of: 1).width == 451)
+        #expect(try await site.state(of: 2).width == 563)
+        #expect(try await site.get("/snapshot.jpg?sender=1").text("sha256") == digest(jpeg))
+        #expect(try await site.get("/snapshot.jpg?sender=2").text("sha256") == digest(phone))
+        #expect(try await site.get("/snapshot.jpg").text("sha256") == digest(phone))
+        // Its only image, twice as of every still screen, and the end when its sender goes; the latest goes on.
+        let viewer = try await site.viewer("--path", "/stream?number=7&sender=1")
+        let other = try await site.viewer()
+        try await viewer.lines(3)
+        try await other.lines(3)
+        first.kill()
+        let ending = await viewer.ended()
+        #expect(ending.status == 0, "\(ending)")
+        #expect(try ending.events.last?.name == "end")
+        #expect(try await ending.events("part").map { $0.text("sha256") } == [digest(jpeg), digest(jpeg)])
+        try await site.state { $0.senders == 1 && $0.viewers == 1 }
+        other.kill()
+        #expect(try await other.ended().events("part").map { $0.text("sha256") } == [digest(phone), digest(phone)])
+
+        for path in ["/state", "/snapshot.jpg", "/stream"] {
+            #expect(try await site.get(path + "?sender=1")["status"] == 404)
+            #expect(try await site.get(path + "?sender=99999999999999999999")["status"] == 400)
+            #expect(try await site.get(path + "?sender=first")["status"] == 400)
+            #expect(try await site.get(path + "?sender=")["status"] == 400)
+        }
+        #expect(try await site.get("/?sender=1")["status"] == 200)
+    }
+
+    @Test func `every image of a slow sender is in the stream, and the last one of a still screen twice`()
+        async throws
+    {
+        let site = try await PreviewSite(place)
+        let names = ["420", "422", "444", "gray"].map { "chelsea-\($0).jpg" }
+        let viewer = try await site.viewer()
+        // The next one is sent when this one has been seen twice.
+        let wait = "while ! [ -e $J.seen ]; do sleep 0.02; done"
+        try site.sender(
+            showing: "cd $D; for J in \(names.joined(separator: " ")); do cat $X/jpeg/$J; \(wait); done"
+        )
+        for (index, name) in names.enumerated() {
+            try await viewer.lines(3 + 2 * index)
+            _ = try place.file("\(name).seen", [])
+        }
+        viewer.kill()
+        let parts = try await viewer.ended().events("part").map { $0.text("sha256") }
+        let digests = try await names.asyncMap { try await digest(Places.fixture("jpeg/\($0)")) }
+        #expect(parts == digests.flatMap { [$0, $0] })
+    }
+
+    @Test func `a viewer that reads nothing delays no other, and then sees the latest image`() async throws {
+        let site = try await PreviewSite(place)
+        let slow = try await site.viewer("--room", "4096", "--pause-until", place.path("go"), "--until", digest(gray))
+        let quick = try await site.viewer("--until", digest(gray))
+        // 200 images of 105 kB: much more than the system's buffers hold.
+        let screen = Places.fixture("jpeg/phone-563x1219.jpg")
+        try site.sender(showing: "for I in $(seq 200); do cat \(screen); done; cat \(gray)")
+        let seen = await quick.ended()
+        #expect(seen.status == 0, "\(seen)")
+        let state = try await site.state { $0.width == 451 && $0.viewers == 1 }
+        #expect((state.frames ?? 0) + (state.superseded ?? 0) == 201)
+        _ = try place.file("go", [])
+        let ending = await slow.ended()
+        #expect(ending.status == 0, "\(ending)")
+        let count = try ending.events("part").count
+        #expect(count < 100, "\(count) images waited for a viewer that read nothing")
+        #expect(try await ending.events("part").last?.text("sha256") == digest(gray))
+    }
+
+    @Test func `no more viewers are admitted than allowed, and a place is free again when one leaves`()
+        async throws
+    {
+        let site = try await PreviewSite(place, "--viewers", "2")
+        let first = try await site.viewer()
+        _ = try await site.viewer()
+        #expect(try await site.state().viewers == 2)
+        let refused = try await site.get("/stream")
+        #expect(refused["status"] == 503 && refused.text("retry-after") == "5")
+        #expect(refused.text("text")?.contains("2 viewers") == true)
+        // One that waits for a first image is not written to, and is missed all the same.
+        first.kill()
+        try await site.state { $0.viewers == 1 }
+        let third = try await site.viewer()
+        let sender = try site.sender(showing: "cat \(jpeg)")
+        try await third.lines(3)
+        sender.kill()
+        try await site.state { $0.senders == 0 }
+        // And so is one whose sender has left.
+        third.kill()
+        try await site.state { $0.viewers == 1 }
+    }
+
+    @Test(arguments: ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
+    func `a page that points its own name here learns nothing`(host: String) async throws {
+        let site = try await PreviewSite(place)
+        try site.sender(showing: "cat \(jpeg)")
+        try await site.state { $0.frames == 1 }
+        for path in ["/", "/state", "/snapshot.jpg", "/stream"] {
+            let answer = try await site.get(path, "--field", "Host: \(host)")
+            #expect(answer["status"] == 421)
+            #expect(answer.text("text")?.contains(place.socket) == false)
+        }
+        #expect(try await site.get("/state", "--field", "Sec-Fetch-Site: cross-site")["status"] == 403)
+    }
+
+    @Test(
+        .enabled(if: geteuid() == 0, "only root can look as somebody else"),
+        arguments: ["127.0.0.1:0"] + (hasVersion6 ? ["[::1]:0"] : [])
+    )
+    func `other users of the machine see nothing without --http-open`(address: String) async throws {
+        let site = try await PreviewSite(place, http: address)
+        for path in ["/", "/state", "/snapshot.jpg", "/stream"] {
+            let answer = try await site.get(path, user: 65_534)
+            #expect(answer["status"] == 403)
+            #expect(answer.text("text")?.contains("--http-open") == true)
+        }
+        #expect(try await site.get("/state")["status"] == 200)
+        site.program.send(.terminate)
+        #expect(await site.program.ended().status == 130)
+        let open = try await PreviewSite(place, "--http-open", http: address)
+        #expect(try await open.get("/state", user: 65_534)["status"] == 200)
+    }
+
+    /// Whether this machine has addresses of IPv6, which containers may lack.
+    private static var hasVersion6: Bool {
+        #if os(Linux)
+            (try? Data.bytes(at: "/proc/net/if_inet6"))?.isEmpty == false
+        #else
+            true
+        #endif
+    }
+
+    @Test(arguments: ["0.0.0.0:0"] + (hasVersion6 ? ["[::1]:0", "[::]:0"] : []))
+    func `other addresses are served with --http-open`(address: String) async throws {
+        let site = try await PreviewSite(place, "--http-open", "--http-name", "studio", http: address)
+        #expect(try await site.state().state == "none")
+        #expect(try await site.get("/state", "--field", "Host: studio:8080")["status"] == 200)
+        #expect(try await site.get("/state", "--field", "Host: evil.example")["status"] == 421)
+    }
+
+    @Test(arguments: Program.Signal.allCases)
+    func `a signal ends the viewers' streams in an orderly way, and leaves nothing behind`(signal: Program.Signal)
+        async throws
+    {
+        let site = try await PreviewSite(place)
+        let viewer = try await site.viewer()
+        let idle = try await site.viewer("--pause-until", place.path("never"))
+        let sender = try site.sender(showing: "cat \(jpeg)")
+        try await viewer.lines(2)
+        site.program.send(signal)
+        let ending = await site.program.ended()
+        #expect(ending.status == 130, "\(ending)")
+        #expect(ending.errors == "")
+        let seen = await viewer.ended()
+        #expect(seen.status == 0, "\(seen)")
+        #expect(try seen.events.last?.name == "end")
+        #expect(try place.names() == [])
+        idle.kill()
+        sender.kill()
+    }
+
+    @Test func `a port in use is reported, and leaves nothing at the path`() async throws {
+        let site = try await PreviewSite(place)
+        let port = try #require(URL(string: site.url)?.port)
+        let other = try place.framesocket(["preview", place.path("t"), "--http", "127.0.0.1:\(port)", "--json"])
+        let ending = await other.ended()
+        #expect(ending.status == 69, "\(ending)")
+        #expect(ending.errors.contains("127.0.0.1:\(port): Address already in use"))
+        #expect(try place.names().contains("t") == false)
+    }
+
+    @Test(
+        arguments: [
+            (64, "$F preview $S --http 0.0.0.0:0", "--http-open"),
+            (64, "$F preview $S --http [::]:0", "--http-open"),
+            (64, "$F preview $S --http 192.0.2.1:0", "--http-open"),
+            (64, "$F preview $S --http example.org:80", "for --http: expected an address"),
+            (64, "$F preview $S --http 127.0.0.1", "for --http: expected an address"),
+            (64, "$F preview $S --viewers 0", "for --viewers: expected"),
+            (64, "$F preview", "one path"),
+            (
+                69, "$F receive $S --quiet & sleep 0.01; while ! [ -e $S ]; do :; done; $F preview $S --http [::1]:0",
+                "another"
+            ),
+            (73, "$F preview $S --http 192.0.2.1:0 --http-open", "192.0.2.1:0: "),
+            (73, "$F preview $D/none/s --http 127.0.0.1:0", "directory"),
+        ].map { (Int32($0), Short($1), $2) }
+    )
+    func `what cannot be served is reported`(status: Int32, command: Short, complaint: String) async throws {
+        let ending = try await place.shell("trap 'kill $!' EXIT; " + command.text).ended()
+        #expect(ending.status == status, "\(ending)")
+        #expect(ending.errors.contains(complaint), "\(ending)")
+        #expect(ending.output.isEmpty)
+    }
+
+    @Test func `a JPEG's own orientation is left out`() async throws {
+        let site = try await PreviewSite(place)
+        try site.sender(showing: "cat $X/jpeg/chelsea-exif-6.jpg")
+        let state = try await site.state { $0.frames == 1 }
+        #expect(state.width == 300 && state.height == 451)
+        #expect(try await site.get("/snapshot.jpg", "--output", place.path("seen.jpg"))["status"] == 200)
+        // As browsers do, ffmpeg turns an image as its Exif data say: here it has none, and the pixels are the same.
+        let size = try await place.run("ffprobe", "-v", "error", "-show_streams", place.path("seen.jpg"))
+        #expect(String(decoding: size, as: UTF8.self).contains("width=300\nheight=451\n"))
+        let bytes = try Data.bytes(at: place.path("seen.jpg"))
+        #expect(bytes.count < 35_027 && Data(bytes).range(of: Data("Exif".utf8)) == nil)
+        let original = try await place.djpeg(Places.fixture("jpeg/chelsea-exif-6.jpg"))
+        #expect(try await place.djpeg(place.path("seen.jpg")) == original)
+    }
+
+    @Test func `an invalid image is counted and not shown`() async throws {
+        let site = try await PreviewSite(place)
+        let text = String(repeating: "no image ", count: 1_000)
+        _ = try place.file("text", Array(text.utf8))
+        let header =
+            #"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nBuffer-Width: 451\r\nBuffer-Height: 300\r\nBuffer-Orientation: 6\r\n\r\n"#
+        // Good, no JPEG, and one whose second half is missing, which has to be turned.
+        let sender = try place.shell(
+            """
+            head -c 17000 $X/jpeg/chelsea-420.jpg >$D/half
+            { for J in $X/jpeg/chelsea-420.jpg $D/text $D/half; do
+                printf '\(header)' "$(wc -c <$J)"; cat $J
+                while ! [ -e $D/seen-$(basename $J) ]; do sleep 0.02; done; done; exec sleep 1000; } | socat -u - UNIX-CONNECT:$S
+            """
+        )
+        // A damaged image is found out when it is turned, which it is for those who look.
+        _ = try await site.viewer()
+        for (index, name) in ["chelsea-420.jpg", "text"].enumerated() {
+            try await site.state { $0.frames == index + 1 }
+            _ = try place.file("seen-\(name)", [])
+        }
+        let state = try await site.state { $0.frames == 3 }
+        #expect(state.undecodable == 2 && state.state == "live")
+        #expect(state.width == 300 && state.height == 451)
+        #expect(try await site.get("/snapshot.jpg")["status"] == 200)
+        sender.kill()
+    }
+
+    @Test func `help fits in a terminal`() async throws {
+        let ending = try await place.framesocket(["preview", "--help"]).ended()
+        #expect(ending.status == 0 && ending.text.contains("Usage: framesocket preview PATH"))
+        #expect(ending.lines.allSatisfy { $0.count <= 80 })
+        #expect(try await place.framesocket(["--help"]).ended().text.contains("preview"))
+    }
+
+    @Test func `the address of the preview is printed`() async throws {
+        let preview = try place.framesocket(["preview", place.socket, "--http", "127.0.0.1:0"])
+        try await preview.told("preview at http://127.0.0.1:")
+        preview.send(.interrupt)
+        let ending = await preview.ended()
+        #expect(ending.status == 130 && ending.output.isEmpty)
+        #expect(ending.errors.contains("listening at \(place.socket)"))
+    }
+}
+
+extension Sequence {
+    /// What `transform` makes of each, one after the other.
+    func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}

@@ -1,0 +1,306 @@
+import Foundation
+import FrameSocket
+import FrameSocketTesting
+import Testing
+
+@testable import FrameSocketTool
+
+/// `framesocket replay`: recordings and wire logs are sent again as they were received.
+@Suite(.serialized) struct ReplayTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    private static let fixtures = ["chelsea-420", "chelsea-444", "chelsea-gray", "phone-563x1219"].map {
+        Places.fixture("jpeg/\($0).jpg")
+    }
+
+    /// Lets `framesocket` with these arguments, which listens at the socket, take what `sender` sends.
+    private func take(
+        _ arguments: [String],
+        from sender: () async throws -> Ending
+    ) async throws -> (taken: Ending, sent: Ending) {
+        let program = try place.framesocket(arguments)
+        _ = try await program.lines(1)
+        let sent = try await sender()
+        if !arguments.contains("--once") {
+            // Behind the sender's end nothing comes.
+            try await eventually { program.hasPrinted(#""event":"closed""#) }
+            program.send(.interrupt)
+        }
+        return (await program.ended(), sent)
+    }
+
+    /// Records what is sent with `framesocket send` or by a peer into `$D/r.mkv`, and gives the frames' events.
+    private func record(_ sender: () async throws -> Ending) async throws -> [Event] {
+        let arguments = ["record", place.socket, place.path("r.mkv"), "--once", "--json"]
+        let (taken, sent) = try await take(arguments, from: sender)
+        try #require(taken.status == 0 && sent.status == 0, "\(taken) \(sent)")
+        return try taken.events("frame")
+    }
+
+    /// Replays a file to `receive`, which writes the bodies to `$D/out`.
+    private func replay(_ file: String, _ options: String...) async throws -> (frames: [Event], ending: Ending) {
+        let arguments = ["receive", place.socket, "--json", "--output", place.path("out")]
+        let (taken, sent) = try await take(arguments) {
+            try await place.framesocket(["replay", file, place.socket, "--json"] + options).ended()
+        }
+        return (try taken.events("frame"), sent)
+    }
+
+    private func times(_ events: [Event]) -> [Int] {
+        events.map { ($0["timestamp"] ?? 0) - (events.first?["timestamp"] ?? 0) }
+    }
+
+    // MARK: Recordings
+
+    @Test(arguments: [("1", 1), ("0", 1), ("4", 4)])
+    func `frames, sizes and times are replayed`(speed: String, divisor: Int) async throws {
+        let recorded = try await record {
+            try await place.send(
+                Self.fixtures[0],
+                Self.fixtures[1],
+                Self.fixtures[2],
+                Self.fixtures[3],
+                "--passthrough",
+                "--loop",
+                "10",
+                "--fps",
+                "80"
+            )
+        }
+        try #require(recorded.count == 40)
+        let (frames, ending) = try await replay(place.path("r.mkv"), "--speed", speed)
+        #expect(ending.status == 0, "\(ending)")
+        try #require(frames.count == 40)
+        #expect(times(frames) == times(recorded).map { $0 / divisor })
+        #expect(frames.map { $0["width"] } == recorded.map { $0["width"] })
+        let expected = try Self.fixtures.map { try Data.bytes(at: $0) }
+        let bodies = try place.contents(of: "out")
+        for (index, body) in bodies.enumerated() { #expect(body.starts(with: expected[index % 4])) }
+        let sent = try #require(try ending.events.first)
+        #expect(sent["frames"] == 40 && sent["bytes"] == 10 * expected.reduce(0) { $0 + $1.count })
+    }
+
+    @Test func `orientations and bodies are replayed as they arrived`() async throws {
+        let stream = RecordedStream.orientations
+        _ = try await record { try await place.peer("send_stream", stream.path).ended() }
+        let (frames, ending) = try await replay(place.path("r.mkv"), "--speed", "0")
+        #expect(ending.status == 0, "\(ending)")
+        // What nobody knew the orientation of is up.
+        #expect(frames.map { $0["orientation"] } == stream.frames.map { max(1, $0.orientation) })
+        for (body, original) in zip(try place.contents(of: "out"), stream.bodies) {
+            let end = (original.lastIndex { $0 != 0 } ?? 0) + 1
+            #expect(body.prefix(end) == original.prefix(end) && body.dropFirst(end).allSatisfy { $0 == 0 })
+        }
+    }
+
+    @Test func `a recording is replayed as often as requested, at its own pace`() async throws {
+        _ = try await record { try await place.send(Self.fixtures[0], "--passthrough", "--loop", "5", "--fps", "100") }
+        let start = ContinuousClock.now
+        let (frames, ending) = try await replay(place.path("r.mkv"), "--loop", "3")
+        #expect(ending.status == 0 && frames.count == 15)
+        // Four times ten milliseconds, three times over, and not less.
+        #expect(ContinuousClock.now - start >= .milliseconds(120))
+        #expect(times(frames).last ?? 0 >= 120_000_000)
+    }
+
+    @Test func `a recording begins again a mean distance after its last event`() {
+        var pace = ReplayPace(speed: 1)
+        let begin = pace.timestamp
+        var offsets: [UInt64] = []
+        for _ in 0..<3 {
+            // One time goes back, and counts as a distance of 0.
+            for time: UInt64 in [500, 700, 600, 700] {
+                pace.advance(to: time)
+                offsets.append(pace.timestamp - begin)
+            }
+            pace.rewind()
+        }
+        #expect(offsets == [0, 200, 200, 300, 400, 600, 600, 700, 800, 1000, 1000, 1100])
+    }
+
+    @Test(arguments: [["--loop", "0"], []])
+    func `a recording without a frame is an error`(options: [String]) async throws {
+        _ = try await record {
+            try await place.framesocket(["send", place.socket, Self.fixtures[0], "--quiet"]).ended()
+        }
+        let whole = try Data(contentsOf: URL(fileURLWithPath: place.path("r.mkv")))
+        let cut = try place.file("cut.mkv", Array(whole.prefix(whole.count / 2)))
+        let receiver = try await place.receiver()
+        let ending = try await place.framesocket(["replay", cut, place.socket, "--speed", "0"] + options).ended()
+        #expect(ending.status == 65 && ending.errors.contains("cut off before the first"), "\(ending)")
+        _ = receiver
+    }
+
+    @Test func `a recording that is cut off ends with its last complete frame, and that is reported`() async throws {
+        _ = try await record { try await place.send(Self.fixtures[0], "--passthrough", "--loop", "5") }
+        let whole = try Data.bytes(at: place.path("r.mkv"))
+        let cut = try place.file("cut.mkv", Array(whole.prefix(whole.count / 2)))
+        let (frames, ending) = try await replay(cut, "--speed", "0")
+        #expect(ending.status == 0 && ending.errors.contains("cut off"), "\(ending)")
+        #expect(frames.count == 2)
+    }
+
+    @Test func `a file written by ffmpeg is replayed, even from a pipe`() async throws {
+        let receiver = try await place.receiver("--json", "--count", "50")
+        let pipe = try await place.shell(
+            """
+            ffmpeg -nostdin -v error -f lavfi -i testsrc=size=320x240:rate=25 -frames:v 50 -c:v mjpeg -f matroska - |
+            $F replay - $S --speed 0
+            """
+        ).ended()
+        #expect(pipe.status == 0, "\(pipe)")
+        let frames = try await receiver.ended().events("frame")
+        #expect(times(frames) == (0..<50).map { $0 * 40_000_000 })
+    }
+
+    @Test(arguments: [
+        (66, "$F replay $D/none $S", "none"),
+        (65, "$F replay $X/jpeg/chelsea-420.jpg $S", "neither a Matroska file nor a wire log"),
+        (65, "printf '\\032\\105\\337\\243\\200' >$D/x; $F replay $D/x $S", "no Motion JPEG"),
+        (64, "$F replay $D/x", "a server and a file"),
+        (64, "$F replay $D/x $S --speed -1", "for --speed: expected"),
+        (64, "$F replay $D/x $S --speed nan", "for --speed: expected"),
+        (64, "$F replay - $S --loop 2", "standard input"),
+        (64, "printf 'framesocket-wire-log 1\\n' >$D/x; $F replay $D/x tcp:9", "sent only to a path"),
+        (
+            69,
+            "$F record $D/t $D/x.mkv --once --quiet & $F send $D/t $X/jpeg/chelsea-420.jpg --quiet; wait; "
+                + "$F replay $D/x.mkv $D/nobody --wait 0.2", "nobody"
+        ),
+    ])
+    func `every failure has its exit code`(code: Int32, command: String, reason: String) async throws {
+        let receiver = try await place.receiver("--json")
+        let ending = try await place.shell(command).ended()
+        #expect(ending.status == code && ending.errors.contains(reason), "\(ending)")
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
+    // MARK: Wire logs
+
+    /// Logs what a peer sends, and gives the log's records.
+    private func log(_ stream: String) async throws -> (records: [WireLog.Record], events: [Event]) {
+        let arguments = ["receive", place.socket, "--json", "--wire-log", place.path("log")]
+        let (taken, _) = try await take(arguments) { try await place.peer("send_stream", stream).ended() }
+        return (try records(place.path("log")), try taken.events)
+    }
+
+    private func records(_ path: String) throws -> [WireLog.Record] {
+        var reader = try WireLogReader(InputFile(path))
+        var records: [WireLog.Record] = []
+        while let record = try reader.next() { records.append(record) }
+        return records
+    }
+
+    @Test(arguments: RecordedStream.all)
+    func `a wire log contains every byte that was read, valid or not`(stream: RecordedStream) async throws {
+        let (records, events) = try await log(stream.path)
+        let read = records.flatMap(\.bytes)
+        if stream.cut == nil {
+            #expect(read == stream.bytes)
+        } else {
+            // What follows the fault need not be read.
+            #expect(stream.bytes.starts(with: read) && read.count >= min(stream.bytes.count, stream.cut?.count ?? 0))
+        }
+        #expect(records.first?.kind == .opened && records.last?.kind == .closed)
+        #expect(records.allSatisfy { $0.connection == 1 })
+        #expect(records.map(\.time) == records.map(\.time).sorted())
+        // Replayed, the receiver says the same once more.
+        let (again, sent) = try await take(["receive", place.socket, "--json"]) {
+            try await place.framesocket(["replay", place.path("log"), place.socket, "--speed", "0", "--json"]).ended()
+        }
+        #expect(sent.status == 0, "\(sent)")
+        let kinds: Set = ["frame", "error"]
+        #expect(
+            try again.events.filter { kinds.contains($0.name ?? "") } == events.filter { kinds.contains($0.name ?? "") }
+        )
+    }
+
+    @Test func `connections that overlapped overlap again in a replay`() async throws {
+        let arguments = ["receive", place.socket, "--json", "--count", "6", "--wire-log", place.path("log")]
+        let receiver = try place.framesocket(arguments)
+        _ = try await receiver.lines(1)
+        let senders = try (0..<2).map { number in
+            try place.shell(
+                "{ for i in 1 2 3; do cat $X/jpeg/chelsea-42\(number == 0 ? "0" : "2").jpg; sleep 0.05; done; sleep 1; } |"
+                    + " $F send $S - --passthrough --quiet"
+            )
+        }
+        for sender in senders { _ = await sender.ended() }
+        #expect(await receiver.ended().status == 0)
+        let logged = try records(place.path("log"))
+        #expect(Set(logged.map(\.connection)) == [1, 2])
+        let again = try place.framesocket(["receive", place.socket, "--json", "--count", "6"])
+        _ = try await again.lines(1)
+        let sent = try await place.framesocket(["replay", place.path("log"), place.socket]).ended()
+        #expect(sent.status == 0 && sent.errors.contains("2 connections"), "\(sent)")
+        let events = try await again.ended().events("frame")
+        #expect(events.count == 6 && Set(events.map { $0["connection"] }) == [1, 2])
+    }
+
+    @Test func `a wire log cut off at any byte ends with its last complete record`() throws {
+        let file = place.path("log")
+        do {
+            let writer = WireLogWriter { _ in }
+            try writer.open(file)
+            writer.connectionDidOpen(1)
+            let bytes: [UInt8] = [1, 2, 3, 4, 5]
+            writer.connection(1, didRead: bytes.span)
+            writer.connectionDidClose(1)
+        }
+        let whole = try Data.bytes(at: file)
+        #expect(whole.count == WireLog.magic.count + 3 * 20 + 5)
+        for length in WireLog.magic.count..<whole.count {
+            var reader = try WireLogReader(InputFile(Array(whole.prefix(length)), name: "cut"))
+            var count = 0
+            while try reader.next() != nil { count += 1 }
+            let rest = length - WireLog.magic.count
+            #expect(count == (rest >= 45 ? 2 : rest >= 20 ? 1 : 0))
+            #expect(reader.isCut == ![0, 20, 45].contains(rest), "\(rest)")
+        }
+    }
+
+    @Test func `a log that cannot be written ends the reception`() async throws {
+        let receiver = try place.framesocket(["receive", place.socket, "--wire-log", "/dev/full"])
+        let ending = await receiver.ended()
+        #expect(ending.status == 73 && ending.errors.contains("/dev/full"), "\(ending)")
+    }
+
+    @Test func `tokens are not logged`() async throws {
+        let token = try place.secret("token", Array("a secret of sixteen bytes or more".utf8))
+        let arguments = [
+            "receive", place.socket, "--json", "--wire-log", place.path("log"), "--token-file", token,
+        ]
+        _ = try await take(arguments) {
+            try await place.send(Self.fixtures[0], "--token-file", token, "--passthrough", "--quiet")
+        }
+        let bytes = try records(place.path("log")).flatMap(\.bytes)
+        #expect(bytes.starts(with: Array("HTTP/1.1 200".utf8)))
+    }
+
+    #if os(Linux)
+        @Test(.enabled(if: geteuid() == 0, "only root may become another user"))
+        func `nothing of a wire log is written to another user's server`() async throws {
+            _ = try await log(RecordedStream.all[0].path)
+            try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: place.directory)
+            let code = """
+                import socket
+                s = socket.socket(socket.AF_UNIX); s.bind('\(place.path("t"))'); s.listen()
+                print('listening', flush=True)
+                print(len(s.accept()[0].recv(1)))
+                """
+            let server = try place.start(
+                Places.tool("setpriv"),
+                ["--reuid=65534", "--clear-groups", "/usr/bin/python3", "-c", code]
+            )
+            try await server.lines(1)
+            let ending = try await place.shell("$F replay $D/log $D/t --speed 0").ended()
+            #expect(ending.status == 69 && ending.errors.contains("belongs to user 65534"), "\(ending)")
+            #expect(await server.ended().text == "listening\n0\n")
+        }
+    #endif
+}

@@ -1,0 +1,342 @@
+import FrameWire
+import TestDescriptions
+import TestSupport
+import Testing
+
+@testable import FrameSocket
+
+/// Frames that are offered at a steady pace.
+private func burst(_ count: UInt8, every milliseconds: UInt64 = 0) -> [UploaderRig.Step] {
+    (1...count).flatMap { [.offer($0), .wait(milliseconds)] as [UploaderRig.Step] }
+}
+
+/// A frame that is sent a second after the first, and takes 50 ms to encode; another one is offered meanwhile.
+private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> [UploaderRig.Step] {
+    let first: [UploaderRig.Step] = [.connect, .offer(1), .wait(10)]
+    let second: [UploaderRig.Step] = [.encoding(false), .wait(990), .encodingBegins]
+    let third: [UploaderRig.Step] = [.wait(10), .offer(3), .wait(40), .encoding(true)]
+    return first + late + second + third + more
+}
+
+/// When the uploader's machine sends a frame that the pacing holds back, and which: without a socket.
+@Suite(.tags(.computes)) struct HeldBackFrameTests {
+    static let trailing: [UploaderCase] = [
+        UploaderCase(
+            "at a rate",
+            .init(pacing: .framesPerSecond(15)),
+            [.connect] as [UploaderRig.Step] + burst(6, every: 16) + [.wait(200)],
+            sends: [1, 5, 6],
+            drops: [.paced: 3]
+        ),
+        UploaderCase(
+            "all at once",
+            .init(pacing: .framesPerSecond(15)),
+            [.connect] as [UploaderRig.Step] + burst(6) + [.wait(67)],
+            sends: [1, 6],
+            drops: [.paced: 4]
+        ),
+        UploaderCase(
+            "every third",
+            .init(pacing: .every(3)),
+            [.connect] as [UploaderRig.Step] + burst(6, every: 40) + [.wait(79)],
+            sends: [1, 4],
+            drops: [.paced: 4]
+        ),
+        UploaderCase(
+            "every third, after three intervals of silence",
+            .init(pacing: .every(3)),
+            [.connect] as [UploaderRig.Step] + burst(6, every: 40) + [.wait(80)],
+            sends: [1, 4, 6],
+            drops: [.paced: 3]
+        ),
+        UploaderCase(
+            "every third of a source of two a minute",
+            .init(pacing: .every(3)),
+            [.connect] as [UploaderRig.Step] + burst(3, every: 30_000) + [.wait(30_000)],
+            sends: [1],
+            drops: [.paced: 2]
+        ),
+        UploaderCase(
+            "every third, after a pause",
+            .init(pacing: .every(3)),
+            [.connect, .offer(9), .wait(60_000)] as [UploaderRig.Step] + burst(5, every: 20) + [.wait(100)],
+            sends: [9, 3, 5],
+            drops: [.paced: 3]
+        ),
+        UploaderCase(
+            "every third, after pauses between bursts",
+            .init(pacing: .every(3)),
+            [.connect] as [UploaderRig.Step] + burst(3, every: 40) + [.wait(60_000)] + burst(3, every: 40)
+                + [.wait(80)],
+            sends: [1, 3, 3],
+            drops: [.paced: 3]
+        ),
+        UploaderCase(
+            "every tenth of frames that come in pairs",
+            .init(pacing: .every(10)),
+            [.connect] as [UploaderRig.Step]
+                + (0..<20).flatMap { [.offer(2 * $0 + 1), .offer(2 * $0 + 2), .wait(66)] as [UploaderRig.Step] },
+            // At first, nothing is known of the source.
+            sends: [1, 4, 14, 24, 34],
+            drops: [.paced: 35]
+        ),
+        UploaderCase(
+            "every third of what comes at once",
+            .init(pacing: .every(3)),
+            [.connect] as [UploaderRig.Step] + burst(3) + [.wait(99), .offer(4), .offer(5), .wait(99)],
+            sends: [1, 4],
+            drops: [.paced: 3]
+        ),
+        UploaderCase(
+            "a frame that is sent late counts as one of every three",
+            .init(pacing: .every(3)),
+            [.connect] as [UploaderRig.Step] + burst(2) + [.wait(100), .offer(3), .offer(4), .offer(5)],
+            sends: [1, 2, 5],
+            drops: [.paced: 2]
+        ),
+        UploaderCase(
+            "a frame that is sent late counts at its rate",
+            .init(pacing: .framesPerSecond(10)),
+            [.connect] as [UploaderRig.Step] + burst(2, every: 10) + [
+                .wait(120), .offer(3), .wait(10), .offer(4), .wait(50),
+            ],
+            sends: [1, 2, 4],
+            drops: [.paced: 1]
+        ),
+        UploaderCase(
+            "an unchanged frame is not sent late",
+            .init(pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: nil)),
+            [.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(500), .offer(3, shows: 1)],
+            sends: [1],
+            drops: [.unchanged: 2]
+        ),
+        UploaderCase(
+            "while something changes",
+            .init(pacing: .adaptive(still: 1, motion: 10)),
+            [.connect, .offer(1), .wait(10), .offer(2), .wait(90)],
+            sends: [1, 2]
+        ),
+        UploaderCase(
+            "while nothing changes",
+            .init(pacing: .adaptive(still: 1, motion: 10)),
+            [.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(989)],
+            sends: [1],
+            drops: [.paced: 1]
+        ),
+        UploaderCase(
+            "while nothing changes, after a second",
+            .init(pacing: .adaptive(still: 1, motion: 10)),
+            [.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(990)],
+            sends: [1, 2]
+        ),
+        UploaderCase(
+            "a rate that is lifted",
+            .init(pacing: .framesPerSecond(0.001)),
+            [.connect, .offer(1), .offer(2), .update(.init())],
+            sends: [1, 2]
+        ),
+        UploaderCase(
+            "a rate that goes with the receiver",
+            [
+                .connect, .prefer(.init(frameRateInMillihertz: 1)), .offer(1), .offer(2), .offer(3), .disconnect,
+                .connect, .offer(4),
+            ],
+            sends: [1, 3, 4],
+            drops: [.paced: 1]
+        ),
+    ]
+
+    /// Shows P67, P68.
+    @Test(arguments: trailing)
+    func `the last frame is sent when its time comes`(_ example: UploaderCase) {
+        example.check()
+    }
+
+    private static let perSecond = SampleUploader.Configuration(pacing: .framesPerSecond(1))
+    private static let changesPerSecond = SampleUploader.Configuration(
+        pacing: .framesPerSecond(1).skippingUnchanged(keepAlive: nil)
+    )
+
+    static let encodedSlowly: [UploaderCase] = [
+        UploaderCase(
+            "no sooner than an interval later",
+            perSecond,
+            slow([.offer(2)], then: [.wait(949)]),
+            sends: [1, 2],
+            drops: [.paced: 1]
+        ),
+        UploaderCase("an interval later", perSecond, slow([.offer(2)], then: [.wait(950)]), sends: [1, 2, 3]),
+        UploaderCase(
+            "no sooner than an interval after one that is compared",
+            changesPerSecond,
+            slow([.offer(2)], then: [.wait(949)]),
+            sends: [1, 2],
+            drops: [.paced: 1]
+        ),
+        UploaderCase(
+            "an interval after one that is compared",
+            changesPerSecond,
+            slow([.offer(2)], then: [.wait(950)]),
+            sends: [1, 2, 3]
+        ),
+        UploaderCase(
+            "at once if the late one is unchanged",
+            changesPerSecond,
+            slow([.offer(2, shows: 1)], then: [.wait(0)]),
+            sends: [1, 3],
+            drops: [.unchanged: 1]
+        ),
+        UploaderCase(
+            "at once if the late one cannot be encoded",
+            perSecond,
+            slow([.offer(2), .encodingFails], then: [.wait(0)]),
+            sends: [1, 3],
+            drops: [.encodingFailed: 1]
+        ),
+        UploaderCase(
+            "after two others, if every third is sent",
+            .init(pacing: .every(3)),
+            [
+                .connect, .offer(1), .offer(2), .encoding(false), .wait(100), .encodingBegins, .offer(3), .offer(4),
+                .encoding(true), .offer(5),
+            ],
+            sends: [1, 2, 5],
+            drops: [.paced: 2]
+        ),
+    ]
+
+    /// Shows P70.
+    @Test(arguments: encodedSlowly)
+    func `a frame that is offered while a late one is encoded follows it at the rate`(_ example: UploaderCase) {
+        example.check()
+    }
+
+    @Test func `a frame that is compared too late leaves no gap in the numbers`() {
+        var rig = UploaderRig(.init(pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: nil)))
+        rig.run([.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(5000), .offer(3)])
+        #expect(rig.messages.map(\.sequence) == [0, 1])
+    }
+
+    /// Shows P76.
+    @Test func `a late frame that turns out to be unchanged leaves no gap, even if newer ones have come meanwhile`() {
+        var rig = UploaderRig(.init(pacing: .framesPerSecond(2).skippingUnchanged(keepAlive: nil)))
+        rig.run([.connect, .offer(1), .wait(10), .offer(2, shows: 1), .encoding(false), .wait(600), .encodingBegins])
+        rig.run([.wait(400), .offer(3), .wait(500), .offer(4), .encoding(true), .wait(5000)])
+        #expect(rig.submitted == [1, 4])
+        // One of the two that came meanwhile was superseded.
+        #expect(rig.messages.map(\.sequence) == [0, 2])
+        #expect(rig.machine.statistics.drops == [.unchanged: 1, .superseded: 1])
+    }
+
+    @Test(
+        arguments: [
+            ([.encodingFails, .connect], [0, 1, 1]),
+            ([.encoding(false), .connect, .encodingBegins, .disconnect, .encoding(true)], [0, 1]),
+            ([.sending(false), .connect, .sendingFails(.notConnected), .disconnect, .sending(true)], [0, 1, 1]),
+        ] as [([UploaderRig.Step], [UInt64])]
+    )
+    func `an unchanged frame that was kept, and is not sent to the next receiver either, leaves no gap`(
+        steps: [UploaderRig.Step],
+        numbers: [UInt64]
+    ) {
+        // The memory limit lets the unchanged frame take the place of its equal.
+        let pacing = Pacing.framesPerSecond(10).skippingUnchanged(keepAlive: nil)
+        var rig = UploaderRig(.init(pacing: pacing, maximumMemory: 150))
+        rig.run([.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(500), .disconnect])
+        rig.run(steps + [.offer(3), .connect, .wait(500)])
+        #expect(rig.submitted.last == 3)
+        #expect(rig.messages.map(\.sequence) == numbers)
+    }
+
+    // MARK: Rates
+
+    /// Shows P70.
+    @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
+    func `no rate is exceeded, and the last frame is always sent`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        for _ in 0..<50 {
+            let rate = Double.random(in: 1...60, using: &random)
+            var rig = UploaderRig(.init(pacing: .framesPerSecond(rate)))
+            rig.run(.connect)
+            let start = rig.now
+            var last: UInt8 = 0
+            for _ in 0..<Int.random(in: 1...200, using: &random) {
+                last &+= 1
+                rig.run([.offer(last), .wait(UInt64.random(in: 0...40, using: &random))])
+                // Now and then a silence.
+                if Int.random(in: 0..<20, using: &random) == 0 { rig.run(.wait(300)) }
+            }
+            let seconds = Double(rig.now - start) / 1e9
+            #expect(Double(rig.submitted.count) <= seconds * rate + 2, "seed \(seed), rate \(rate)")
+            rig.run(.wait(3000))
+            #expect(rig.submitted.last == last, "seed \(seed), rate \(rate)")
+            #expect(rig.machine.statistics.repeats == 0)
+        }
+    }
+
+    @Test func `the timer is set once for many frames that are held back`() {
+        var rig = UploaderRig(.init(pacing: .framesPerSecond(10)))
+        rig.run(.connect)
+        for number in UInt8(0)..<250 { rig.run([.offer(number), .wait(4)]) }
+        // A second at ten frames a second.
+        #expect(rig.timerCount <= 22, "\(rig.timerCount)")
+        #expect(rig.submitted.count == 10)
+    }
+
+    static let rates: [Pacing] = [
+        .framesPerSecond(10), .framesPerSecond(15), .framesPerSecond(60), .every(3), .adaptive(still: 1, motion: 10),
+        .framesPerSecond(10).skippingUnchanged(keepAlive: .seconds(1)),
+    ]
+
+    /// Shows P290.
+    @Test(arguments: rates, [UInt64(16), 7, 40])
+    func `a source whose timestamps stand still is paced by the time of submission`(
+        pacing: Pacing,
+        interval: UInt64
+    ) {
+        var (own, standing) = (UploaderRig(.init(pacing: pacing)), UploaderRig(.init(pacing: pacing)))
+        own.run(.connect)
+        standing.run(.connect)
+        for number in UInt8(1)...200 {
+            own.run([.offer(number), .wait(interval)])
+            standing.run([.offer(number, timestamp: 5), .wait(interval)])
+        }
+        #expect(standing.submitted == own.submitted)
+        #expect(standing.submitted.count > 5)
+    }
+
+    /// Shows P290.
+    @Test(arguments: [UInt64(0), 1, 16, 1000])
+    func `a source whose clock is too slow is not held back for long`(step: UInt64) {
+        var rig = UploaderRig(.init(pacing: .framesPerSecond(10)))
+        rig.run(.connect)
+        for number in UInt8(1)...200 { rig.run([.offer(number, timestamp: step * UInt64(number)), .wait(16)]) }
+        // In 3.2 seconds: an interval of 100 ms, and at most two frames of the source beyond it.
+        #expect(rig.submitted.count >= 3200 / (100 + 3 * 16))
+    }
+
+    /// A second frame whose time is before the first one's: by less than an interval of the rate, which is no new start.
+    ///
+    /// Shows P290.
+    @Test(arguments: [(1.0, UInt64(900)), (1, 40), (0.5, 1900), (10, 99)])
+    func `a source whose clock steps back is not held back for longer`(rate: Double, step: UInt64) {
+        var rig = UploaderRig(.init(pacing: .framesPerSecond(rate)))
+        rig.run([.connect, .offer(1, timestamp: 10_000_000_000), .wait(33)])
+        rig.run([.offer(2, timestamp: 10_000_000_000 - step * 1_000_000), .wait(UInt64(1000 / rate) - 33 - 1)])
+        #expect(rig.submitted == [1])
+        rig.run(.wait(34))
+        #expect(rig.submitted == [1, 2])
+    }
+
+    /// Shows P290.
+    @Test(arguments: [5.0, 10, 2])
+    func `a source whose timestamps begin again and again is paced as it submits`(rate: Double) {
+        var rig = UploaderRig(.init(pacing: .framesPerSecond(rate)))
+        rig.run(.connect)
+        for number in UInt8(0)..<240 {
+            rig.run([.offer(number, timestamp: 1_000_000_000 + 33_000_000 * UInt64(number % 5)), .wait(33)])
+        }
+        // In eight seconds.
+        #expect(abs(rig.submitted.count - Int(8 * rate)) <= 2, "\(rig.submitted.count)")
+    }
+}

@@ -1,0 +1,267 @@
+import FrameSocket
+import TestSupport
+import Testing
+
+/// A server, and an uploader that is connected to it.
+struct Wire {
+    let uploader: SampleUploader
+    private let frames: AsyncThrowingStream<Frame, any Error>
+
+    /// Runs a body with both ends, and closes them afterwards.
+    static func run(
+        _ configuration: SampleUploader.Configuration = .init(),
+        _ body: (Wire) async throws -> Void
+    ) async throws {
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let path = directory.socket
+        // Other tests may keep the machine busy for longer than a sender gets.
+        var settings = FrameServer.Configuration()
+        settings.limits.firstFrameTimeout = nil
+        settings.limits.bodyTimeout = .seconds(600)
+        let server = try FrameServer(at: path, configuration: settings)
+        let connection = SocketConnection(path: path)
+        try await connection.open(within: .seconds(20))
+        let (frames, continuation) = AsyncThrowingStream<Frame, any Error>.makeStream()
+        let reading = Task {
+            do {
+                for try await peer in server.connections {
+                    for try await frame in peer.frames { continuation.yield(frame) }
+                    break
+                }
+                continuation.finish()
+            } catch {
+                continuation.finish(throwing: error)
+            }
+        }
+        let wire = Wire(uploader: SampleUploader(connection: connection, configuration: configuration), frames: frames)
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(wire))
+        } catch {
+            result = .failure(error)
+        }
+        connection.close()
+        _ = try await connection.closed()
+        await reading.value
+        server.close()
+        try result.get()
+    }
+
+    /// The next frame that arrives.
+    func next() async throws -> Frame {
+        for try await frame in frames { return frame }
+        throw EndOfFrames()
+    }
+
+    struct EndOfFrames: Error {}
+}
+
+/// What the configuration of an uploader, and its changes, do to the frames that arrive.
+@Suite struct UploaderConfigurationTests {
+    /// A frame's worth of nanoseconds at 60 Hz.
+    private let step: UInt64 = 16_666_667
+
+    private func image(_ value: UInt8, width: Int = 32, height: Int = 16) throws -> PixelBuffer {
+        var image = try PixelBuffer(width: width, height: height, format: .bgra)
+        try image.withMutablePlane(0) { for index in $0.indices { $0[index] = value } }
+        return image
+    }
+
+    /// Shows P76.
+    @Test func `frames are taken at the configured rate`() async throws {
+        let image = try image(1)
+        // A hundredth of 60 and of 15 a second: frames that are held back wait for seconds, and no timer comes between.
+        let step = 100 * step
+        try await Wire.run(.init(pacing: .framesPerSecond(0.15))) { wire in
+            for index in 0..<40 {
+                let outcome = wire.uploader.send(image, timestamp: UInt64(index) * step)
+                #expect(outcome == (index % 4 == 0 ? .taken : .deferred(.paced)), "frame \(index)")
+                // Waiting for a frame that is held back would send it.
+                if outcome == .taken { try await wire.uploader.finish() }
+            }
+            #expect(wire.uploader.statistics.drops == [.paced: 30])
+            #expect(wire.uploader.statistics.inProgress == 0)
+            // The last one goes too, now that no newer one comes.
+            try await wire.uploader.finish()
+            let statistics = wire.uploader.statistics
+            #expect(statistics.offered == 40)
+            #expect(statistics.sent == 11)
+            #expect(statistics.drops == [.paced: 29])
+            // What the pacing left out is no loss to the receiver.
+            var reception = ReceptionStatistics()
+            for index in 0..<11 {
+                let frame = try await wire.next()
+                #expect(frame.sequence == UInt64(index))
+                #expect(frame.timestamp == UInt64(index < 10 ? 4 * index : 39) * step)
+                reception.add(frame)
+            }
+            #expect(reception.missing == 0)
+        }
+    }
+
+    @Test func `unchanged frames cost nothing`() async throws {
+        try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: .seconds(1000)))) { wire in
+            var outcomes: [SampleUploader.Outcome] = []
+            for (index, value) in [7, 7, 7, 8, 8, 7].enumerated() {
+                outcomes.append(wire.uploader.send(try image(UInt8(value)), timestamp: UInt64(index) * step))
+                try await wire.uploader.finish()
+            }
+            #expect(
+                outcomes == [
+                    .taken, .dropped(.unchanged), .dropped(.unchanged), .taken, .dropped(.unchanged), .taken,
+                ]
+            )
+            // After the time of `keepAlive` it goes again, and in another orientation at once.
+            let later = 6 * step + 1_000_000_000_000
+            #expect(wire.uploader.send(try image(7), timestamp: later) == .taken)
+            try await wire.uploader.finish()
+            #expect(wire.uploader.send(try image(7), orientation: .left, timestamp: later + 1) == .taken)
+            try await wire.uploader.finish()
+            #expect(wire.uploader.statistics.drops == [.unchanged: 3])
+            #expect(wire.uploader.statistics.sent == 5)
+        }
+    }
+
+    @Test func `unchanged JPEGs are left out`() async throws {
+        let jpeg: [UInt8] = try JPEGEncoder().encode(try image(3))
+        let size = BufferSize(width: 32, height: 16)
+        try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil))) { wire in
+            #expect(wire.uploader.send(jpeg: FrameBytes(copying: jpeg.span), bufferSize: size, timestamp: 0) == .taken)
+            try await wire.uploader.finish()
+            let second = wire.uploader.send(jpeg: FrameBytes(copying: jpeg.span), bufferSize: size, timestamp: 1)
+            #expect(second == .dropped(.unchanged))
+        }
+    }
+
+    /// Shows P80.
+    @Test func `a frame can be requested`() async throws {
+        let image = try image(1)
+        try await Wire.run(.init(pacing: .framesPerSecond(0.001).skippingUnchanged(keepAlive: nil))) { wire in
+            #expect(wire.uploader.send(image, timestamp: 0) == .taken)
+            #expect(wire.uploader.send(image, timestamp: step) == .deferred(.paced))
+            _ = try await wire.next()
+            // The latest is the one that was held back; asked for again it is repeated.
+            for _ in 0..<2 {
+                wire.uploader.requestFrame()
+                let frame = try await wire.next()
+                #expect(frame.timestamp == step && frame.sequence == 1)
+            }
+            #expect(await eventually { wire.uploader.statistics.repeats == 1 })
+            #expect(wire.uploader.statistics.sent == 2)
+            #expect(wire.uploader.send(image, timestamp: 3 * step) == .deferred(.paced))
+        }
+    }
+
+    /// Shows P79.
+    @Test func `the configuration can change while frames are sent`() async throws {
+        // Its JPEG is far over the size to which bodies are padded.
+        var random = SplitMix(seed: 1)
+        var image = try PixelBuffer(width: 320, height: 180, format: .bgra)
+        try image.withMutablePlane(0) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
+        try await Wire.run(.init(quality: 90)) { wire in
+            wire.uploader.send(image, timestamp: 0)
+            let first = try await wire.next()
+            try await wire.uploader.finish()
+            wire.uploader.update { configuration in
+                configuration.quality = 10
+                configuration.scale = .fit(width: 160, height: 90)
+                configuration.pacing = .every(2)
+                configuration.sendsTiming = false
+            }
+            #expect(wire.uploader.configuration.quality == 10)
+            #expect(wire.uploader.send(image, timestamp: 1) == .deferred(.paced))
+            #expect(wire.uploader.send(image, timestamp: 2) == .taken)
+            let second = try await wire.next()
+            #expect(first.bufferSize == BufferSize(width: 320, height: 180))
+            #expect(first.sequence == 0)
+            #expect(second.bufferSize == BufferSize(width: 160, height: 90))
+            #expect(second.sequence == nil)
+            #expect(second.bytes.count < first.bytes.count)
+        }
+    }
+
+    @Test func `many threads may submit frames and change the configuration`() async throws {
+        let images = try (0..<4).map { try image(UInt8($0)) }
+        try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged())) { wire in
+            await withTaskGroup(of: Void.self) { group in
+                for task in 0..<4 {
+                    group.addTask {
+                        for index in 0..<200 {
+                            wire.uploader.send(images[(index + task) % 4])
+                            if index % 50 == task { wire.uploader.update { $0.quality = 20 + index % 60 } }
+                            if index % 70 == task { wire.uploader.requestFrame() }
+                        }
+                    }
+                }
+            }
+            try await wire.uploader.finish()
+            let statistics = wire.uploader.statistics
+            #expect(statistics.offered == 800)
+            #expect(statistics.sent + statistics.dropped == 800)
+            #expect(statistics.sent > 0)
+        }
+    }
+
+    // MARK: Sizes of JPEGs
+
+    @Test(arguments: [
+        (OutputScale.full, 640, 400), (.half, 320, 200), (.fit(width: 100, height: 100), 100, 62), (.width(72), 72, 46),
+        (.fill(width: 60, height: 60), 60, 60), (.letterbox(width: 100, height: 100), 100, 100),
+    ])
+    func `a JPEG is sent at a smaller size`(scale: OutputScale, width: Int, height: Int) async throws {
+        for subsampling in [ChromaSubsampling.yuv420, .yuv444, .gray] {
+            let image = try OutputPixelTests.gradient(.rgb, width: 640, height: 400)
+            let jpeg: [UInt8] = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(image)
+            try await Wire.run(.init(quality: 95, scale: scale)) { wire in
+                #expect(wire.uploader.send(resizing: FrameBytes(copying: jpeg.span)) == .taken)
+                let frame = try await wire.next()
+                #expect(frame.bufferSize == BufferSize(width: width, height: height))
+                let expected = try JPEGDecoder().decode(jpeg.span, as: .rgb)
+                    .applying(scale.plan(forWidth: 640, height: 400))
+                let found = try FrameDecoder().decode(frame, as: .rgb)
+                #expect(try found.peakSignalToNoiseRatio(against: expected) > 25)
+                // What keeps its size is not encoded again.
+                if scale == .full { #expect(frame.bytes.starts(with: jpeg)) }
+            }
+        }
+    }
+
+    @Test func `bytes that are not a JPEG are dropped`() async throws {
+        try await Wire.run { wire in
+            let outcome = wire.uploader.send(resizing: FrameBytes(copying: [1, 2, 3].span))
+            #expect(outcome == .dropped(.encodingFailed))
+            #expect(wire.uploader.statistics.lastEncodingError?.code == .notJPEG)
+            #expect(wire.uploader.statistics.dropped == 1)
+        }
+    }
+
+    // MARK: Memory
+
+    /// Shows P194.
+    @Test func `the image that exceeds the budget is dropped`() async throws {
+        // 640x400 BGRA are 1.02 MB, and their JPEG at quality 80 at most 0.3 MB.
+        let large = try image(9, width: 640, height: 400)
+        let small = try image(9, width: 64, height: 64)
+        try await Wire.run(.init(maximumMemory: 1_200_000)) { wire in
+            #expect(wire.uploader.send(large) == .dropped(.overMemoryBudget))
+            #expect(wire.uploader.send(small) == .taken)
+            try await wire.uploader.finish()
+            // At the lowest quality its JPEG is small enough.
+            wire.uploader.update { $0.quality = 1 }
+            #expect(wire.uploader.send(large) == .taken)
+            try await wire.uploader.finish()
+            #expect(wire.uploader.statistics.drops == [.overMemoryBudget: 1])
+            #expect(wire.uploader.statistics.sent == 2)
+        }
+    }
+
+    /// Shows P195.
+    @Test func `a later configuration does not change the memory budget`() async throws {
+        let large = try image(9, width: 640, height: 400)
+        try await Wire.run(.init(maximumMemory: 1000)) { wire in
+            wire.uploader.update { $0 = .init(maximumMemory: nil) }
+            #expect(wire.uploader.send(large) == .dropped(.overMemoryBudget))
+        }
+    }
+}

@@ -1,0 +1,266 @@
+import Foundation
+import Locking
+import PNGReading
+import TestDescriptions
+import TestSupport
+import Testing
+
+@testable import FrameSocket
+@testable import FrameTransport
+
+/// Frames in strips: encoded and decoded where they changed, connection by connection.
+@Suite(.tags(.computes), .timeLimit(.minutes(15))) struct StripFrameTests {
+    private static let up = FrameOrientation.up
+
+    /// A frame of a connection.
+    private func frame(_ jpeg: FrameBytes, _ size: BufferSize, _ connection: DecodingTally?) -> Frame {
+        let header = FrameHeader(contentLength: jpeg.count, info: FrameInfo(bufferSize: size, orientation: .up))
+        var frame = Frame(jpeg: jpeg, header: header, index: 0, receivedAt: 0, transferTime: .zero)
+        frame.tally = connection
+        return frame
+    }
+
+    /// Another frame with the same JPEG.
+    private func frame(like frame: Frame, size: BufferSize, orientation: FrameOrientation) -> Frame {
+        let header = FrameHeader(
+            contentLength: frame.jpeg?.count ?? 0,
+            info: FrameInfo(bufferSize: size, orientation: orientation)
+        )
+        return Frame(frame.content, header: header, index: 0, receivedAt: 0, transferTime: 0, tally: frame.tally)
+    }
+
+    private func connection() -> DecodingTally { DecodingTally(limit: 100) {} }
+
+    private func whole(_ jpeg: FrameBytes, as format: PixelFormat) throws -> PixelBuffer {
+        try JPEGDecoder().decode(bytes: jpeg.array(), as: format)
+    }
+
+    /// Shows P117.
+    @Test func `exactly the changed rows are reported as changed`() throws {
+        let encoder = FrameEncoder()
+        let decoder = FrameDecoder()
+        let connection = connection()
+        var image = try testImage(200, 640, as: .bgra)
+        let size = BufferSize(width: 200, height: 640)
+        var rows: [[Range<Int>]] = []
+        for step in 0..<12 {
+            if step % 3 != 2 { try image.withMutableRow(330) { $0[8] ^= 0xFF } }
+            let sent = try encoder.encode(.pixels(image), Self.up, .init())
+            let decoded = try decoder.decodeFrame(frame(sent.jpeg, size, connection))
+            let expected = try whole(sent.jpeg, as: .bgra)
+            #expect(decoded.image.hasSamePixels(as: expected), "step \(step)")
+            rows.append(decoded.changedRows)
+        }
+        #expect(rows.first == [0..<640])
+        #expect(rows.last == [])
+        #expect(rows[9] == [319..<337] && rows[10] == [319..<337])
+    }
+
+    /// Each has its own image to go on from, more of them than are kept among them.
+    ///
+    /// Shows P115.
+    @Test(arguments: [0, 1, 2, 4]) func `connections do not share images`(kept: Int) throws {
+        var configuration = FrameDecoder.Configuration()
+        configuration.maximumRetainedImages = kept
+        let decoder = FrameDecoder(configuration: configuration)
+        let connections = (0..<3).map { _ in connection() }
+        let encoders = (0..<3).map { _ in FrameEncoder() }
+        var images = try (0..<3).map { try testImage(200, 320 + 32 * ($0 % 2), as: .bgra) }
+        for step in 0..<12 {
+            for number in 0..<3 {
+                try images[number].withMutableRow(20 * step + number) { $0[8 * number] ^= 0xFF }
+                let image = images[number]
+                let sent = try encoders[number].encode(.pixels(image), Self.up, .init())
+                let frame = frame(sent.jpeg, sent.bufferSize, connections[number])
+                for format in [PixelFormat.bgra, .i420] {
+                    let decoded = try decoder.decode(frame, as: format)
+                    let expected = try whole(sent.jpeg, as: format)
+                    #expect(decoded.hasSamePixels(as: expected), "step \(step), connection \(number)")
+                }
+            }
+        }
+    }
+
+    @Test func `what was kept for a connection is released when it has ended and the next one starts`() {
+        var decoders = StandingDecoders(limit: 4)
+        let next = connection()
+        weak var kept: StripDecoder?
+        do {
+            let first = connection()
+            let frame = frame(FrameBytes([]), BufferSize(width: 1, height: 1), first)
+            kept = decoders.decoder(for: frame, as: .bgra) { StripDecoder() }
+            #expect(decoders.decoder(for: frame, as: .bgra) { StripDecoder() } === kept)
+            #expect(kept != nil)
+        }
+        let frame = frame(FrameBytes([]), BufferSize(width: 1, height: 1), next)
+        #expect(decoders.decoder(for: frame, as: .bgra) { StripDecoder() } != nil)
+        #expect(kept == nil)
+    }
+
+    @Test(arguments: [ScalingFactor.full, .half])
+    func `what was kept for a connection is released by the next one's frame of any scale`(scale: ScalingFactor) throws
+    {
+        let decoder = FrameDecoder()
+        let sent = try FrameEncoder().encode(.pixels(try testImage(64, 64, as: .bgra)), Self.up, .init())
+        do {
+            let first = connection()
+            _ = try decoder.decode(frame(sent.jpeg, sent.bufferSize, first))
+            #expect(decoder.strips.withLock { $0.count } == 1)
+            withExtendedLifetime(first) {}
+        }
+        let next = connection()
+        _ = try decoder.decode(frame(sent.jpeg, sent.bufferSize, next), scale: scale)
+        #expect(decoder.strips.withLock { $0.count } == (scale == .full ? 1 : 0))
+    }
+
+    @Test func `the next image is not compared with one that did not reach its consumer`() {
+        var decoders = StandingDecoders(limit: 4)
+        let connection = connection()
+        let frame = frame(FrameBytes([]), BufferSize(width: 1, height: 1), connection)
+        func note() -> Bool { decoders.noteDecoded(frame, as: .bgra, isFullSize: true) }
+        _ = decoders.decoder(for: frame, as: .bgra) { StripDecoder() }
+        #expect(!note() && note())
+        // Its rotation has failed.
+        decoders.noteLost(frame, as: .bgra)
+        #expect(!note() && note())
+    }
+
+    #if os(Linux)
+        @Test func `all rows change after an image whose rotation had too little address space`() async {
+            await #expect(processExitsWith: .success) {
+                let tests = StripFrameTests()
+                let image = try testImage(4096, 4096, as: .bgra)
+                let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(image, with: .init()).jpeg)
+                let upright = tests.frame(jpeg, BufferSize(width: 4096, height: 4096), tests.connection())
+                let frame = tests.frame(like: upright, size: upright.bufferSize, orientation: .left)
+                var configuration = FrameDecoder.Configuration()
+                configuration.isUpright = true
+                let decoder = FrameDecoder(configuration: configuration)
+                let kept = try [decoder.decodeFrame(frame), decoder.decodeFrame(frame)]
+                #expect(kept.map(\.changedRows) == [[0..<4096], []])
+                var before = rlimit()
+                _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
+                let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")[0]
+                let used = try #require(UInt(pages)) * UInt(getpagesize())
+                var limit = rlimit(rlim_cur: used + 32 << 20, rlim_max: before.rlim_max)
+                _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+                let error = #expect(throws: TurboJPEGError.self) { try decoder.decodeFrame(frame) }
+                _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
+                #expect(error?.code == .allocationFailed)
+                #expect(try decoder.decodeFrame(frame).changedRows == [0..<4096])
+                withExtendedLifetime(kept) {}
+            }
+        }
+    #endif
+
+    @Test func `a padded, a resized and a rotated image are handled`() throws {
+        let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testImage(201, 321), with: .init()).jpeg)
+        let connection = connection()
+        let size = BufferSize(width: 200, height: 320)
+        let expected = try whole(jpeg, as: .bgra).cropped(toWidth: 200, height: 320)
+        let decoder = FrameDecoder()
+        for changed in [[0..<320], []] {
+            let decoded = try decoder.decodeFrame(frame(jpeg, size, connection))
+            #expect(decoded.image.hasSamePixels(as: expected) && decoded.changedRows == changed)
+        }
+        let larger = try decoder.decodeFrame(frame(jpeg, BufferSize(width: 202, height: 322), connection))
+        #expect((larger.image.width, larger.image.height) == (202, 322) && larger.changedRows == [0..<322])
+        let half = try decoder.decodeFrame(frame(jpeg, size, connection), scale: .half)
+        #expect((half.image.width, half.image.height) == (100, 160) && half.changedRows == [0..<160])
+
+        var configuration = FrameDecoder.Configuration()
+        configuration.isUpright = true
+        let upright = FrameDecoder(configuration: configuration)
+        let turned = try expected.upright(from: .left)
+        for changed in [[0..<200], []] {
+            var frame = frame(jpeg, size, connection)
+            let header = FrameHeader(contentLength: jpeg.count, info: FrameInfo(bufferSize: size, orientation: .left))
+            frame = Frame(.jpeg(jpeg), header: header, index: 0, receivedAt: 0, transferTime: 0, tally: connection)
+            let decoded = try upright.decodeFrame(frame)
+            #expect(decoded.image.hasSamePixels(as: turned) && decoded.changedRows == changed)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `all rows change with the orientation or size of a frame`(isUpright: Bool) throws {
+        let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testImage(200, 320), with: .init()).jpeg)
+        var configuration = FrameDecoder.Configuration()
+        configuration.isUpright = isUpright
+        let decoder = FrameDecoder(configuration: configuration)
+        let first = frame(jpeg, BufferSize(width: 200, height: 320), connection())
+        for (width, height) in [(200, 320), (199, 319), (200, 319)] {
+            for orientation in [FrameOrientation.up, .right, .down, .left, .upMirrored] {
+                let size = BufferSize(width: width, height: height)
+                let frame = frame(like: first, size: size, orientation: orientation)
+                let decoded = try decoder.decodeFrame(frame)
+                #expect(decoded.changedRows == [0..<decoded.image.height], "\(width)x\(height) \(orientation)")
+                #expect(try decoder.decodeFrame(frame).changedRows == [])
+            }
+        }
+        // What was decoded in another size is not what the next image is compared with.
+        _ = try decoder.decodeFrame(first)
+        _ = try decoder.decodeFrame(first, scale: .half)
+        #expect(try decoder.decodeFrame(first).changedRows == [0..<320])
+    }
+
+    @Test func `readers that share a decoder each get the changes since their own last image`() async throws {
+        let decoder = FrameDecoder()
+        let fanOut = FrameBroadcaster()
+        let connection = connection()
+        let encoder = FrameEncoder()
+        var image = try testImage(200, 640, as: .bgra)
+        var readers = [fanOut.reader(), fanOut.reader()].map { $0.makeAsyncIterator() }
+        for step in 0..<4 {
+            try image.withMutableRow(100 * step + 8) { $0[8] ^= 0xFF }
+            let sent = try encoder.encode(.pixels(image), Self.up, .init())
+            fanOut.publish(frame(sent.jpeg, sent.bufferSize, connection))
+            var rows: [[Range<Int>]] = []
+            for index in readers.indices {
+                // The second reader comes for every other frame.
+                guard index == 0 || step % 2 == 1 else { continue }
+                let frame = try #require(try await readers[index].next())
+                rows.append(try decoder.decodeFrame(frame).changedRows)
+            }
+            switch step {
+            case 0: #expect(rows == [[0..<640]])
+            case 1: #expect(rows == [[95..<113], [0..<640]])
+            case 2: #expect(rows == [[207..<225]])
+            default: #expect(rows == [[303..<321], [207..<225, 303..<321]])
+            }
+        }
+    }
+
+    /// Strips are for memory that there is.
+    @Test func `strips are omitted if they are turned off or have no room`() throws {
+        let image = try testImage(200, 320, as: .bgra)
+        let whole: [UInt8] = try JPEGEncoder().encode(image)
+        let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(strips: .off))
+        let roomy = FrameEncoder().memoryNeed(.pixels(image), .up, .init())
+        #expect(need.total < roomy.total && roomy.keepsStrips && !need.keepsStrips)
+        let configurations: [(SampleUploader.Configuration, isWhole: Bool)] = [
+            (.init(strips: .off), true), (.init(maximumMemory: roomy.total - 1), true), (.init(), false),
+            (.init(maximumMemory: roomy.total), false),
+        ]
+        for (configuration, isWhole) in configurations {
+            let sent = try FrameEncoder().encode(.pixels(image), .up, configuration)
+            #expect((sent.jpeg.array() == whole) == isWhole)
+        }
+    }
+
+    /// The real screens, over the length of their sequences, forth and back.
+    @Test(arguments: ["desktop-typing", "desktop-window", "phone-scroll"], [PixelFormat.bgra, .i420])
+    func `real screens are decoded as if without strips`(_ name: String, format: PixelFormat) throws {
+        let encoder = FrameEncoder()
+        let decoder = FrameDecoder()
+        let connection = connection()
+        for number in [0, 0, 1, 2, 3, 4, 4, 3, 2, 1, 0] {
+            let png = try Fixtures.bytes("screens/\(name)/00\(number).png")
+            let image = try PixelBuffer(png: png.span)
+            let sent = try encoder.encode(.pixels(image), .up, .init())
+            let decoded = try decoder.decode(frame(sent.jpeg, sent.bufferSize, connection), as: format)
+            let plain = try JPEGEncoder().encode(image)
+            let expected = try JPEGDecoder().decode(bytes: plain, as: format)
+            #expect(decoded.hasSamePixels(as: expected), "image \(number)")
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import FrameSocket
+import FrameSocketTesting
+import TestSupport
+import Testing
+
+/// Frames whose JPEG is wrong: each costs itself, and many in a row the connection that sends them, and nobody else's.
+@Suite(.timeLimit(.minutes(5))) struct UndecodableFrameTests {
+    private static let size = (width: 75, height: 51)
+
+    private static func frame(_ jpeg: [UInt8]) -> [UInt8] {
+        message(jpeg, width: size.width, height: size.height)
+    }
+
+    /// A server with an innocent sender and another, and their connections.
+    private func pair(
+        in directory: TemporaryDirectory,
+        _ change: (inout FrameServer.Configuration) -> Void = { _ in }
+    ) async throws -> (FrameServer, innocent: (PeerSocket, FrameConnection), other: (PeerSocket, FrameConnection)) {
+        let server = try directory.server { change(&$0) }
+        var connections = server.connections.makeAsyncIterator()
+        let innocent = try PeerSocket.connected(to: directory.socket)
+        let innocentConnection = try #require(try await connections.next())
+        let other = try PeerSocket.connected(to: directory.socket)
+        let otherConnection = try #require(try await connections.next())
+        return (server, (innocent, innocentConnection), (other, otherConnection))
+    }
+
+    @Test(arguments: HostileJPEG.all)
+    func `an undecodable frame is its own error, and the next one is decoded`(_ hostile: HostileJPEG) async throws {
+        let directory = try TemporaryDirectory()
+        let (server, innocent, other) = try await pair(in: directory)
+        async let sending: Void = other.0.write(Self.frame(hostile.bytes) + Self.frame(HostileJPEG.good))
+        let decoder = FrameDecoder()
+        let expected = try JPEGDecoder().decode(bytes: HostileJPEG.good, as: .bgra)
+        var frames = other.1.frames.makeAsyncIterator()
+        let bad = try #require(try await frames.next())
+        #expect(throws: TurboJPEGError.self) { try decoder.decode(bad) }
+        let good = try #require(try await frames.next())
+        #expect(try decoder.decode(good).hasSamePixels(as: expected))
+        try await sending
+
+        try await innocent.0.write(Self.frame(HostileJPEG.good))
+        var innocentFrames = innocent.1.frames.makeAsyncIterator()
+        let others = try #require(try await innocentFrames.next())
+        #expect(try decoder.decode(others).hasSamePixels(as: expected))
+        #expect(innocent.1.closeReason == nil && other.1.closeReason == nil)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(
+        arguments: [(75, 51, true), (74, 50, true), (76, 52, true), (73, 51, false), (75, 53, false)]
+    )
+    func `J4: a size that differs from the header's is tolerated by one pixel`(width: Int, height: Int, isDecoded: Bool)
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let (server, _, other) = try await pair(in: directory)
+        try await other.0.write(message(HostileJPEG.good, width: width, height: height))
+        var frames = other.1.frames.makeAsyncIterator()
+        let frame = try #require(try await frames.next())
+        if isDecoded {
+            #expect(try FrameDecoder().decode(frame).width == width)
+        } else {
+            #expect(#expect(throws: TurboJPEGError.self) { try FrameDecoder().decode(frame) }?.code == .sizeMismatch)
+        }
+        withExtendedLifetime(server) {}
+    }
+
+    /// Shows P99.
+    @Test(
+        arguments: [(8, 8), (7, 8), (3, 3), (2, 3), (1, 1), (1, 0)]
+    )
+    func `undecodable frames in a row close the connection at the limit`(count: Int, limit: Int) async throws {
+        let directory = try TemporaryDirectory()
+        let (server, innocent, other) = try await pair(in: directory) { $0.limits.maximumUndecodableFrames = limit }
+        let decoder = FrameDecoder()
+        var frames = other.1.frames.makeAsyncIterator()
+        var bad: [Frame] = []
+        for _ in 0..<count {
+            try await other.0.write(Self.frame([0xFF, 0xD8]))
+            bad.append(try #require(try await frames.next()))
+            // Reported again and again, as by several readers one after the other, a frame counts once.
+            for frame in bad + bad { #expect(throws: TurboJPEGError.self) { try decoder.decode(frame) } }
+        }
+        if count >= limit {
+            #expect(try await other.1.closed().error?.code == .undecodableFrames)
+        } else {
+            // A good one restarts the count.
+            try await other.0.write(Self.frame(HostileJPEG.good))
+            let good = try #require(try await frames.next())
+            _ = try decoder.decode(good)
+            for _ in 0..<count {
+                try await other.0.write(Self.frame([0xFF, 0xD8]))
+                let frame = try #require(try await frames.next())
+                #expect(throws: TurboJPEGError.self) { try decoder.decode(frame) }
+            }
+            #expect(other.1.closeReason == nil)
+        }
+        try await innocent.0.write(Self.frame(HostileJPEG.good))
+        var innocentFrames = innocent.1.frames.makeAsyncIterator()
+        let frame = try #require(try await innocentFrames.next())
+        #expect(try decoder.decode(frame).width == Self.size.width)
+        #expect(innocent.1.closeReason == nil)
+        if count < limit { #expect(other.1.closeReason == nil) }
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `W6: a frame without bytes cannot be decoded`() async throws {
+        let directory = try TemporaryDirectory()
+        let (server, _, other) = try await pair(in: directory)
+        try await other.0.write(Self.frame([]))
+        var frames = other.1.frames.makeAsyncIterator()
+        let frame = try #require(try await frames.next())
+        #expect(#expect(throws: TurboJPEGError.self) { try FrameDecoder().decode(frame) }?.code == .notJPEG)
+        withExtendedLifetime(server) {}
+    }
+}

@@ -1,0 +1,177 @@
+import FrameSocket
+import FrameSocketTesting
+import FrameTransport
+import TestDescriptions
+import TestSupport
+import Testing
+
+/// Settings at values that nobody should choose: each counts as its documentation says, and none traps, hangs or makes
+/// every frame fail.
+@Suite(.tags(.computes), .timeLimit(.minutes(5))) struct AbsurdSettingTests {
+    /// What becomes of one image of 64x48 pixels.
+    enum Fate: Sendable, Equatable {
+        /// It is sent in this size, and equals what the other configuration makes of it.
+        case sent(width: Int, height: Int, like: @Sendable () -> SampleUploader.Configuration)
+        case dropped(DropCause)
+
+        static func sent(_ width: Int = 64, _ height: Int = 48) -> Fate {
+            .sent(width: width, height: height) { .init() }
+        }
+
+        static func == (first: Fate, second: Fate) -> Bool { "\(first)" == "\(second)" }
+    }
+
+    struct Setting: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let fate: Fate
+        let set: @Sendable (inout SampleUploader.Configuration) -> Void
+
+        init(_ name: String, _ fate: Fate, _ set: @escaping @Sendable (inout SampleUploader.Configuration) -> Void) {
+            (testDescription, self.fate, self.set) = (name, fate, set)
+        }
+    }
+
+    static let qualities = [(Int.min, 1), (-1, 1), (0, 1), (101, 100), (500, 100), (.max, 100)].map { value, nearest in
+        Setting("quality \(value)", .sent(width: 64, height: 48) { .init(quality: nearest) }) { $0.quality = value }
+    }
+
+    static let scales: [Setting] = [
+        Setting("a box of 0x0", .sent()) { $0.scale = .fit(width: 0, height: 0) },
+        Setting("a box without height", .sent()) { $0.scale = .fit(width: 32, height: 0) },
+        Setting("a box of negative sides", .sent()) { $0.scale = .fit(width: -32, height: .min) },
+        Setting("a box without limits", .sent()) { $0.scale = .fit(width: .max, height: .max) },
+        Setting("a letterbox of 0x0", .sent()) { $0.scale = .letterbox(width: 0, height: 0) },
+        Setting("a box of 0x0 to fill", .sent()) { $0.scale = .fill(width: 0, height: 0) },
+        Setting("a width of 0", .sent()) { $0.scale = .width(0) },
+        Setting("a negative width", .sent()) { $0.scale = .width(.min) },
+        Setting("a width without limit", .sent()) { $0.scale = .width(.max) },
+        Setting("a fraction of 0", .sent()) { $0.scale = .fraction(numerator: 0, denominator: 2) },
+        Setting("a fraction by 0", .sent()) { $0.scale = .fraction(numerator: 1, denominator: 0) },
+        Setting("a negative fraction", .sent()) { $0.scale = .fraction(numerator: -1, denominator: 2) },
+        Setting("a fraction above 1", .sent()) { $0.scale = .fraction(numerator: 3, denominator: 2) },
+        Setting("the smallest fraction", .sent(1, 1)) { $0.scale = .fraction(numerator: 1, denominator: .max) },
+    ]
+
+    static let rates = [
+        0, -1, .nan, .infinity, -.infinity, Double.greatestFiniteMagnitude, .leastNonzeroMagnitude,
+    ].flatMap { (rate: Double) -> [Setting] in
+        [
+            Setting("\(rate) frames per second", .sent()) { $0.pacing = .framesPerSecond(rate) },
+            Setting("\(rate) frames per second, adaptive", .sent()) {
+                $0.pacing = .adaptive(still: rate, motion: rate)
+            },
+        ]
+    }
+
+    static let counts = [Int.min, -1, 0, 9, .max].flatMap { (count: Int) -> [Setting] in
+        [
+            Setting("every \(count)th frame", .sent()) { $0.pacing = .every(count) },
+            Setting("\(count) shared buffers", .sent()) { $0.sharing = .allowed(buffers: count) },
+        ]
+    }
+
+    static let times = [Duration.seconds(Int64.min), .seconds(-1), .zero, .seconds(Int64.max)].map {
+        (time: Duration) -> Setting in
+        Setting("a sign of life every \(time)", .sent()) { $0.pacing = .everyFrame.skippingUnchanged(keepAlive: time) }
+    }
+
+    static let limits = [Int.min, -1, 0].flatMap { (limit: Int) -> [Setting] in
+        [
+            Setting("pixels up to \(limit)", .dropped(.outsideLimits)) { $0.limits.maximumPixels = limit },
+            Setting("sides up to \(limit)", .dropped(.outsideLimits)) { $0.limits.maximumDimension = limit },
+            Setting("memory of \(limit) bytes", .dropped(.overMemoryBudget)) { $0 = .init(maximumMemory: limit) },
+        ]
+    }
+
+    @Test(arguments: qualities + scales + rates + counts + times + limits)
+    func `a frame is sent as the nearest sensible setting would, or its caller is told why not`(
+        _ setting: Setting
+    ) async throws {
+        var configuration = SampleUploader.Configuration()
+        setting.set(&configuration)
+        let receiver = try RawReceiver(configuration)
+        let visit = try await receiver.accept()
+        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        let image = try testImage(64, 48)
+        switch (receiver.uploader.send(image), setting.fate) {
+        case (.dropped(let cause), .dropped(let expected)):
+            #expect(cause == expected)
+        case (.taken, .sent(let width, let height, let like)):
+            let body = try #require(try await visit.frame()).body
+            let header = try JPEGHeader(inspecting: body.span)
+            #expect(header.width == width && header.height == height)
+            // The same bytes, where the size is the same: the same quality.
+            guard width == 64 else { return }
+            let other = try RawReceiver(like())
+            let otherVisit = try await other.accept()
+            other.uploader.send(image)
+            #expect(try await otherVisit.frame()?.body == body)
+        case (let outcome, let fate):
+            Issue.record("\(outcome) and not \(fate)")
+        }
+        #expect(receiver.uploader.statistics.drops[.encodingFailed] == nil)
+    }
+
+    @Test func `a quality reads as the one that applies, however it is set`() async throws {
+        #expect(SampleUploader.Configuration(quality: 0).quality == 1)
+        #expect(SampleUploader.Configuration(quality: 500).quality == 100)
+        let uploader = SampleUploader(connection: try TemporaryDirectory().connection())
+        uploader.update { $0.quality = -3 }
+        #expect(uploader.configuration.quality == 1)
+    }
+
+    @Test(arguments: [
+        BufferSize(width: 0, height: 0), BufferSize(width: -1, height: 5), BufferSize(width: 5, height: 0),
+    ])
+    func `a frame of an invalid size is refused, and ends no connection`(size: BufferSize) async throws {
+        let directory = try TemporaryDirectory()
+        let server = try directory.server()
+        let connection = directory.connection()
+        try await connection.open(within: nil)
+        let message = FrameMessage(jpeg: content(1), info: FrameInfo(bufferSize: size))
+        let error = await #expect(throws: TransportError.self) { try await connection.send(message) }
+        #expect(error?.code == .notSent)
+        let uploader = SampleUploader(connection: connection)
+        #expect(uploader.send(jpeg: content(1), bufferSize: size) == .dropped(.outsideLimits))
+        #expect(connection.state == .connected)
+        _ = server
+    }
+
+    @Test(arguments: [Duration.seconds(Int64.min), .seconds(-1), .zero, .nanoseconds(1), .seconds(Int64.max)])
+    func `an absurd time of a connection traps nothing, and a finish reports what it did`(time: Duration) async throws {
+        let sets: [(inout SocketConnection.Configuration) -> Void] = [
+            { $0.retryInterval = time }, { $0.sendTimeout = time }, { $0.linger = time }, { $0.connectTimeout = time },
+            { $0.handshakeTimeout = time },
+        ]
+        for set in sets {
+            let directory = try TemporaryDirectory()
+            let server = try directory.server()
+            let connection = directory.connection(set)
+            let uploader = SampleUploader(connection: connection)
+            uploader.offer(1)
+            try await uploader.settle()
+            connection.close()
+            _ = try await soon { try await connection.closed() }
+            server.close()
+        }
+    }
+
+    @Test(arguments: [Int.min, -1, 0, 1, .max])
+    func `an absurd number of kept images or idle memory costs only speed`(count: Int) throws {
+        var settings = FrameDecoder.Configuration()
+        settings.maximumRetainedImages = count
+        let decoder = FrameDecoder(configuration: settings)
+        let jpeg: [UInt8] = try JPEGEncoder().encode(try testImage(64, 48))
+        let header = FrameHeader(
+            contentLength: jpeg.count,
+            info: FrameInfo(bufferSize: BufferSize(width: 64, height: 48))
+        )
+        let pool = FrameBytes.Pool(maximumIdleBytes: count)
+        for index in 0..<3 {
+            let frame = Frame(jpeg: FrameBytes(copying: jpeg.span, pool: pool), header: header, index: index)
+            #expect(try decoder.decode(frame, as: .bgra).width == 64)
+        }
+        let images = PixelBuffer.Pool(maximumIdleImages: count)
+        for _ in 0..<3 { #expect(try images.buffer(width: 8, height: 8, format: .bgra).width == 8) }
+    }
+}

@@ -1,0 +1,205 @@
+import TestDescriptions
+import TestSupport
+import Testing
+
+@testable import FrameSocket
+@testable import FrameTransport
+
+/// Images made from seeds through the codec and what surrounds it: whatever the format, the rows' distance or the
+/// way, the pixels are those of the plainest way.
+@Suite(.tags(.computes)) struct JPEGPropertyTests {
+    private static func decoder() -> JPEGDecoder {
+        var decoder = JPEGDecoder()
+        decoder.limits.maximumDimension = 65_535
+        decoder.limits.maximumPixels = .max
+        return decoder
+    }
+
+    private func encoder(_ image: inout PixelPropertyTests.Case) throws -> JPEGEncoder {
+        JPEGEncoder(
+            quality: Int.random(in: 1...100, using: &image.random),
+            subsampling: try #require(ChromaSubsampling.allCases.randomElement(using: &image.random)),
+            dct: Bool.random(using: &image.random) ? .accurate : .fast
+        )
+    }
+
+    /// The same samples in rows without padding, in memory of its own.
+    private func copy(_ image: PixelBuffer) throws -> PixelBuffer {
+        let packed = try [UInt8](capacity: image.packedByteCount) { try image.copyPacked(into: &$0) }
+        return try PixelBuffer(
+            copying: packed.span,
+            width: image.width,
+            height: image.height,
+            format: image.format
+        )
+    }
+
+    @Test(arguments: UInt64(1_000)..<1_060)
+    func `the same colors are encoded to the same JPEG in every format`(seed: UInt64) throws {
+        var example = try PixelPropertyTests.Case(seed, pixels: 40_000)
+        let encoder = try encoder(&example)
+        let image = example.image
+        let jpeg: [UInt8] = try encoder.encode(image)
+        #expect(try encoder.encode(copy(image)) == jpeg, "\(example.name)")
+        switch image.format {
+        case .gray: break
+        case .i420: break
+        case .nv12:
+            let chroma = example.reference.planes[1].bytes
+            let samples =
+                example.reference.planes[0].bytes
+                + stride(from: 0, to: chroma.count, by: 2).map { chroma[$0] }
+                + stride(from: 1, to: chroma.count, by: 2).map { chroma[$0] }
+            let planes = try PixelBuffer(
+                copying: samples.span,
+                width: image.width,
+                height: image.height,
+                format: .i420
+            )
+            #expect(try encoder.encode(planes) == jpeg, "\(example.name)")
+        default:
+            let colors = Array(example.reference.colors.joined())
+            let plain = try PixelBuffer(
+                copying: colors.span,
+                width: image.width,
+                height: image.height,
+                format: .rgb
+            )
+            #expect(try encoder.encode(plain) == jpeg, "\(example.name)")
+        }
+        let output = try [UInt8](capacity: encoder.maximumByteCount(width: image.width, height: image.height)) {
+            try encoder.encode(image, into: &$0)
+        }
+        #expect(output == jpeg)
+    }
+
+    @Test(arguments: UInt64(1_100)..<1_130)
+    func `a JPEG has the same colors in every format and scale`(seed: UInt64) throws {
+        var example = try PixelPropertyTests.Case(seed, pixels: 20_000)
+        let jpeg: [UInt8] = try encoder(&example).encode(example.image)
+        let decoder = Self.decoder()
+        let scale = try #require(
+            ScalingFactor.allSupported.filter { $0.numerator <= $0.denominator }.randomElement(using: &example.random)
+        )
+        let colors = try ReferenceImage(decoder.decode(jpeg.span, as: .rgb, scale: scale))
+        let size = scale.scaled(width: example.image.width, height: example.image.height)
+        for format in PixelFormat.allCases {
+            let name = "\(example.name) at \(scale) as \(format.name)"
+            let found = try decoder.decode(jpeg.span, as: format, scale: scale)
+            #expect((found.width, found.height) == size, "\(name)")
+            let reference = ReferenceImage(found)
+            switch format {
+            case .gray, .i420: break
+            case .nv12:
+                let planes = try ReferenceImage(decoder.decode(jpeg.span, as: .i420, scale: scale)).planes
+                let pairs = zip(planes[1].bytes, planes[2].bytes).flatMap { [$0, $1] }
+                #expect(reference.planes.map(\.bytes) == [planes[0].bytes, pairs], "\(name)")
+            default: #expect(reference.colors == colors.colors, "\(name)")
+            }
+            try checkPart(found, jpeg, scale, &example, name)
+        }
+    }
+
+    /// Decodes into a larger buffer with rows of any distance: the part is the image, and nothing else is written.
+    private func checkPart(
+        _ expected: PixelBuffer,
+        _ jpeg: [UInt8],
+        _ scale: ScalingFactor,
+        _ image: inout PixelPropertyTests.Case,
+        _ name: String
+    ) throws {
+        let width = min(65_500, expected.width + Int.random(in: 0...3, using: &image.random))
+        let height = min(65_500, expected.height + Int.random(in: 0...3, using: &image.random))
+        let stride = width * expected.format.bytesPerPixel + Int.random(in: 0...9, using: &image.random)
+        var buffer = try PixelBuffer(width: width, height: height, format: expected.format, bytesPerRow: stride)
+        try buffer.fill(0xA5)
+        let before = (0..<buffer.planeCount).map { buffer.bytes(ofPlane: $0) }
+        try Self.decoder().decode(jpeg.span, into: &buffer, scale: scale)
+        let part = try buffer.cropped(toWidth: expected.width, height: expected.height)
+        #expect(part.hasSamePixels(as: expected), "\(name)")
+        for (plane, before) in before.enumerated() {
+            let (shape, row) = (part.plane(plane), buffer.plane(plane).bytesPerRow)
+            let after = buffer.bytes(ofPlane: plane)
+            let isKept = after.indices.allSatisfy { index in
+                (index / row < shape.height && index % row < shape.visibleBytesPerRow) || after[index] == before[index]
+            }
+            #expect(isKept, "\(name), plane \(plane)")
+        }
+    }
+
+    @Test(arguments: UInt64(1_200)..<1_230)
+    func `strips decode to what the whole JPEG decodes to, before and after a change`(seed: UInt64) throws {
+        var example = try PixelPropertyTests.Case(seed)
+        let encoder = try encoder(&example)
+        let (strips, decoder) = (StripEncoder(), StripDecoder(decoder: Self.decoder()))
+        let format = try #require(PixelFormat.allCases.randomElement(using: &example.random))
+        var image = example.image
+        for step in 0..<3 {
+            let jpeg = try strips.encode(image, with: encoder).jpeg
+            let whole: [UInt8] = try encoder.encode(image)
+            let expected = try Self.decoder().decode(whole.span, as: format)
+            #expect(
+                try decoder.decode(jpeg.span, as: format).image.hasSamePixels(as: expected),
+                "\(example.name), \(step)"
+            )
+            #expect(
+                try Self.decoder().decode(jpeg.span, as: format).hasSamePixels(as: expected),
+                "\(example.name), \(step)"
+            )
+            let row = Int.random(in: 0..<image.height, using: &example.random)
+            try image.withMutableRow(row) { for index in $0.indices { $0[index] &+= 40 } }
+        }
+    }
+
+    @Test(arguments: UInt64(1_300)..<1_380)
+    func `the sent pixels are those of the plan, rotated and compressed`(seed: UInt64) throws {
+        var example = try PixelPropertyTests.Case(seed)
+        var configuration = SampleUploader.Configuration(scale: PixelPropertyTests.scale(&example))
+        configuration.quality = Int.random(in: 1...100, using: &example.random)
+        configuration.subsampling = try #require(ChromaSubsampling.allCases.randomElement(using: &example.random))
+        configuration.appliesOrientation = Bool.random(using: &example.random)
+        configuration.strips = Bool.random(using: &example.random) ? .automatic : .off
+        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &example.random))
+        let sent = try FrameEncoder().encode(.pixels(example.image), orientation, configuration)
+
+        let plan = configuration.scale.plan(
+            forWidth: example.image.width,
+            height: example.image.height,
+            orientation: orientation,
+            appliesOrientation: configuration.appliesOrientation,
+            subsampling: example.image.format.isPlanar ? .yuv420 : configuration.subsampling
+        )
+        let name = "\(example.name), \(configuration.scale), \(orientation)"
+        let becomesPlanes = configuration.subsampling == .yuv420 && example.image.format.canBecomePlanes(by: plan)
+        var expected =
+            becomesPlanes
+            ? try example.image.planes(by: plan, pool: PixelBuffer.Pool()) : try example.image.applying(plan)
+        if configuration.appliesOrientation { expected = try expected.upright(from: orientation) }
+        let encoder = JPEGEncoder(quality: configuration.quality, subsampling: configuration.subsampling)
+        let whole: [UInt8] = try encoder.encode(expected)
+        #expect(sent.bufferSize == BufferSize(width: expected.width, height: expected.height), "\(name)")
+        let found = try Self.decoder().decode(sent.jpeg.span, as: .rgb)
+        #expect(try found.hasSamePixels(as: Self.decoder().decode(whole.span, as: .rgb)), "\(name)")
+    }
+
+    @Test(arguments: UInt64(1_400)..<1_450)
+    func `the received image has the size of its header and the requested orientation`(seed: UInt64) throws {
+        var example = try PixelPropertyTests.Case(seed, pixels: 20_000)
+        let jpeg: [UInt8] = try encoder(&example).encode(example.image)
+        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &example.random))
+        let format = try #require(PixelFormat.allCases.randomElement(using: &example.random))
+        func near(_ side: Int) -> Int { min(65_500, max(1, side + Int.random(in: -1...1, using: &example.random))) }
+        let size = BufferSize(width: near(example.image.width), height: near(example.image.height))
+        var configuration = FrameDecoder.Configuration()
+        configuration.jpeg = Self.decoder()
+        configuration.isUpright = Bool.random(using: &example.random)
+        let header = FrameHeader(contentLength: jpeg.count, info: FrameInfo(bufferSize: size, orientation: orientation))
+        let frame = Frame(jpeg: FrameBytes(jpeg), header: header, index: 0, receivedAt: 0, transferTime: .zero)
+        let found = try ReferenceImage(FrameDecoder(configuration: configuration).decode(frame, as: format))
+
+        var expected = try ReferenceImage(Self.decoder().decode(jpeg.span, as: format))
+        expected = expected.resized(width: size.width, height: size.height)
+        if configuration.isUpright { expected = expected.upright(from: orientation) }
+        #expect(found.planes == expected.planes, "\(example.name), \(size), \(orientation)")
+    }
+}

@@ -1,0 +1,291 @@
+import FrameSocketTesting
+import TestSupport
+import Testing
+
+@testable import FrameSocket
+@testable import TurboJPEG
+
+/// The latest image is kept beside its JPEG: whoever needs it again gets it in the terms of the receiver that is there.
+@Suite(.timeLimit(.minutes(5))) struct LatestImageTests {
+    /// How the image is submitted.
+    enum Submission: CaseIterable {
+        case lent, copied, resized
+    }
+
+    private static let preferred = ControlRequest.Preferences(size: BufferSize(width: 16, height: 16), quality: 1)
+
+    private func submit(_ image: PixelBuffer, as submission: Submission, to uploader: SampleUploader) throws {
+        switch submission {
+        case .lent: uploader.send(image, timestamp: 4711)
+        case .copied: uploader.send(copying: image, timestamp: 4711)
+        case .resized: uploader.send(resizing: FrameBytes(try JPEGEncoder().encode(image)), timestamp: 4711)
+        }
+    }
+
+    /// The first frame that another uploader sends of this image.
+    private func reference(_ image: PixelBuffer, _ submission: Submission) async throws -> PeerMessage {
+        let receiver = try RawReceiver()
+        let visit = try await receiver.accept()
+        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        try submit(image, as: submission, to: receiver.uploader)
+        return try #require(try await visit.frame())
+    }
+
+    // MARK: Over sockets
+
+    /// Shows P303.
+    @Test(arguments: [Submission.lent, .resized])
+    func `a new receiver gets the latest image in its own terms, not in those of one that left`(
+        submission: Submission
+    ) async throws {
+        let image = try testImage(128, 96)
+        let receiver = try RawReceiver()
+        let first = try await receiver.accept()
+        try await first.ask(.helloForImages, .prefer(Self.preferred))
+        _ = try await first.framesBeforePong(1)
+        try submit(image, as: submission, to: receiver.uploader)
+        let small = try #require(try await first.frame())
+        #expect(small.width == 16 && small.height == 12)
+        try await receiver.uploader.settle()
+        first.socket.close()
+
+        let second = try await receiver.accept()
+        let whole = try #require(try await second.frame())
+        #expect(whole.body == (try await reference(image, submission)).body)
+        #expect(whole.timestamp == 4711 && whole.sequence == small.sequence, "it is the same frame")
+        // Encoded once for this receiver: a refresh sends the same JPEG.
+        try await receiver.uploader.settle()
+        let encodings = receiver.uploader.statistics.encoding.count
+        try await second.ask(.helloForImages, .refresh)
+        #expect(try await second.frame()?.body == whole.body)
+        #expect(receiver.uploader.statistics.encoding.count == encodings)
+        #expect(receiver.uploader.statistics.sent == 1 && receiver.uploader.statistics.repeats == 2)
+    }
+
+    /// Shows P304.
+    @Test(arguments: Submission.allCases)
+    func `a preference that arrives while the source is still applies to the latest image at once`(
+        submission: Submission
+    ) async throws {
+        let image = try testImage(128, 96)
+        let receiver = try RawReceiver()
+        let visit = try await receiver.accept()
+        try await visit.ask(.helloForImages)
+        _ = try await visit.framesBeforePong(1)
+        try submit(image, as: submission, to: receiver.uploader)
+        let first = try #require(try await visit.frame())
+        #expect(first.width == 128)
+        try await visit.ask(.prefer(.init(quality: 5)))
+        if submission == .resized {
+            // A JPEG that needs no other size is sent as it is.
+            #expect(try await visit.framesBeforePong(2).isEmpty)
+        } else {
+            let coarse = try #require(try await visit.frame())
+            #expect(coarse.width == 128 && coarse.body != first.body && coarse.sequence == first.sequence)
+        }
+        try await receiver.uploader.settle()
+        try await visit.ask(.prefer(.init(size: BufferSize(width: 64, height: 64))))
+        let small = try #require(try await visit.frame())
+        #expect(small.width == 64 && small.height == 48)
+        // Another rate changes nothing about the image, and neither does the same preference.
+        try await visit.ask(.prefer(.init(frameRateInMillihertz: 5_000, size: BufferSize(width: 64, height: 64))))
+        #expect(try await visit.framesBeforePong(3).isEmpty)
+        try await receiver.uploader.settle()
+        #expect(try await visit.framesBeforePong(4).isEmpty)
+    }
+
+    /// Shows P303.
+    @Test func `a receiver of shared memory gets the latest image without loss, although its predecessor got a JPEG`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let image = try testImage(128, 96, as: .bgra)
+        var pair = try await SharedPair(directory, accepts: false)
+        pair.uploader.send(image)
+        #expect(try await pair.next().shared == nil)
+        try await pair.uploader.settle()
+        pair.server.close()
+        let next = try directory.server { $0.acceptsSharedMemory = true }
+        let connection = try #require(try await firstConnection(of: next))
+        var frames = connection.frames.makeAsyncIterator()
+        let frame = try #require(try await frames.next())
+        #expect(frame.shared != nil)
+        #expect(try FrameDecoder().decode(frame, as: .bgra).hasSamePixels(as: image))
+        #expect(pair.uploader.statistics.repeats == 1)
+    }
+
+    @Test(arguments: [false, true])
+    func `a preferred size applies at once to an image in shared memory`(isDrawn: Bool) async throws {
+        let directory = try TemporaryDirectory()
+        var pair = try await SharedPair(directory)
+        try await pair.sharing()
+        if isDrawn {
+            var image = try pair.uploader.makeBuffer(width: 64, height: 48, format: .bgra)
+            try image.fill(200)
+            pair.uploader.send(consume image)
+        } else {
+            pair.uploader.send(try testImage(64, 48, as: .bgra))
+        }
+        #expect(try await pair.next().bufferSize == BufferSize(width: 64, height: 48))
+        pair.received.send(.prefer(.init(size: BufferSize(width: 32, height: 32))))
+        let small = try await pair.next()
+        #expect(small.shared != nil && small.bufferSize == BufferSize(width: 32, height: 24))
+        #expect(small.sequence == 0)
+    }
+
+    @Test func `an image that was drawn in a buffer and scaled into another one does not keep the first`() async throws
+    {
+        let directory = try TemporaryDirectory()
+        var pair = try await SharedPair(directory, .init(scale: .half, sharing: .allowed(buffers: 2)))
+        try await pair.sharing()
+        for round in 0..<3 {
+            try await pair.uploader.waitForBuffer()
+            var image = try pair.uploader.makeBuffer(width: 64, height: 48, format: .bgra)
+            #expect(image.lender != nil, "round \(round)")
+            try image.fill(UInt8(round))
+            pair.uploader.send(consume image)
+            #expect(try await pair.next().bufferSize == BufferSize(width: 32, height: 24))
+            try await pair.uploader.settle()
+        }
+    }
+
+    @Test func `of many preferences at once the last one holds`() async throws {
+        let receiver = try RawReceiver()
+        let visit = try await receiver.accept()
+        try await visit.ask(.helloForImages)
+        _ = try await visit.framesBeforePong(1)
+        receiver.uploader.send(try testImage(128, 96))
+        _ = try await visit.frame()
+        let flood = (0..<2_000).flatMap { index in
+            ControlRequest.prefer(.init(size: BufferSize(width: 16 + index % 64, height: 16 + index % 64))).encoded()
+        }
+        let last = ControlRequest.prefer(.init(size: BufferSize(width: 96, height: 96))).encoded()
+        try await visit.socket.write(flood + last)
+        while let frame = try await visit.frame(), frame.width != 96 {}
+        try await receiver.uploader.settle()
+        #expect(try await visit.framesBeforePong(2).isEmpty)
+        #expect(receiver.uploader.statistics.sent == 1)
+    }
+
+    // MARK: Memory
+
+    /// Shows P305.
+    @Test func `an image for which there is no memory is given up first, and its JPEG is sent as it was encoded`()
+        throws
+    {
+        let image = try testImage(64, 48, as: .bgra)
+        let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(strips: .off))
+        var rig = ImageRig(.init(strips: .off, maximumMemory: need.total + 9_000))
+        rig.change { $0.preferences = .init(quality: 1) }
+        try rig.send(.pixels(image))
+        #expect(rig.machine.slots.sent?.hasSpare == true)
+        let held = rig.machine.heldBytes
+        // A waiting JPEG takes the memory, and is not sent yet.
+        rig.change { $0.isPaused = true }
+        rig.offer(.jpeg(content(1, count: 8_000), BufferSize(width: 8, height: 8)))
+        #expect(rig.machine.slots.sent?.hasSpare == false)
+        #expect(rig.machine.heldBytes == held - EncodingMemory.bytes(of: image) + 8_000)
+    }
+
+    /// Shows P305.
+    @Test func `a newer frame takes the place of the image, whatever becomes of it`() throws {
+        var rig = ImageRig(.init(pacing: .framesPerSecond(1)))
+        try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
+        #expect(rig.machine.slots.sent?.hasSpare == true)
+        rig.offer(.pixels(try testImage(32, 24, as: .bgra)))
+        #expect(rig.machine.slots.sent?.hasSpare == false && rig.machine.slots.deferral != nil)
+    }
+
+    @Test func `the image of an unchanged frame takes the place of one that was given up`() throws {
+        let image = try testImage(64, 48, as: .bgra)
+        var rig = ImageRig(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil)))
+        try rig.send(.pixels(image))
+        rig.machine.giveUpImages()
+        #expect(rig.machine.slots.sent?.hasSpare == false)
+        rig.offer(.pixels(image))
+        #expect(rig.machine.statistics.drops == [.unchanged: 1])
+        #expect(rig.machine.slots.sent?.hasSpare == true)
+    }
+
+    /// Shows P303.
+    @Test func `an image that cannot be encoded for the next receiver is sent as it was, once`() throws {
+        var rig = ImageRig(.init())
+        rig.change { $0.preferences = .init(quality: 1) }
+        try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
+        let jpeg = try #require(rig.messages.last).jpeg
+        rig.encodingFails = true
+        rig.change { terms in
+            terms.connection += 1
+            terms.preferences = .init()
+        }
+        #expect(rig.messages.count == 2 && rig.messages.last?.jpeg === jpeg)
+        rig.change { $0.preferences = .init(quality: 50) }
+        #expect(rig.messages.count == 2, "there is no image for another quality")
+    }
+
+    /// Shows P304.
+    @Test func `a preference during an encoding applies to the image once that is sent`() throws {
+        var rig = ImageRig(.init())
+        rig.offer(.pixels(try testImage(64, 48, as: .bgra)), settles: false)
+        let begun = rig.machine.beginUpload(at: rig.now)
+        var job = try #require(begun)
+        rig.change(settles: false) { $0.preferences = .init(size: BufferSize(width: 16, height: 16)) }
+        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester()), at: rig.now)
+        rig.settle()
+        #expect(rig.messages.map(\.bufferSize.width) == [64, 16])
+        #expect(rig.machine.statistics.sent == 1 && rig.machine.statistics.repeats == 1)
+    }
+}
+
+/// An uploader's machine and a plain receiver; what it asks for is done at once.
+private struct ImageRig {
+    var machine: UploaderMachine
+    var now: UInt64 = 1_000_000_000
+    var messages: [FrameMessage] = []
+    var encodingFails = false
+    private var terms = ReceiverTerms()
+    private let encoder = FrameEncoder()
+    private let digester = FrameDigester()
+
+    init(_ configuration: SampleUploader.Configuration) {
+        machine = UploaderMachine(configuration, owner: 1)
+        change { ($0.connection, $0.isConnected) = (1, true) }
+    }
+
+    mutating func change(settles: Bool = true, _ change: (inout ReceiverTerms) -> Void) {
+        change(&terms)
+        terms.revision += 1
+        machine.termsChanged(terms, at: now)
+        if settles { settle() }
+    }
+
+    mutating func offer(_ content: FrameContent, settles: Bool = true) {
+        now += 10_000_000
+        if case .compare(var frame) = machine.offer(UploadFrame(content, offeredAt: now), at: now) {
+            frame.digest = digester.digest(content, orientation: .up)
+            _ = machine.admit(frame, at: now)
+        }
+        if settles { settle() }
+    }
+
+    /// Offers a frame that is sent.
+    mutating func send(_ content: FrameContent) throws {
+        let count = messages.count
+        offer(content)
+        try #require(messages.count == count + 1)
+    }
+
+    mutating func settle() {
+        var effects = machine.takeEffects()
+        while effects.startsUpload || effects.message != nil {
+            if let message = effects.message {
+                messages.append(message)
+                machine.sent(nil, at: now)
+            } else if var job = machine.beginUpload(at: now) {
+                let failure = EncodingResult.failed(TurboJPEGError(.encodeFailed, "as told"))
+                machine.encoded(encodingFails ? failure : job.encode(with: encoder, digester), at: now)
+            }
+            effects = machine.takeEffects()
+        }
+    }
+}

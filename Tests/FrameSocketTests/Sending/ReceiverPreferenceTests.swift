@@ -1,0 +1,106 @@
+import FrameSocketTesting
+import TestSupport
+import Testing
+
+@testable import FrameSocket
+
+/// Whatever a receiver prefers, every image is sent: as near to the preference as it can be.
+@Suite(.timeLimit(.minutes(5))) struct ReceiverPreferenceTests {
+    @Test(arguments: UInt64(2_000)..<2_080) func `no preference makes the encoder fail`(seed: UInt64) throws {
+        var example = try PixelPropertyTests.Case(seed)
+        var preferences = ControlRequest.Preferences()
+        // What the wire can say.
+        if Bool.random(using: &example.random) {
+            preferences.size = BufferSize(width: example.side(upTo: 16_384), height: example.side(upTo: 16_384))
+        }
+        if Bool.random(using: &example.random) { preferences.quality = Int.random(in: 1...100, using: &example.random) }
+        if Bool.random(using: &example.random) {
+            preferences.frameRateInMillihertz = Int.random(in: 1...1_000_000, using: &example.random)
+        }
+        let own = SampleUploader.Configuration(
+            scale: PixelPropertyTests.scale(&example),
+            subsampling: try #require(ChromaSubsampling.allCases.randomElement(using: &example.random)),
+            appliesOrientation: Bool.random(using: &example.random)
+        )
+        let orientation = try #require(FrameOrientation.allCases.randomElement(using: &example.random))
+        let configuration = own.preferring(preferences)
+        let sent = try FrameEncoder().encode(.pixels(example.image), orientation, configuration)
+        let found = try JPEGHeader(inspecting: sent.jpeg.span)
+        #expect(BufferSize(width: found.width, height: found.height) == sent.bufferSize)
+        if let box = preferences.size {
+            let (long, short) = (max(box.width, box.height), min(box.width, box.height))
+            #expect(
+                max(found.width, found.height) <= long && min(found.width, found.height) <= short,
+                "\(example.name)"
+            )
+        }
+    }
+
+    /// The fields of a `prefer` that no sender can follow, or that say nothing.
+    static let impossible = [
+        "Prefer-Width: 0\r\nPrefer-Height: 0", "Prefer-Width: 16385\r\nPrefer-Height: 1",
+        "Prefer-Width: 1\r\nPrefer-Height: 16385", "Prefer-Width: 640", "Prefer-Height: 640", "Prefer-Quality: 0",
+        "Prefer-Quality: 101", "Prefer-Quality: -1", "Prefer-Quality: high", "Prefer-Quality: 99999999999999999999",
+        "Prefer-Frame-Rate: 0", "Prefer-Frame-Rate: 1000001", "Prefer-Quality: 50\r\nPrefer-Quality: 60",
+    ]
+
+    /// Shows P25.
+    @Test(arguments: impossible)
+    func `a preference that cannot be followed changes nothing and is answered by a status`(
+        fields: String
+    )
+        async throws
+    {
+        let receiver = try RawReceiver(.init(quality: 77))
+        let visit = try await receiver.accept()
+        try await visit.ask(.helloForImages)
+        try await visit.socket.write(Array("POST /prefer HTTP/1.1\r\nContent-Length: 0\r\n\(fields)\r\n\r\n".utf8))
+        try await visit.ask(.ping(1))
+        // The answer to the ping may stand for the refusal as well.
+        let answer = try #require(try await soon { try await visit.reader.next { $0.pong == 1 } } ?? nil)
+        #expect(answer.field("Refused-Preferences") == "1")
+        #expect(receiver.uploader.configuration.quality == 77 && receiver.uploader.configuration.scale == .full)
+        receiver.uploader.send(try testImage(200, 120))
+        #expect(try await visit.frame()?.width == 200)
+        #expect(receiver.uploader.connection.isOpen)
+    }
+
+    /// Shows P54, P279.
+    @Test(arguments: [false, true])
+    func `a preference that does not fit into memory is refused by a status`(isCopied: Bool) async throws {
+        let image = try testImage(320, 200, as: .bgra)
+        let need = FrameEncoder().memoryNeed(isCopied ? .scaled(image) : .pixels(image), .up, .init(quality: 10))
+        let receiver = try RawReceiver(.init(quality: 10, maximumMemory: need.total))
+        for number in UInt64(1)...2 {
+            // A second receiver is told as well.
+            let visit = try await receiver.accept()
+            try await visit.ask(.helloForImages, .prefer(ControlRequest.Preferences(quality: 100)), .ping(number))
+            _ = try await soon { try await visit.reader.next { $0.pong == number } }
+            if isCopied { receiver.uploader.send(copying: image) } else { receiver.uploader.send(image) }
+            let status = try await soon { try await visit.reader.next { $0.field("Refused-Preferences") != nil } }
+            #expect(try #require(status ?? nil).field("Refused-Preferences") == "1")
+            // While this image is under way there is no memory for the next one.
+            #expect(await becomesTrue { receiver.uploader.statistics.sent >= number })
+            visit.socket.close()
+        }
+        #expect(receiver.uploader.statistics.drops[.overMemoryBudget] == nil)
+    }
+
+    /// An image that no JPEG can hold in the preferred size, or only just.
+    @Test(
+        arguments: [(16_384, 1), (1, 16_384), (1, 1), (16_384, 16_384)],
+        [(65_500, 2), (2, 65_500), (1, 1), (301, 97)]
+    )
+    func `extreme preferences are followed`(box: (Int, Int), size: (Int, Int)) async throws {
+        let receiver = try RawReceiver()
+        let visit = try await receiver.accept()
+        let preferences = ControlRequest.Preferences(size: BufferSize(width: box.0, height: box.1), quality: 1)
+        try await visit.ask(.helloForImages, .prefer(preferences))
+        _ = try await visit.framesBeforePong(1)
+        let image = try PixelBuffer(width: size.0, height: size.1, format: .bgra, zeroFilled: true)
+        receiver.uploader.send(image)
+        let frame = try #require(try await visit.frame())
+        #expect(1...size.0 ~= frame.width ?? 0)
+        #expect(receiver.uploader.statistics.drops.isEmpty)
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import FrameSocket
+import FrameSocketTesting
+import TestSupport
+import Testing
+
+/// What a receiver prefers, wants and pauses lasts as long as its connection, and is kept for an uploader that comes later.
+@Suite(.timeLimit(.minutes(5))) struct ReceiverTermsTests {
+    private static let tiny = ControlRequest.Preferences(
+        frameRateInMillihertz: 1,
+        size: BufferSize(width: 16, height: 16),
+        quality: 1
+    )
+
+    /// Shows P48.
+    @Test(arguments: [nil, ControlRequest.helloForImages])
+    func `a receiver's preferences end with it, whether the next one says hello or not`(hello: ControlRequest?)
+        async throws
+    {
+        let receiver = try RawReceiver(.init(quality: 90))
+        let demanding = try await receiver.accept()
+        try await demanding.ask(.helloForImages, .prefer(Self.tiny))
+        #expect(await becomesTrue { receiver.uploader.configuration.scale == .fit(width: 16, height: 16) })
+        demanding.socket.close()
+
+        let plain = try await receiver.accept()
+        if let hello { try await plain.ask(hello) }
+        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        for round in 0..<3 {
+            receiver.uploader.send(try testImage(200, 120), timestamp: UInt64(round) * 33_000_000)
+            let frame = try await plain.frame()
+            try #require(frame?.width == 200, "the preferences of the receiver before are in force")
+        }
+        #expect(receiver.uploader.configuration.quality == 90)
+        #expect(receiver.uploader.configuration.pacing == .everyFrame)
+    }
+
+    @Test func `a receiver's preferences end with it while nobody is connected`() async throws {
+        let receiver = try RawReceiver()
+        let demanding = try await receiver.accept()
+        try await demanding.ask(.helloForImages, .prefer(Self.tiny))
+        #expect(await becomesTrue { receiver.uploader.configuration.quality == 1 })
+        unsafe unlink(receiver.directory.socket)
+        receiver.listener.close()
+        demanding.socket.close()
+        #expect(await becomesTrue { receiver.uploader.configuration.quality == 80 })
+    }
+
+    /// Shows P48.
+    @Test func `a pause and a selection end with the receiver that stated them`() async throws {
+        let receiver = try RawReceiver()
+        for request in [ControlRequest.pause, .hello(ControlRequest.Hello(wants: []))] {
+            let visit = try await receiver.accept()
+            try await visit.ask(.helloForImages, request)
+            _ = try await visit.framesBeforePong(1)
+            visit.socket.close()
+            let next = try await receiver.accept()
+            #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+            receiver.uploader.offer(1)
+            #expect(try await next.frame()?.body == body(1, count: 12_000))
+            next.socket.close()
+        }
+    }
+
+    /// Shows P27.
+    @Test func `a further hello changes neither preferences nor a pause`() async throws {
+        let receiver = try RawReceiver()
+        let visit = try await receiver.accept()
+        try await visit.ask(.helloForImages, .prefer(Self.tiny), .pause, .helloForImages)
+        _ = try await visit.framesBeforePong(1)
+        #expect(receiver.uploader.connection.receiver.isPaused)
+        #expect(receiver.uploader.configuration.quality == 1)
+        #expect(receiver.uploader.configuration.scale == .fit(width: 16, height: 16))
+    }
+
+    /// Shows P46.
+    @Test func `an empty prefer resets all preferences`() async throws {
+        let receiver = try RawReceiver(.init(quality: 90))
+        let visit = try await receiver.accept()
+        try await visit.ask(.helloForImages, .prefer(Self.tiny))
+        #expect(await becomesTrue { receiver.uploader.configuration.quality == 1 })
+        try await visit.ask(.prefer(ControlRequest.Preferences()))
+        #expect(await becomesTrue { receiver.uploader.configuration.quality == 90 })
+        #expect(receiver.uploader.configuration.scale == .full)
+    }
+
+    // MARK: Before the uploader
+
+    /// A connection whose receiver has stated its terms before there is an uploader.
+    private func connection(
+        after requests: [ControlRequest]
+    ) async throws -> (TemporaryDirectory, PeerSocket, SocketConnection, RawReceiver.Visit) {
+        let directory = try TemporaryDirectory()
+        let listener = try PeerSocket.listening(at: directory.socket)
+        let connection = directory.connection()
+        try await connection.open(within: nil)
+        let socket = try await listener.accepted()
+        let visit = RawReceiver.Visit(socket: socket, reader: PeerMessageReader(socket))
+        try await socket.write((requests + [.ping(1)]).flatMap { $0.encoded() })
+        _ = try await soon { try await visit.reader.messages(beforePong: 1) }
+        return (directory, listener, connection, visit)
+    }
+
+    /// Shows P49.
+    @Test func `preferences received before the uploader exists apply from its first frame on`() async throws {
+        let (directory, listener, connection, visit) = try await connection(
+            after: [.helloForImages, .prefer(Self.tiny)]
+        )
+        let uploader = SampleUploader(connection: connection)
+        uploader.send(try testImage(200, 120))
+        #expect(try await visit.frame()?.width == 16)
+        #expect(uploader.configuration.quality == 1)
+        withExtendedLifetime((directory, listener)) {}
+    }
+
+    /// Shows P49.
+    @Test func `a pause received before the uploader exists applies, and its end brings the latest frame`() async throws
+    {
+        let (directory, listener, connection, visit) = try await connection(after: [.helloForImages, .pause])
+        let uploader = SampleUploader(connection: connection)
+        uploader.offer(1)
+        try await uploader.settle()
+        #expect(try await visit.framesBeforePong(2).isEmpty)
+        try await visit.ask(.resume)
+        #expect(try await visit.frame()?.body == body(1, count: 12_000))
+        withExtendedLifetime((directory, listener)) {}
+    }
+}

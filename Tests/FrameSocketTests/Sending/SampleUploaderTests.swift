@@ -1,0 +1,398 @@
+import Foundation
+import FrameSocket
+import FrameSocketTesting
+import TestSupport
+import Testing
+
+@testable import TurboJPEG
+
+/// What happens to submitted frames: they are sent, or dropped for a cause that is counted.
+@Suite(.timeLimit(.minutes(5))) struct SampleUploaderTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// An uploader to a server of this package, and the connection that the server has.
+    private func pair(
+        _ configuration: SampleUploader.Configuration = .init()
+    ) async throws -> (SampleUploader, FrameServer, FrameConnection) {
+        let server = try directory.server()
+        let connection = directory.connection()
+        try await connection.open(within: nil)
+        let uploader = SampleUploader(connection: connection, configuration: configuration)
+        return (uploader, server, try #require(try await firstConnection(of: server)))
+    }
+
+    /// An uploader to a plain socket, and that.
+    private func rawPair(
+        _ configuration: SampleUploader.Configuration = .init(),
+        _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
+    ) async throws -> (SampleUploader, server: PeerSocket, peer: PeerSocket) {
+        let server = try PeerSocket.listening(at: directory.socket)
+        let connection = directory.connection(change)
+        try await connection.open(within: nil)
+        let uploader = SampleUploader(connection: connection, configuration: configuration)
+        return (uploader, server, try await server.accepted())
+    }
+
+    /// More than any socket's buffer holds, and in the limits of a server.
+    private static let large = FrameBytes(body(1, count: 30_000_000))
+    private static let size = BufferSize(width: 562, height: 1218)
+
+    /// Submits a frame that is being sent as long as nobody reads.
+    private func sendLarge(_ uploader: SampleUploader) async {
+        let begun = uploader.statistics.queueAge.count
+        #expect(uploader.send(jpeg: Self.large, bufferSize: Self.size) == .taken)
+        #expect(await eventually { uploader.statistics.queueAge.count > begun })
+    }
+
+    @Test func `an image arrives as described`() async throws {
+        let (uploader, server, received) = try await pair(.init(quality: 95))
+        let image = try testImage(200, 120, as: .bgra)
+        #expect(uploader.send(image, orientation: .left, timestamp: 12_345) == .taken)
+        var frames = received.frames.makeAsyncIterator()
+        let frame = try #require(try await frames.next())
+        #expect(frame.orientation == .left && frame.timestamp == 12_345 && frame.sequence == 0)
+        #expect(frame.bufferSize == BufferSize(width: 200, height: 120))
+        let jpeg = try JPEGEncoder(quality: 95).encode(image)
+        let expected = try JPEGDecoder().decode(bytes: jpeg, as: .bgra)
+        #expect(try FrameDecoder().decode(frame).hasSamePixels(as: expected))
+        try await uploader.finish()
+        let statistics = uploader.statistics
+        #expect(statistics.offered == 1 && statistics.sent == 1 && statistics.dropped == 0)
+        #expect(statistics.encoding.count == 1 && statistics.transfer.count == 1 && statistics.bytes > 0)
+        _ = server
+    }
+
+    @Test func `the time is now unless specified, on the receiver's clock`() async throws {
+        let (uploader, server, received) = try await pair()
+        let before = MonotonicClock.now()
+        uploader.send(try testImage(16, 16))
+        var frames = received.frames.makeAsyncIterator()
+        let frame = try #require(try await frames.next())
+        let timestamp = try #require(frame.timestamp)
+        #expect(before <= timestamp && timestamp <= frame.receivedAt)
+        _ = server
+    }
+
+    /// Shows P17.
+    @Test func `our own fields are left out if timing is off, and short bodies are padded`() async throws {
+        let (uploader, server, peer) = try await rawPair(.init(sendsTiming: false))
+        uploader.send(try testImage(120, 81), orientation: .right)
+        let expected = """
+            HTTP/1.1 200 OK\r\nContent-Length: 10240\r\nBuffer-Width: 120\r\nBuffer-Height: 81\r\n\
+            Buffer-Orientation: 6\r\n\r\n
+            """
+        #expect(try await String(decoding: peer.read(expected.utf8.count), as: UTF8.self) == expected)
+        let jpeg = try await peer.read(10_240)
+        #expect(try JPEGHeader(inspecting: jpeg.span).width == 120)
+        try await uploader.finish()
+        #expect(peer.isQuiet)
+        _ = server
+    }
+
+    @Test func `short bodies are not padded if that is turned off`() async throws {
+        let (uploader, server, peer) = try await rawPair(.init(sendsTiming: false)) { $0.padsShortBodies = false }
+        uploader.send(jpeg: FrameBytes([0xFF, 0xD8, 0xFF, 0xD9]), bufferSize: Self.size)
+        let expected = message([0xFF, 0xD8, 0xFF, 0xD9])
+        #expect(try await peer.read(expected.count) == expected)
+        try await uploader.finish()
+        #expect(peer.isQuiet)
+        _ = server
+    }
+
+    @Test(arguments: [
+        (OutputScale.half, (1125, 2436), (562, 1218)), (.full, (37, 23), (37, 23)),
+        (.fraction(numerator: 3, denominator: 4), (1125, 2436), (843, 1827)), (.half, (1, 1), (1, 1)),
+    ])
+    func `the size that is sent is scaled and rounded down`(scale: OutputScale, size: (Int, Int), sent: (Int, Int))
+        async throws
+    {
+        let (uploader, server, received) = try await pair(.init(scale: scale))
+        for format in [PixelFormat.bgra, .nv12] {
+            uploader.send(try PixelBuffer(width: size.0, height: size.1, format: format, zeroFilled: true))
+            var frames = received.frames.makeAsyncIterator()
+            let frame = try #require(try await frames.next())
+            #expect(frame.bufferSize == BufferSize(width: sent.0, height: sent.1))
+            let jpeg = try #require(frame.jpeg)
+            let header = try JPEGHeader(inspecting: jpeg.span)
+            #expect((header.width, header.height) == sent)
+        }
+        _ = server
+    }
+
+    @Test func `without a server frames are deferred, and the first server gets the latest`() async throws {
+        let uploader = SampleUploader(connection: directory.connection())
+        for time in 0..<3 {
+            #expect(uploader.send(try testImage(8, 8), timestamp: UInt64(time)) == .deferred(.notConnected))
+        }
+        // Nobody can get them within the time that an attempt to connect may take.
+        let error = await #expect(throws: TransportError.self) { try await uploader.finish() }
+        #expect(error?.code == .openTimedOut)
+        #expect(uploader.statistics.drops == [.notConnected: 3] && uploader.statistics.offered == 3)
+        let server = try directory.server()
+        let received = try #require(try await firstConnection(of: server))
+        var frames = received.frames.makeAsyncIterator()
+        let frame = try #require(try await frames.next())
+        #expect(frame.timestamp == 2 && frame.sequence == 0)
+        #expect(await eventually { uploader.statistics.sent == 1 })
+        #expect(uploader.statistics.drops == [.notConnected: 2])
+    }
+
+    /// Shows P135.
+    @Test func `an uploader opens its connection, and continues after it was lost`() async throws {
+        let uploader = SampleUploader(connection: directory.connection())
+        for round in 0..<3 {
+            let server = try PeerSocket.listening(at: directory.socket)
+            let peer = try await server.accepted()
+            #expect(await eventually { uploader.connection.isOpen })
+            #expect(uploader.send(jpeg: FrameBytes(body(round, count: 20_000)), bufferSize: Self.size) == .taken)
+            try await uploader.finish()
+            #expect(try await peer.read(100).count == 100)
+            unsafe unlink(directory.socket)
+            server.close()
+            peer.close()
+            #expect(await eventually { !uploader.connection.isOpen })
+        }
+        #expect(uploader.statistics.sent == 3)
+    }
+
+    /// Shows P74, P210.
+    @Test func `the newest frame replaces the waiting one`() async throws {
+        let (uploader, server, received) = try await pair()
+        uploader.send(jpeg: FrameBytes(body(0, count: 100)), bufferSize: Self.size)
+        try await uploader.finish()
+        // The first waits for its consumer, the second is under way: nothing is read until the consumer comes.
+        await sendLarge(uploader)
+        for _ in 0..<10 { #expect(uploader.send(try testImage(64, 48)) == .taken) }
+        #expect(uploader.statistics.drops == [.superseded: 9] && uploader.statistics.inProgress == 2)
+
+        var statistics = ReceptionStatistics()
+        var sequences: [UInt64?] = []
+        var frames = received.frames.makeAsyncIterator()
+        for _ in 0..<3 {
+            let frame = try #require(try await frames.next())
+            sequences.append(frame.sequence)
+            statistics.add(frame)
+        }
+        #expect(sequences == [0, 1, 11])
+        #expect(statistics.missing == 9 && statistics.frames == 3)
+        try await uploader.finish()
+        let sent = uploader.statistics
+        #expect(sent.offered == 12 && sent.sent == 3 && sent.dropped == 9 && sent.inProgress == 0)
+        _ = server
+    }
+
+    /// Shows P77.
+    @Test func `a frame that cannot be encoded affects no other`() async throws {
+        let (uploader, server, received) = try await pair(.init(scale: .half))
+        let good = try testImage(10, 10)
+        let whole = try JPEGEncoder(quality: 80).encode(testImage(64, 64))
+        // The size can be read, and half of the image.
+        let bad = FrameBytes(Array(whole[..<(whole.count / 2)]))
+        var frames = received.frames.makeAsyncIterator()
+        for round in 0..<5 {
+            #expect(uploader.send(resizing: bad) == .taken)
+            let error = await #expect(throws: TransportError.self) { try await uploader.finish() }
+            #expect(error?.code == .notSent)
+            #expect(uploader.statistics.drops == [.encodingFailed: round + 1])
+            #expect(uploader.statistics.lastEncodingError?.code == .truncated)
+            #expect(uploader.send(good) == .taken)
+            #expect(try await frames.next()?.sequence == UInt64(2 * round + 1))
+        }
+        try await uploader.finish()
+        #expect(uploader.statistics.sent == 5 && uploader.statistics.offered == 10)
+        // The latest frame that could be encoded is still there.
+        #expect(uploader.send(resizing: bad) == .taken)
+        await #expect(throws: TransportError.self) { try await uploader.finish() }
+        uploader.requestFrame()
+        #expect(try await soon { try await received.frames.first { _ in true }?.sequence } == 9)
+        _ = server
+    }
+
+    /// Sizes at the default limits of a receiver, and beyond them.
+    static let sizes = [
+        (16_384, 1, true), (16_385, 1, false), (1, 16_384, true), (1, 16_385, false), (16_384, 2048, true),
+        (16_384, 2049, false), (0, 5, false), (5, -1, false), (.max, .max, false), (.min, .min, false),
+    ].map { (size: BufferSize(width: $0.0, height: $0.1), isAccepted: $0.2) }
+
+    /// Shows P289.
+    @Test(arguments: sizes)
+    func `a JPEG outside the limits of receivers is dropped, and one within them arrives`(
+        size: BufferSize,
+        isAccepted: Bool
+    ) async throws {
+        let (uploader, server, received) = try await pair()
+        let outcome = uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: size)
+        #expect(outcome == (isAccepted ? .taken : .dropped(.outsideLimits)))
+        try await uploader.finish()
+        uploader.send(try testImage(10, 10))
+        var frames = received.frames.makeAsyncIterator()
+        if isAccepted { #expect(try await frames.next()?.bufferSize == size) }
+        #expect(try await frames.next()?.bufferSize == BufferSize(width: 10, height: 10))
+        _ = server
+    }
+
+    /// Shows P289.
+    @Test(arguments: sizes.filter { !$0.isAccepted })
+    func `a JPEG that is to be rotated is dropped as well if its stated size is outside the limits`(
+        size: BufferSize,
+        isAccepted: Bool
+    ) async throws {
+        let connection = SocketConnection(path: directory.socket)
+        let uploader = SampleUploader(connection: connection, configuration: .init(appliesOrientation: true))
+        for orientation in FrameOrientation.allCases {
+            let outcome = uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: size, orientation: orientation)
+            #expect(outcome == .dropped(.outsideLimits))
+        }
+    }
+
+    /// Shows P289.
+    @Test func `an image outside the limits of receivers is dropped, however it is submitted, and ends nothing`()
+        async throws
+    {
+        let wide = try testImage(16_385, 1)
+        let (uploader, server, received) = try await pair()
+        #expect(uploader.send(wide) == .dropped(.outsideLimits))
+        #expect(uploader.send(copying: wide) == .dropped(.outsideLimits))
+        let jpeg = FrameBytes(try JPEGEncoder(quality: 80).encode(wide))
+        #expect(uploader.send(resizing: jpeg) == .dropped(.outsideLimits))
+        let body = FrameBytes([UInt8](repeating: 0, count: 32 << 20 + 1))
+        #expect(uploader.send(jpeg: body, bufferSize: Self.size) == .dropped(.outsideLimits))
+        uploader.update { $0.scale = .letterbox(width: 20_000, height: 20) }
+        #expect(uploader.send(try testImage(10, 10)) == .dropped(.outsideLimits))
+        // Scaled, the wide image is within the limits.
+        uploader.update { $0.scale = .half }
+        #expect(uploader.send(wide) == .taken)
+        var frames = received.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.bufferSize == BufferSize(width: 8192, height: 1))
+        // What only the encoder shows.
+        uploader.update { $0.limits.maximumContentLength = 500 }
+        #expect(uploader.send(try testImage(200, 200)) == .taken)
+        await #expect(throws: TransportError.self) { try await uploader.finish() }
+        #expect(uploader.statistics.drops == [.outsideLimits: 6])
+        uploader.update { $0 = .init() }
+        #expect(uploader.send(try testImage(10, 10)) == .taken)
+        #expect(try await frames.next()?.bufferSize == BufferSize(width: 10, height: 10))
+        _ = server
+    }
+
+    @Test(arguments: [(0, 1), (-1, 1), (101, 100), (.max, 100), (.min, 1)])
+    func `a quality outside its range becomes the nearest one, and frames are sent`(
+        quality: Int,
+        nearest: Int
+    ) async throws {
+        let (uploader, server, received) = try await pair(.init(quality: quality))
+        let image = try testImage(10, 10)
+        #expect(uploader.send(image) == .taken)
+        var frames = received.frames.makeAsyncIterator()
+        let frame = try #require(try await frames.next())
+        let expected = try JPEGEncoder(quality: nearest).encode(image)
+        #expect(frame.bytes.starts(with: expected))
+        _ = server
+    }
+
+    @Test func `a lost connection drops the frame being sent and the waiting one`() async throws {
+        let (uploader, server, peer) = try await rawPair()
+        await sendLarge(uploader)
+        uploader.send(try testImage(10, 10))
+        unsafe unlink(directory.socket)
+        server.close()
+        peer.close()
+        await #expect(throws: TransportError.self) { try await uploader.finish() }
+        #expect(uploader.statistics.drops == [.connectionLost: 1, .notConnected: 1])
+    }
+
+    /// Shows P78.
+    @Test func `a frame that is due while somebody else sends is dropped`() async throws {
+        let (uploader, server, peer) = try await rawPair()
+        let sending = Task {
+            try await uploader.connection.send(FrameMessage(jpeg: Self.large, info: FrameInfo(bufferSize: Self.size)))
+        }
+        _ = try await peer.read(1)
+        #expect(uploader.send(try testImage(10, 10)) == .taken)
+        let error = await #expect(throws: TransportError.self) { try await uploader.finish() }
+        #expect(error?.code == .busy && uploader.statistics.drops == [.superseded: 1])
+        peer.close()
+        _ = await sending.result
+        _ = server
+    }
+
+    /// Shows P75.
+    @Test func `every submitted frame is sent or counted as dropped, from many threads at once`() async throws {
+        let (uploader, server, received) = try await pair()
+        let image = try testImage(64, 48, as: .i420)
+        let receiving = Task {
+            var sequences: [UInt64] = []
+            for try await frame in received.frames { sequences.append(frame.sequence ?? 0) }
+            return sequences
+        }
+        let taken = Counter()
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<50 {
+                        if uploader.send(image) == .taken { taken.increment() }
+                        await Task.yield()
+                    }
+                }
+            }
+        }
+        try await uploader.finish()
+        let statistics = uploader.statistics
+        #expect(statistics.offered == 400 && statistics.inProgress == 0 && taken.value == 400)
+        #expect(statistics.offered == statistics.sent + statistics.dropped)
+        #expect(statistics.drops.keys.allSatisfy { $0 == .superseded })
+        uploader.connection.close()
+        let sequences = try await receiving.value
+        #expect(sequences.count == statistics.sent)
+        #expect(sequences == sequences.sorted() && Set(sequences).count == sequences.count)
+        _ = server
+    }
+
+    /// Shows P208.
+    @Test func `nothing is accepted after the connection was closed, and finishing completes`() async throws {
+        let (uploader, server, received) = try await pair()
+        uploader.connection.close()
+        _ = try await uploader.connection.closed()
+        #expect(uploader.send(try testImage(8, 8)) == .dropped(.notConnected))
+        try await uploader.finish()
+        _ = (server, received)
+    }
+
+    /// Shows P196, P305.
+    @Test func `an image is kept while nothing is newer, and released before its JPEG is sent if something is`()
+        async throws
+    {
+        let receiver = try RawReceiver(.init(quality: 100, subsampling: .yuv444))
+        let visit = try await receiver.accept()
+        // Nobody reads its JPEG of 13 MB for now, and a socket holds 8 MB where the system allows buffers of 4 MiB.
+        var image = try OutputScalingTests.noise(.bgra, width: 2560, height: 1440)
+        #expect(receiver.uploader.send(image) == .taken)
+        #expect(await becomesTrue { receiver.uploader.statistics.encoding.count == 1 })
+        let isKept = !image.isAlone
+        #expect(isKept)
+        receiver.uploader.send(try testImage(8, 8))
+        let isReleased = await becomesTrue { image.isAlone }
+        #expect(isReleased)
+        #expect(receiver.uploader.statistics.sent == 0 && receiver.uploader.statistics.inProgress == 2)
+        #expect(try await visit.frame()?.body.isEmpty == false)
+    }
+
+    /// Shows P108.
+    @Test func `an image that is changed after it was submitted is sent as it was`() async throws {
+        let (uploader, server, received) = try await pair(.init(quality: 100, subsampling: .yuv444))
+        var image = try solidImage(32, 32, red: 10, green: 20, blue: 30)
+        let before = image
+        await sendLarge(uploader)
+        uploader.send(image)
+        try image.fill(255)
+        var frames = received.frames.makeAsyncIterator()
+        _ = try await frames.next()
+        let frame = try #require(try await frames.next())
+        #expect(try FrameDecoder().decode(frame, as: .rgb).peakSignalToNoiseRatio(against: before) > 45)
+        _ = server
+    }
+}

@@ -1,0 +1,262 @@
+import Dispatch
+import Foundation
+import FrameSocket
+import FrameSocketTesting
+import Locking
+import TestSupport
+import Testing
+
+/// What an uploader's methods promise to those who call them: order, cancellation, and that nobody waits for himself.
+@Suite(.timeLimit(.minutes(5))) struct UploaderCallTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// Bodies that no socket's buffer holds.
+    private static let large = FrameBytes(body(1, count: 30_000_000))
+    private static let size = BufferSize(width: 562, height: 1218)
+
+    /// An uploader to a peer that reads nothing, and that.
+    private func pair(
+        _ configuration: SampleUploader.Configuration = .init()
+    ) async throws -> (SampleUploader, server: PeerSocket, peer: PeerSocket) {
+        let server = try PeerSocket.listening(at: directory.socket)
+        let connection = directory.connection { $0.reopens = false }
+        try await connection.open(within: nil)
+        let uploader = SampleUploader(connection: connection, configuration: configuration)
+        return (uploader, server, try await server.accepted())
+    }
+
+    // MARK: Updates
+
+    /// Limits in which a number can count anything: an uploader does not use it.
+    private static var none: WireLimits {
+        var limits = WireLimits()
+        limits.maximumFields = 0
+        return limits
+    }
+
+    @Test func `a configuration change may use the uploader`() throws {
+        let uploader = SampleUploader(connection: directory.connection(), configuration: .init(quality: 40))
+        let image = try testImage(8, 8)
+        var seen: [Int] = []
+        uploader.update { configuration in
+            seen = [uploader.statistics.offered, uploader.configuration.quality]
+            uploader.send(image)
+            uploader.requestFrame()
+            configuration.quality += 1
+        }
+        #expect(seen == [0, 40])
+        #expect(uploader.configuration.quality == 41)
+        #expect(uploader.statistics.offered == 1)
+    }
+
+    @Test func `nested updates both count, and the outer one wins`() {
+        let uploader = SampleUploader(connection: directory.connection(), configuration: .init(quality: 40))
+        uploader.update { configuration in
+            configuration.quality = 50
+            uploader.update { configuration in
+                configuration.quality = 60
+                configuration.scale = .half
+            }
+            #expect(uploader.configuration.quality == 60)
+        }
+        #expect(uploader.configuration.quality == 50)
+        #expect(uploader.configuration.scale == .half)
+    }
+
+    /// Shows P292.
+    @Test func `no update from several threads is lost`() async {
+        let uploader = SampleUploader(connection: directory.connection(), configuration: .init(limits: Self.none))
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<100 { uploader.update { $0.limits.maximumFields += 1 } }
+                }
+            }
+        }
+        #expect(uploader.configuration.limits.maximumFields == 800)
+    }
+
+    @Test func `an update of another uploader inside an update waits its turn`() async {
+        let uploaders = (0..<2).map { _ in
+            SampleUploader(connection: directory.connection(), configuration: .init(limits: Self.none))
+        }
+        await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<50 {
+                        uploaders[0].update { first in
+                            first.limits.maximumFields += 1
+                            uploaders[1].update { $0.limits.maximumFields += 1 }
+                        }
+                    }
+                }
+            }
+        }
+        #expect(uploaders.map(\.configuration.limits.maximumFields) == [200, 200])
+    }
+
+    /// Shows P292.
+    @Test func `updates of two uploaders can be nested in any way`() {
+        let uploaders = [40, 50].map { quality in
+            SampleUploader(connection: directory.connection(), configuration: .init(quality: quality))
+        }
+        uploaders[0].update { first in
+            uploaders[1].update { second in
+                uploaders[0].update { $0.scale = .half }
+                second.quality = 51
+            }
+            first.quality = 41
+        }
+        #expect(uploaders.map(\.configuration.quality) == [41, 51])
+        #expect(uploaders[0].configuration.scale == .half)
+    }
+
+    /// Shows P292.
+    @Test func `a task that was created inside an update loses no other`() async {
+        let uploader = SampleUploader(connection: directory.connection(), configuration: .init(limits: Self.none))
+        let entered = DispatchSemaphore(value: 0)
+        let isInside = Locked(false)
+        let task = Locked<Task<Void, Never>?>(nil)
+        uploader.update { _ in
+            task.withLock {
+                $0 = Task {
+                    entered.signal()
+                    uploader.update { configuration in
+                        // The update that it was created in is over.
+                        let isOver = !isInside.withLock { $0 }
+                        #expect(isOver)
+                        configuration.limits.maximumFields += 1
+                    }
+                }
+            }
+            isInside.withLock { $0 = true }
+            // It is about to update, or waits for the end of this.
+            entered.wait()
+            for _ in 0..<100 { sched_yield() }
+            isInside.withLock { $0 = false }
+        }
+        await task.withLock { $0 }?.value
+        #expect(uploader.configuration.limits.maximumFields == 1)
+    }
+
+    // MARK: Finishing
+
+    @Test func `waiting for frames ends when the task is cancelled`() async throws {
+        let (uploader, server, peer) = try await pair()
+        uploader.send(jpeg: Self.large, bufferSize: Self.size)
+        let waiting = (0..<3).map { _ in
+            Task {
+                do throws(TransportError) {
+                    try await uploader.finish()
+                    return TransportError.Code?.none
+                } catch {
+                    return error.code
+                }
+            }
+        }
+        waiting[0].cancel()
+        #expect(await waiting[0].value == .cancelled)
+        waiting[1].cancel()
+        #expect(await waiting[1].value == .cancelled)
+        // The frame goes on, and whoever was not cancelled is told of its end.
+        #expect(uploader.statistics.inProgress == 1)
+        peer.close()
+        let code = try #require(await waiting[2].value)
+        #expect([.closed, .connectionLost].contains(code), "\(code)")
+        #expect(uploader.statistics.dropped == 1)
+        _ = server
+    }
+
+    @Test func `a task that was cancelled before does not wait`() async throws {
+        let (uploader, server, peer) = try await pair()
+        uploader.send(jpeg: Self.large, bufferSize: Self.size)
+        let error = await Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            return await #expect(throws: TransportError.self) { try await uploader.finish() }
+        }.value
+        #expect(error?.code == .cancelled)
+        _ = (server, peer)
+    }
+
+    @Test func `frames that are submitted meanwhile do not prolong the wait`() async throws {
+        let (uploader, server, peer) = try await pair()
+        let reading = Task { while try await !peer.readSome(upTo: 1 << 20).isEmpty {} }
+        let jpeg = FrameBytes(body(1, count: 20_000))
+        let offering = Task {
+            while !Task.isCancelled {
+                uploader.send(jpeg: jpeg, bufferSize: Self.size)
+                await Task.yield()
+            }
+        }
+        // If newer frames counted, there would always be one.
+        for _ in 0..<20 { try await uploader.finish() }
+        offering.cancel()
+        await offering.value
+        uploader.connection.close()
+        try await reading.value
+        _ = server
+    }
+
+    // MARK: Time
+
+    @Test func `the latest frame is repeated while the source is silent`() async throws {
+        let pacing = Pacing.everyFrame.skippingUnchanged(keepAlive: .milliseconds(1))
+        let (uploader, server, peer) = try await pair(.init(pacing: pacing))
+        let body = body(7, count: 20_000)
+        let header = FrameHeader(
+            contentLength: body.count,
+            info: FrameInfo(bufferSize: Self.size, orientation: .left, timestamp: 12_345, sequence: 0)
+        )
+        uploader.send(jpeg: FrameBytes(body), bufferSize: Self.size, orientation: .left, timestamp: 12_345)
+        let message = header.encoded() + body
+        for _ in 0..<4 { #expect(try await peer.read(message.count) == message) }
+        #expect(await eventually { uploader.statistics.repeats >= 3 })
+        #expect(uploader.statistics.sent == 1 && uploader.statistics.dropped == 0)
+        _ = server
+    }
+
+    @Test func `the last frame of a burst is sent when it is due`() async throws {
+        let server = try directory.server()
+        let connection = directory.connection()
+        try await connection.open(within: nil)
+        let uploader = SampleUploader(connection: connection, configuration: .init(pacing: .framesPerSecond(20)))
+        let received = try #require(try await firstConnection(of: server))
+        for time in 0..<5 as Range<UInt64> { uploader.send(try testImage(16, 16), timestamp: time) }
+        var frames = received.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.timestamp == 0)
+        #expect(try await frames.next()?.timestamp == 4)
+        _ = server
+    }
+
+    // MARK: Contents
+
+    /// Shows P211.
+    @Test func `a frame is released without a lock being held`() async throws {
+        let connection = directory.connection()
+        let uploader = SampleUploader(connection: connection)
+        let released = Counter()
+        let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: 64 * 64)
+        unsafe memory.initialize(repeating: 0, count: 64 * 64)
+        defer { unsafe memory.deallocate() }
+        for _ in 0..<3 {
+            // The owner of the pixels asks the uploader something when it gets them back.
+            let image = try unsafe PixelBuffer(
+                adopting: [(UnsafePointer(memory), 64)],
+                width: 64,
+                height: 64,
+                format: .gray
+            ) { [weak uploader] in
+                if uploader?.statistics.offered ?? 0 > 0 { released.increment() }
+            }
+            uploader.send(image)
+        }
+        #expect(released.value == 2)
+        // Nobody will get the latest one any more.
+        connection.close()
+        #expect(await eventually { released.value == 3 })
+    }
+}

@@ -1,0 +1,385 @@
+import FrameTransport
+import Locking
+import TestSupport
+import Testing
+import TurboJPEG
+
+@testable import FrameSocket
+
+/// Frames in shared memory, between an uploader and a server of this process.
+@Suite struct SharedFrameTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// Shows P271.
+    @Test(arguments: PixelFormat.allCases)
+    func `an image of any format arrives in the sender's memory, unchanged`(format: PixelFormat) async throws {
+        var pair = try await SharedPair(directory)
+        let image = try testImage(61, 47, as: format)
+        #expect(pair.uploader.send(image, orientation: .right, timestamp: 77) == .taken)
+        let frame = try await pair.next()
+        let shared = try #require(frame.shared)
+        #expect(frame.jpeg == nil && frame.bufferSize == BufferSize(width: 61, height: 47))
+        #expect(frame.orientation == .right && frame.timestamp == 77 && frame.sequence == 0)
+        #expect(shared.format.rawValue == format.name && shared.changedRows == 0..<47)
+        let decoded = try FrameDecoder().decode(frame, as: format)
+        #expect(decoded.hasSamePixels(as: image))
+        let address = shared.withPlane(0) { bytes, _ in
+            unsafe bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+        }
+        #expect(decoded.address == address, "the image is a copy")
+    }
+
+    @Test(arguments: [PixelFormat.i420, .nv12])
+    func `the gray image of a frame is its luma, whatever its chroma is`(format: PixelFormat) async throws {
+        var pair = try await SharedPair(directory)
+        var random = SplitMix(seed: 27)
+        // Most of these samples are no color: their red, green or blue would lie outside of 0 to 255.
+        let image = try PixelBuffer(width: 61, height: 47, format: format) { plane, _, _ in
+            guard plane > 0 else { return UInt8.random(in: 0...255, using: &random) }
+            return Bool.random(using: &random) ? 255 : 0
+        }
+        #expect(pair.uploader.send(image) == .taken)
+        let frame = try await pair.next()
+        #expect(frame.shared != nil)
+        let gray = try FrameDecoder().decode(frame, as: .gray)
+        #expect(gray.width == 61 && gray.height == 47 && gray.format == .gray)
+        for row in 0..<47 { #expect(gray.row(row) == image.row(row), "row \(row)") }
+    }
+
+    /// Shows P299.
+    @Test(arguments: ChromaSubsampling.allCases)
+    func `a copied image has the pixels of one that was not copied, whatever the subsampling of JPEGs`(
+        subsampling: ChromaSubsampling
+    ) async throws {
+        var configuration = SampleUploader.Configuration(scale: .half, sharing: .allowed())
+        configuration.subsampling = subsampling
+        var pair = try await SharedPair(directory, configuration)
+        try await pair.sharing()
+        // Neighbors of different colors, which subsampling would mix.
+        let image = try PixelBuffer(width: 64, height: 32, format: .bgra) { _, x, y in
+            UInt8(truncatingIfNeeded: x / 8 * 85 &+ y)
+        }
+        pair.uploader.send(image)
+        let submitted = try FrameDecoder().decode(try await pair.next())
+        try await pair.uploader.finish()
+        pair.uploader.send(copying: image)
+        let copied = try await pair.next()
+        #expect(copied.shared?.format.rawValue == PixelFormat.bgra.name)
+        #expect(try FrameDecoder().decode(copied).hasSamePixels(as: submitted))
+    }
+
+    /// Shows P271.
+    @Test func `an image drawn in a buffer of the uploader is sent without a copy`() async throws {
+        var pair = try await SharedPair(directory)
+        try await pair.sharing()
+        for index in 0..<8 {
+            // The receiver's releases may still be on their way.
+            try await pair.uploader.waitForBuffer()
+            var image = try pair.uploader.makeBuffer(width: 64, height: 32, format: .bgra)
+            #expect(image.lender is SharedClaim)
+            try image.fill(UInt8(index))
+            #expect(pair.uploader.send(consume image) == .taken)
+            let frame = try await pair.next()
+            let decoded = try FrameDecoder().decode(frame)
+            #expect(decoded.row(31) == [UInt8](repeating: UInt8(index), count: 256))
+            try await pair.uploader.finish()
+        }
+        #expect(pair.uploader.statistics.shared == 8 && pair.uploader.statistics.sent == 8)
+    }
+
+    /// Shows P285.
+    @Test func `drawing in an image that was sent changes a copy, as long as the receiver has it and afterwards`()
+        async throws
+    {
+        var pair = try await SharedPair(directory)
+        try await pair.sharing()
+        var images = try (0..<2).map { _ in try pair.uploader.makeBuffer(width: 16, height: 16, format: .gray) }
+        var received: [PixelBuffer] = []
+        for index in images.indices {
+            try images[index].fill(UInt8(index + 1))
+            #expect(pair.uploader.send(images[index]) == .taken)
+            received.append(try FrameDecoder().decode(try await pair.next(), as: .gray))
+            try await pair.uploader.finish()
+        }
+        // The uploader has let go of the first one: only the program and the receiver have it.
+        for index in images.indices { try images[index].fill(99) }
+        #expect(received[0].row(0) == [UInt8](repeating: 1, count: 16))
+        #expect(received[1].row(0) == [UInt8](repeating: 2, count: 16))
+        #expect(images[0].row(0) == [UInt8](repeating: 99, count: 16) && !(images[0].lender is SharedClaim))
+    }
+
+    /// Shows P286.
+    @Test(arguments: [1, 3]) func `an image of another uploader's buffers arrives as it was drawn`(buffers: Int)
+        async throws
+    {
+        var first = try await SharedPair(directory)
+        var second = try await SharedPair(try TemporaryDirectory(), .init(sharing: .allowed(buffers: buffers)))
+        try await first.sharing()
+        try await second.sharing()
+        // A frame of the second uploader's own is in the buffer of the same number.
+        #expect(second.uploader.send(try testImage(16, 16, as: .gray)) == .taken)
+        _ = try await second.next()
+        try await second.uploader.finish()
+        // The last one is in a buffer that the second uploader may not have.
+        var images = try (0..<3).map { _ in try first.uploader.makeBuffer(width: 16, height: 16, format: .gray) }
+        for (index, number) in zip(images.indices, 40...42 as ClosedRange<UInt8>) {
+            try images[index].fill(number)
+            #expect(first.uploader.send(images[index]) == .taken)
+            #expect(
+                try FrameDecoder().decode(try await first.next(), as: .gray).row(3)
+                    == [UInt8](repeating: number, count: 16)
+            )
+            #expect(second.uploader.send(images[index]) == .taken)
+            #expect(
+                try FrameDecoder().decode(try await second.next(), as: .gray).row(3)
+                    == [UInt8](repeating: number, count: 16)
+            )
+        }
+    }
+
+    @Test(arguments: [PixelFormat.i420, .nv12])
+    func `the changed rows of an image that is converted include those that share its chroma`(format: PixelFormat)
+        async throws
+    {
+        var pair = try await SharedPair(directory)
+        var image = try testImage(8, 9, as: .bgra)
+        let decoder = FrameDecoder()
+        #expect(pair.uploader.send(image) == .taken)
+        _ = try decoder.decodeFrame(try await pair.next(), as: format)
+        for (row, rows) in [(1, 0..<2), (2, 2..<4), (8, 8..<9)] {
+            try await pair.uploader.finish()
+            try image.withMutableRow(row) { bytes in for index in bytes.indices { bytes[index] ^= 0x55 } }
+            #expect(pair.uploader.send(image) == .taken)
+            #expect(try decoder.decodeFrame(try await pair.next(), as: format).changedRows == [rows])
+        }
+    }
+
+    /// Shows P272.
+    @Test func `only rows that differ from the last frame are reported`() async throws {
+        var pair = try await SharedPair(directory)
+        let decoder = FrameDecoder()
+        var image = try testImage(64, 48, as: .i420)
+        var held: [PixelBuffer] = []
+        for index in 0..<12 {
+            let row = 4 * (index % 12)
+            if index > 0 { try image.withMutableRow(row) { span in for x in 0..<64 { span[x] = UInt8(200 + index) } } }
+            pair.uploader.send(image)
+            let frame = try await pair.next()
+            let decoded = try decoder.decodeFrame(frame, as: .i420)
+            #expect(decoded.image.hasSamePixels(as: image), "frame \(index)")
+            let rows = try #require(decoded.changedRows.first)
+            if index == 0 {
+                #expect(rows == 0..<48)
+            } else {
+                #expect(rows == row..<row + 1, "frame \(index): \(rows)")
+            }
+            held = [decoded.image]
+        }
+        #expect(held.count == 1)
+    }
+
+    @Test(arguments: [PixelFormat.i420, .nv12], [0, 11, 23])
+    func `a row of chroma that differs counts as both rows of the image that share it`(
+        format: PixelFormat,
+        row: Int
+    ) async throws {
+        var pair = try await SharedPair(directory)
+        try await pair.sharing()
+        // The last row of chroma belongs to one row alone.
+        var image = try testImage(64, 47, as: format)
+        pair.uploader.send(image)
+        #expect(try await pair.next().shared?.changedRows == 0..<47)
+        try image.withMutableRow(row, ofPlane: 1) { span in span[5] ^= 0xFF }
+        pair.uploader.send(image)
+        #expect(try await pair.next().shared?.changedRows == 2 * row..<min(47, 2 * row + 2))
+    }
+
+    /// Shows P117.
+    @Test(arguments: [false, true])
+    func `the changed rows of a frame are those since the last decoded one, also after a JPEG`(isJPEG: Bool)
+        async throws
+    {
+        var pair = try await SharedPair(directory)
+        try await pair.sharing()
+        // A sender that states that a frame equals the previous one in shared memory.
+        let memory = try (0..<2).map { _ in try SharedMemory(byteCount: 256) }
+        func submit(_ buffer: Int, changed: Range<Int>?) throws {
+            let header = SharedFrameHeader(
+                buffer: buffer,
+                format: .gray,
+                info: FrameInfo(bufferSize: BufferSize(width: 16, height: 16)),
+                planes: [.init(offset: 0, bytesPerRow: 16)],
+                changedRows: changed
+            )
+            let message = FrameMessage(header, in: memory[buffer], isNew: true)
+            try pair.uploader.connection.submit(message, for: nil) { _ in }
+        }
+        let decoder = FrameDecoder()
+        try submit(0, changed: nil)
+        #expect(try decoder.decodeFrame(try await pair.next(), as: .gray).changedRows == [0..<16])
+        if isJPEG {
+            let jpeg = try JPEGEncoder().encode(try testImage(16, 16, as: .gray))
+            let size = BufferSize(width: 16, height: 16)
+            try await pair.uploader.connection.send(
+                FrameMessage(jpeg: FrameBytes(jpeg), info: FrameInfo(bufferSize: size))
+            )
+            #expect(try decoder.decodeFrame(try await pair.next(), as: .gray).changedRows == [0..<16])
+        }
+        try submit(1, changed: 0..<0)
+        let changed = try decoder.decodeFrame(try await pair.next(), as: .gray).changedRows
+        #expect(changed == (isJPEG ? [0..<16] : []))
+    }
+
+    @Test func `after a frame in shared memory all rows of a JPEG have changed, even of the one before that frame`()
+        async throws
+    {
+        var pair = try await SharedPair(directory)
+        try await pair.sharing()
+        let size = BufferSize(width: 64, height: 64)
+        let image = try testImage(64, 64, as: .bgra)
+        let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(image, with: JPEGEncoder()).jpeg)
+        let header = SharedFrameHeader(
+            buffer: 0,
+            format: .gray,
+            info: FrameInfo(bufferSize: size),
+            planes: [.init(offset: 0, bytesPerRow: 64)]
+        )
+        let decoder = FrameDecoder()
+        // The second JPEG shows that it is compared with the first.
+        for (step, isJPEG) in [true, true, false, true, true].enumerated() {
+            if isJPEG {
+                try await pair.uploader.connection.send(FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size)))
+            } else {
+                let message = FrameMessage(
+                    header,
+                    in: try SharedMemory(byteCount: 4_096),
+                    isNew: true
+                )
+                try pair.uploader.connection.submit(message, for: nil) { _ in }
+            }
+            let frame = try await pair.next()
+            try #require((frame.shared == nil) == isJPEG)
+            let changed = try decoder.decodeFrame(frame, as: .bgra).changedRows
+            #expect(changed == (step == 1 || step == 4 ? [] : [0..<64]), "step \(step)")
+        }
+    }
+
+    /// Shows P297.
+    @Test func `frames with planes that overlap arrive, cannot be decoded, and count as undecodable`() async throws {
+        var pair = try await SharedPair(directory)
+        try await pair.sharing()
+        let size = BufferSize(width: 16, height: 16)
+        let decoder = FrameDecoder()
+        for buffer in 0..<FrameServer.Limits().maximumUndecodableFrames {
+            let header = SharedFrameHeader(
+                buffer: buffer,
+                format: .i420,
+                info: FrameInfo(bufferSize: size),  // The second plane begins in the last row of the first.
+                planes: [(0, 16), (255, 8), (400, 8)].map { .init(offset: $0, bytesPerRow: $1) }
+            )
+            let message = FrameMessage(header, in: try SharedMemory(byteCount: 512), isNew: true)
+            try pair.uploader.connection.submit(message, for: nil) { _ in }
+            let frame = try await pair.next()
+            #expect(frame.bufferSize == size)
+            #expect(throws: TurboJPEGError.self) { try decoder.decode(frame) }
+            let error = #expect(throws: TurboJPEGError.self) { try decoder.decode(frame, as: .i420) }
+            #expect(error?.code == .overlappingPlanes)
+        }
+        #expect(try await pair.received.closed().error?.code == .undecodableFrames)
+    }
+
+    /// Shows P274.
+    @Test func `a receiver that does not ask for shared memory gets JPEGs`() async throws {
+        var pair = try await SharedPair(directory, accepts: false)
+        let image = try pair.uploader.makeBuffer(width: 64, height: 64, format: .bgra)
+        pair.uploader.send(image)
+        let frame = try await pair.next()
+        #expect(frame.bytes.count > 0)
+    }
+
+    /// Shows P274.
+    @Test func `a receiver that declines gets JPEGs from then on, beginning with the latest frame`() async throws {
+        var pair = try await SharedPair(directory)
+        let image = try testImage(64, 48, as: .bgra)
+        pair.uploader.send(image)
+        let first = try await pair.next()
+        #expect(first.shared != nil)
+        pair.received.send(.decline)
+        let again = try await pair.next()
+        #expect(again.shared == nil && again.sequence == first.sequence)
+        #expect(try FrameDecoder().decode(again).peakSignalToNoiseRatio(against: image) > 20)
+        // What it still holds stays readable.
+        #expect(try FrameDecoder().decode(first).hasSamePixels(as: image))
+    }
+
+    @Test(arguments: [false, true])
+    func `a frame is sent again at once, held by the receiver or not`(isHeld: Bool) async throws {
+        var pair = try await SharedPair(directory)
+        let image = try testImage(64, 48, as: .nv12)
+        pair.uploader.send(image)
+        var first: Frame? = try await pair.next()
+        let sequence = try #require(first).sequence
+        if !isHeld {
+            first = nil
+            try await pair.uploader.finish()
+        }
+        pair.received.send(.refresh)
+        let again = try await pair.next()
+        #expect(again.sequence == sequence)
+        #expect(try FrameDecoder().decode(again, as: .nv12).hasSamePixels(as: image))
+        withExtendedLifetime(first) {}
+        #expect(pair.uploader.statistics.sent == 1)
+    }
+
+    /// Shows P275.
+    @Test func `scale and orientation apply, and preferences of the receiver`() async throws {
+        var pair = try await SharedPair(directory, .init(appliesOrientation: true, sharing: .allowed()))
+        let image = try testImage(64, 32, as: .bgra)
+        pair.uploader.send(image, orientation: .right)
+        let turned = try await pair.next()
+        #expect(turned.bufferSize == BufferSize(width: 32, height: 64) && turned.orientation == .up)
+        #expect(turned.shared != nil)
+        pair.received.send(.prefer(ControlRequest.Preferences(size: BufferSize(width: 16, height: 16))))
+        #expect(try await pair.next().bufferSize == BufferSize(width: 8, height: 16), "it applies to the latest image")
+        pair.uploader.send(image)
+        let small = try await pair.next()
+        #expect(small.shared != nil && small.bufferSize == BufferSize(width: 16, height: 8))
+    }
+
+    /// Shows P293.
+    @Test(arguments: [PixelFormat.bgra, .rgb, .i420], ["declines", "keeps it", "more buffers"])
+    func `a frame that was scaled and turned is not scaled and turned again if the receiver`(
+        format: PixelFormat,
+        what: String
+    ) async throws {
+        let configuration = SampleUploader.Configuration(
+            scale: .half,
+            appliesOrientation: true,
+            sharing: .allowed(buffers: 1)
+        )
+        var pair = try await SharedPair(directory, configuration, waitsForBuffers: false)
+        pair.uploader.machine.withLock { $0.sharing.longestWait = 1_000_000 }
+        #expect(pair.uploader.send(try testImage(640, 480, as: format), orientation: .right) == .taken)
+        let first = try await pair.next()
+        #expect(first.shared != nil && first.bufferSize == BufferSize(width: 240, height: 320))
+        switch what {
+        case "declines": pair.received.send(.decline)
+        case "keeps it": pair.received.send(.refresh)
+        default:
+            // The frame leaves the buffers of the connection, and is copied to one of the new ones.
+            try await pair.uploader.finish()
+            pair.uploader.update { $0.sharing = .allowed(buffers: 2) }
+            pair.received.send(.refresh)
+        }
+        let again = try await pair.next()
+        #expect(again.sequence == first.sequence && (again.shared != nil) == (what == "more buffers"))
+        #expect(again.bufferSize == first.bufferSize && again.orientation == .up)
+        let image = try FrameDecoder().decode(first)
+        #expect(try FrameDecoder().decode(again).peakSignalToNoiseRatio(against: image) > 20)
+        #expect(pair.uploader.statistics.drops.isEmpty)
+    }
+}

@@ -1,0 +1,180 @@
+import FrameSocketTesting
+import FrameTransport
+import FrameWire
+import Locking
+import TestSupport
+import Testing
+import TurboJPEG
+
+@testable import FrameSocket
+
+/// Whose shared buffers a receiver has: of one uploader, and for one connection.
+@Suite(.timeLimit(.minutes(5)), .enabled(if: SharedMemory.isSupported)) struct SharingOwnerTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func server() throws -> FrameServer {
+        try directory.server { $0.acceptsSharedMemory = true }
+    }
+
+    private func uploader(_ connection: SocketConnection) -> SampleUploader {
+        SampleUploader(connection: connection, configuration: .init(sharing: .allowed()))
+    }
+
+    /// An image of one brightness, in one of the uploader's buffers.
+    private func drawn(_ value: UInt8, by uploader: SampleUploader) throws -> PixelBuffer {
+        var image = try uploader.makeBuffer(width: 8, height: 8, format: .gray)
+        try image.withMutablePlane(0) { plane in
+            for index in plane.indices { plane[index] = value }
+        }
+        return image
+    }
+
+    private func brightness(_ frame: Frame?) throws -> UInt8? {
+        guard let frame else { return nil }
+        return try FrameDecoder().decode(frame, as: .gray).withPlane(0) { $0[0] }
+    }
+
+    /// The next frame of about this brightness; JPEG is not exact.
+    private func frame(of value: UInt8, in frames: FrameConnection.Frames) async throws -> Frame? {
+        try await soon {
+            for try await frame in frames {
+                let difference = Int(try brightness(frame) ?? 0) - Int(value)
+                if abs(difference) <= 2 { return frame }
+            }
+            return nil
+        } ?? nil
+    }
+
+    /// The thread that submits a frame is interrupted after the decision to send it, and the receiver changes meanwhile.
+    ///
+    /// Shows P301.
+    @Test(arguments: [true, false])
+    func `a frame that was to be sent to one receiver reaches the next as that one accepts it, and once`(
+        sharesAgain: Bool
+    ) async throws {
+        let first = try server()
+        let connection = directory.connection()
+        let uploader = uploader(connection)
+        var received = try await firstConnection(of: first)
+        #expect(await eventually { uploader.isSharing })
+        let image = try drawn(200, by: uploader)
+        let effects = uploader.machine.withLock { machine in
+            let now = MonotonicClock.now()
+            _ = machine.offer(UploadFrame(.pixels(image), offeredAt: now), at: now)
+            return machine.takeEffects()
+        }
+        guard effects.message?.shared != nil else {
+            Issue.record("the frame is not sent in shared memory")
+            return
+        }
+        first.close()
+        try await first.closed()
+        received = nil
+        #expect(await eventually { connection.state != .connected })
+
+        let next = try directory.server { $0.acceptsSharedMemory = sharesAgain }
+        received = try await firstConnection(of: next)
+        #expect(await eventually { connection.terms.connection == 2 && connection.terms.isConnected })
+        uploader.perform(effects)
+        var frames = try #require(received).frames.makeAsyncIterator()
+        #expect(try brightness(try await frames.next()) == 200)
+        uploader.send(try testImage(8, 8, as: .gray))
+        #expect(try brightness(try await frames.next()) != 200)
+        try await uploader.finish()
+        #expect(uploader.statistics.sent == 2)
+    }
+
+    /// Shows P302.
+    @Test func `while the receiver holds a buffer of one uploader, the frames of another are sent as JPEGs`()
+        async throws
+    {
+        let server = try server()
+        let connection = directory.connection()
+        var first: SampleUploader? = uploader(connection)
+        let received = try #require(try await firstConnection(of: server))
+        var frames = received.frames.makeAsyncIterator()
+        #expect(await eventually { first?.isSharing == true })
+        try first.map { _ = $0.send(try drawn(1, by: $0)) }
+        let kept = try #require(try await frames.next())
+        #expect(kept.shared != nil)
+        first = nil
+
+        let second = uploader(connection)
+        #expect(await eventually { second.isSharing })
+        second.send(try drawn(100, by: second))
+        let frame = try await frames.next()
+        #expect(frame?.shared == nil)
+        // As exact as JPEG is.
+        #expect((98...102).contains(try brightness(frame) ?? 0))
+        #expect(!second.isSharing && second.statistics.sent == 1)
+        #expect(try brightness(kept) == 1)
+
+        // The next receiver has no buffers yet.
+        received.close()
+        let next = try #require(try await firstConnection(of: server))
+        #expect(await eventually { second.isSharing })
+        second.send(try drawn(50, by: second))
+        var values: [UInt8?] = []
+        for try await frame in next.frames {
+            #expect(frame.shared != nil)
+            values.append(try brightness(frame))
+            if values.last == 50 { break }
+        }
+        // The latest image may have come before.
+        #expect(values == [50] || values == [100, 50])
+    }
+
+    /// Shows P55.
+    @Test func `two uploaders on one connection both learn of receivers, and one of released buffers`() async throws {
+        let server = try server()
+        let connection = directory.connection()
+        let first = uploader(connection)
+        let second = SampleUploader(connection: connection)
+        var value: UInt8 = 0
+        for round in 1...2 {
+            let received = try #require(try await soon { try await firstConnection(of: server) } ?? nil)
+            try #require(await becomesTrue { connection.terms.connection == round && first.isSharing })
+            let frames = received.frames
+            // More than there are buffers, each of which is released before the next frame.
+            for _ in 0..<8 {
+                value += 10
+                try await first.waitForBuffer()
+                first.send(try drawn(value, by: first))
+                let frame = try #require(try await frame(of: value, in: frames))
+                #expect(frame.shared != nil, "\(value) arrived as a JPEG")
+            }
+            second.send(try drawn(230 + UInt8(round) * 10, by: second))
+            _ = try #require(try await frame(of: 230 + UInt8(round) * 10, in: frames))
+            received.close()
+        }
+        #expect(await becomesTrue { second.statistics.sent == 2 })
+    }
+
+    /// Shows P276.
+    @Test func `the next receiver gets the latest frame in buffers of its own`() async throws {
+        var settings = FrameServer.Configuration()
+        settings.acceptsSharedMemory = true
+        let server = try FrameServer(at: directory.socket, configuration: settings)
+        let connection = SocketConnection(path: directory.socket)
+        let uploader = SampleUploader(connection: connection, configuration: .init(sharing: .allowed()))
+        // Kept until the first receiver has said hello, and for every one after it.
+        let image = try testImage(64, 48, as: .bgra)
+        var connections = server.connections.makeAsyncIterator()
+        var kept: [Frame] = []
+        for _ in 0..<4 {
+            let received = try #require(try await connections.next())
+            if kept.isEmpty { uploader.send(image) }
+            var frames = received.frames.makeAsyncIterator()
+            let frame = try #require(try await frames.next())
+            #expect(frame.shared != nil && frame.sequence == 0)
+            kept.append(frame)
+            received.close()
+        }
+        #expect(kept.count == 4)
+        for frame in kept { #expect(try FrameDecoder().decode(frame).hasSamePixels(as: image)) }
+    }
+}

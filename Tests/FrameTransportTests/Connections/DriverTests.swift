@@ -1,0 +1,111 @@
+import Foundation
+import FrameSocketTesting
+import FrameWire
+import Locking
+import TestSupport
+import Testing
+
+@testable import FrameTransport
+
+/// Races between the threads that use a connection and the one that drives it, put in order step by step.
+@Suite(.timeLimit(.minutes(5))) struct DriverTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// The caller's thread may be late with the news of a failed write, and a new socket be open by then.
+    @Test func `a failed write on an earlier socket does not affect the next one`() async throws {
+        let server = try directory.server()
+        let driver = ConnectingDriver(.path(directory.socket), configuration: .init())
+        let opening = Opening(limit: nil)
+        driver.thread.execute { driver.open(for: opening) }
+        try await opening.result.wait().get()
+        driver.thread.execute { driver.laneChanged() }
+        await driver.thread.settle()
+        #expect(driver.lane.isOpen)
+        driver.thread.execute { driver.close(.stoppedByUser) }
+        #expect(await driver.closed.wait() == .closedLocally(.stoppedByUser))
+        _ = server
+    }
+
+    /// The thread may be busy, or the process stopped, while the bytes arrive and the deadline passes.
+    ///
+    /// Shows P284.
+    @Test func `what arrives before a deadline is reported before it`() async throws {
+        let thread = IOThread()
+        let pipe = Pipe()
+        let recorder = Recorder()
+        thread.execute {
+            let registration = try? thread.register(pipe.fileHandleForReading.fileDescriptor, recorder)
+            recorder.registration = registration
+            let deadline = MonotonicClock.now() + 1_000_000
+            registration?.deadline = deadline
+            pipe.fileHandleForWriting.write(Data([1]))
+            while MonotonicClock.now() <= deadline {}
+        }
+        #expect(await becomesTrue { recorder.events.withLock { $0.count == 2 } })
+        #expect(recorder.events.withLock { $0 } == ["ready", "deadline"])
+        thread.execute {
+            recorder.registration?.cancel()
+            // Each refers to the other.
+            recorder.registration = nil
+        }
+        await thread.settle()
+    }
+
+    /// A turn that was asked for before the close must not take back the time that the close is given.
+    @Test func `an orderly close ends in time, whatever was left to do`() async throws {
+        let thread = IOThread()
+        let gate = Gate()
+        let elsewhere = try TemporaryDirectory()
+        let blocking = try elsewhere.server(delegate: Blocker(gate)) { $0.thread = thread }
+        let server = try directory.server {
+            $0.thread = thread
+            $0.limits.linger = .milliseconds(20)
+        }
+        let blocker = try PeerSocket.connected(to: elsewhere.socket)
+        let client = try PeerSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        var frames = connection.frames.makeAsyncIterator()
+
+        // One frame waits in the mailbox, and the next one is refused.
+        try await client.write(message(body(0, count: 20)) + message(body(1, count: 20)))
+        await thread.settle()
+        // The thread stands still in the reports of one round, in which the client's next bytes are still to come.
+        try await thread.whileHeld {
+            try await blocker.write(message([1]))
+            try await client.write(message(body(2, count: 20)))
+        }
+        await gate.held()
+        connection.close()
+        #expect(try await frames.next()?.jpeg?.array() == body(0, count: 20))
+        gate.release()
+        // The client does not close; the time given ends it.
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
+        _ = blocking
+    }
+
+    /// Records the calls of its thread.
+    private final class Recorder: IOHandler, @unchecked Sendable {
+        let events = Locked([String]())
+        var registration: IORegistration?
+
+        func becameReady(_ readiness: Readiness) { events.withLock { $0.append("ready") } }
+        func deadlinePassed() { events.withLock { $0.append("deadline") } }
+    }
+
+    /// A delegate that holds up its thread with the first frame.
+    private final class Blocker: FrameServer.Delegate {
+        private let gate: Gate
+
+        init(_ gate: Gate) {
+            self.gate = gate
+        }
+
+        func connectionDidOpen(_ connection: FrameConnection) {}
+        func connection(_ connection: FrameConnection, didReceive frame: Frame) { gate.hold() }
+        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {}
+    }
+}

@@ -1,0 +1,340 @@
+import Foundation
+import FrameSocketTesting
+import FrameTransport
+import FrameWire
+import Synchronization
+import TestSupport
+import Testing
+
+/// What may happen to connections over their life, in every order; the numbers are those of docs/security.md.
+@Suite(.timeLimit(.minutes(5))) struct LifeTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// Shows P123.
+    @Test(
+        arguments: [true, false]
+    )
+    func `S15: a reset within a frame is a broken connection, and between two an orderly end`(isWithinFrame: Bool)
+        async throws
+    {
+        let server = try directory.server()
+        let client = try PeerSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        // What this side says and the peer leaves unread makes the peer's close a reset.
+        connection.send(.ping(1))
+        await IOThread.shared.settle()
+        try await client.write(
+            message(body(1, count: 100)) + (isWithinFrame ? message(body(2, count: 100)).prefix(150) : [])
+        )
+        client.close()
+        var frames = connection.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.jpeg?.array() == body(1, count: 100))
+        if isWithinFrame {
+            let error = await #expect(throws: TransportError.self) { try await frames.next() }
+            #expect(error?.code == .connectionLost)
+            #expect(try await connection.closed() == .failed(try #require(error)))
+        } else {
+            // A Unix-domain socket loses nothing by it, and the peer only left unread what it need not read.
+            #expect(try await frames.next() == nil)
+            #expect(try await connection.closed() == .closedByPeer(.stoppedByUser))
+        }
+        withExtendedLifetime(server) {}
+    }
+
+    /// Shows P143.
+    @Test func `L1: closing while a message is sent, received and decoded loses no complete message`() async throws {
+        for round in 0..<30 {
+            let directory = try TemporaryDirectory()
+            let server = try directory.server()
+            let connection = directory.connection { $0.reopens = false }
+            try await connection.open(within: nil)
+            let received = try #require(try await firstConnection(of: server))
+            let sending = Task {
+                var sent = 0
+                do {
+                    for number in 0..<200 {
+                        try await connection.send(FrameMessage(body(number, count: 40_000)))
+                        sent += 1
+                    }
+                } catch {}
+                return sent
+            }
+            var count = 0
+            do {
+                for try await frame in received.frames {
+                    #expect(frame.jpeg?.array() == body(count, count: 40_000))
+                    count += 1
+                    guard count == round + 1 else { continue }
+                    switch round % 3 {
+                    case 0: connection.close()
+                    case 1: received.close()
+                    default: server.close()
+                    }
+                }
+            } catch {
+                Issue.record("an orderly close is no error: \(error)")
+            }
+            connection.close()
+            let sent = await sending.value
+            // What this side has closed it does not deliver; what the sender has closed it delivers to the last.
+            #expect(round % 3 == 0 ? count == sent : count <= sent + 1)
+            server.close()
+            try await server.closed()
+        }
+    }
+
+    /// Shows P200.
+    @Test func `L2: a cancelled accept, connect and send return`() async throws {
+        let server = try directory.server()
+        let accepting = Task { try await firstConnection(of: server) }
+        accepting.cancel()
+        #expect(try await accepting.value == nil)
+
+        let elsewhere = try TemporaryDirectory()
+        let waiting = elsewhere.connection()
+        let opening = Task { try await waiting.open(within: nil) }
+        opening.cancel()
+        let cancelled = await #expect(throws: TransportError.self) { try await opening.value }
+        #expect(cancelled?.code == .cancelled)
+
+        // Nobody reads: the message is under way until the connection is closed.
+        let connection = directory.connection { $0.reopens = false }
+        try await connection.open(within: nil)
+        let sending = Task { try await connection.send(FrameMessage(body(1, count: 8 << 20))) }
+        sending.cancel()
+        server.close()
+        _ = await sending.result
+        connection.close()
+        _ = try await connection.closed()
+        try await server.closed()
+    }
+
+    /// Shows P120.
+    @Test func `L3: many closes at once count as one`() async throws {
+        for _ in 0..<50 {
+            let directory = try TemporaryDirectory()
+            let server = try directory.server()
+            let connection = directory.connection()
+            try await connection.open(within: nil)
+            let received = try #require(try await firstConnection(of: server))
+            await withTaskGroup { group in
+                for number in 0..<9 {
+                    group.addTask {
+                        switch number % 3 {
+                        case 0: connection.close()
+                        case 1: received.close()
+                        default: server.close()
+                        }
+                    }
+                }
+            }
+            // Each has one reason, and keeps it.
+            let reasons = try await (connection.closed(), received.closed())
+            connection.close()
+            received.close(.callEnded)
+            #expect(try await (connection.closed(), received.closed()) == reasons)
+            try await server.closed()
+            #expect(directory.names == [])
+        }
+    }
+
+    @Test func `L4: a closed object says so and does nothing`() async throws {
+        let server = try directory.server()
+        let connection = directory.connection()
+        try await connection.open(within: nil)
+        let received = try #require(try await firstConnection(of: server))
+        connection.close()
+        #expect(try await received.closed() == .closedByPeer(.stoppedByUser))
+        _ = try await connection.closed()
+        let sendError = await #expect(throws: TransportError.self) { try await connection.send(FrameMessage([1])) }
+        #expect(sendError?.code == .closed)
+        let openError = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
+        #expect(openError?.code == .closed)
+        received.send(.pause)
+        received.close()
+        var frames = received.frames.makeAsyncIterator()
+        #expect(try await frames.next() == nil)
+        server.close()
+        try await server.closed()
+        server.close()
+        var connections = server.connections.makeAsyncIterator()
+        #expect(try await connections.next() == nil)
+    }
+
+    @Test func `L9: a delegate may close everything from within its callbacks`() async throws {
+        for moment in 0..<3 {
+            let directory = try TemporaryDirectory()
+            let closer = Closer(moment)
+            let server = try directory.server(delegate: closer)
+            closer.server.withLock { $0 = server }
+            let client = try PeerSocket.connected(to: directory.socket)
+            try? await client.write(message(body(1, count: 100)) + message(body(2, count: 100)))
+            client.finishWriting()
+            try await server.closed()
+            #expect(directory.names == [])
+            closer.server.withLock { $0 = nil }
+        }
+    }
+
+    /// Closes the server and the connection when the latter opens, receives or ends.
+    private final class Closer: FrameServer.Delegate {
+        let server = Mutex<FrameServer?>(nil)
+        private let moment: Int
+
+        init(_ moment: Int) {
+            self.moment = moment
+        }
+
+        private func close(_ connection: FrameConnection, at moment: Int) {
+            guard moment == self.moment else { return }
+            connection.close()
+            server.withLock { $0 }?.close()
+            connection.close()
+        }
+
+        func connectionDidOpen(_ connection: FrameConnection) { close(connection, at: 0) }
+        func connection(_ connection: FrameConnection, didReceive frame: Frame) { close(connection, at: 1) }
+        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) { close(connection, at: 2) }
+    }
+
+    /// Deadlines that follow the wall clock pass, or never do, when somebody sets it.
+    ///
+    /// Shows P165.
+    @Test func `L8: nothing depends on the wall clock`() throws {
+        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+            "../../../Sources"
+        )
+        let words = [
+            "CLOCK_REALTIME", "gettimeofday", "wallDeadline", "DispatchWallTime", "SuspendingClock", "Date()",
+            "time(nil)",
+            // These follow the wall clock on Linux.
+            ".wait(timeout", "pthread_cond_timedwait",
+        ]
+        // States when the last frame came, which monitoring wants in Unix time, and waits for nothing.
+        let exempt = "ReceptionMetrics.swift"
+        var count = 0
+        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+        for case let file as URL in files
+        where ["swift", "c", "h"].contains(file.pathExtension) && file.lastPathComponent != exempt {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            for word in words { #expect(!text.contains(word), "\(word) in \(file.lastPathComponent)") }
+            count += 1
+        }
+        #expect(count > 100)
+    }
+
+    #if os(Linux)
+        @Test func `R4: many bad connections leave nothing behind, and an innocent one gets its frames`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let server = try directory.server()
+                var connections = server.connections.makeAsyncIterator()
+                let innocent = try PeerSocket.connected(to: directory.socket)
+                let innocentConnection = try #require(try await connections.next())
+                var received = innocentConnection.frames.makeAsyncIterator()
+                let bytes = Array("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n".utf8)
+                var descriptors: [String: Int] = [:]
+                var memory = 0
+                for round in 0..<3000 {
+                    let attacker = try PeerSocket.connected(to: directory.socket)
+                    _ = unsafe bytes.withUnsafeBytes {
+                        unsafe send(attacker.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                    }
+                    let connection = try #require(try await connections.next())
+                    #expect(try await connection.closed().error?.code == .malformedMessage)
+                    attacker.close()
+                    if round % 100 == 0 {
+                        try await innocent.write(message(body(round, count: 5000)))
+                        #expect(try await received.next()?.jpeg?.array() == body(round, count: 5000))
+                    }
+                    if round == 500 { (descriptors, memory) = (openDescriptors(), residentKilobytes()) }
+                }
+                await IOThread.shared.settle()
+                #expect(openDescriptors() == descriptors)
+                #expect(residentKilobytes() < memory + 2048)
+                withExtendedLifetime(server) {}
+            }
+        }
+
+        @Test func `R4: a million tiny frames over one connection leave nothing behind`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let pool = FrameBytes.Pool(maximumIdleBytes: 1 << 20)
+                let server = try directory.server { $0.pool = pool }
+                let client = try PeerSocket.connected(to: directory.socket)
+                let connection = try #require(try await firstConnection(of: server))
+                let batch = (0..<1000).flatMap { _ in message([]) }
+                async let sending: Void = {
+                    for _ in 0..<1000 { try await client.write(batch) }
+                    client.finishWriting()
+                }()
+                let (count, memory, allocations) = try await Task(executorPreference: connection.thread) {
+                    var (count, memory, allocations) = (0, 0, 0)
+                    for try await frame in connection.frames {
+                        count += frame.jpeg?.count == 0 ? 1 : 0
+                        if count == 100_000 { memory = residentKilobytes() }
+                        // At the end, everything that has arrived is read at once.
+                        if count == 900_000 { allocations = pool.allocations }
+                    }
+                    return (count, memory, allocations)
+                }.value
+                try await sending
+                #expect(count == 1_000_000)
+                #expect(allocations <= 3 + FrameServer.Delivery.maximumReadAhead)
+                #expect(residentKilobytes() < memory + 2048)
+                withExtendedLifetime(server) {}
+            }
+        }
+    #endif
+
+    @Test func `R5: hostile peers do not delay a fast one`() async throws {
+        let server = try directory.server()
+        let client = directory.connection()
+        try await client.open(within: nil)
+        let received = try #require(try await firstConnection(of: server))
+        let isOver = Flag()
+        let path = directory.socket
+        let attacks = (0..<3).map { number in
+            Task {
+                var random = SplitMix(seed: UInt64(number))
+                var count = 0
+                while !isOver.isSet {
+                    let attacker = try await PeerSocket.connectedWhenListening(at: path)
+                    let garbage = body(count, count: Int.random(in: 1...400, using: &random))
+                    try? await attacker.write(number == 0 ? garbage : message(garbage) + garbage)
+                    count += 1
+                }
+                return count
+            }
+        }
+        let draining = Task {
+            for try await connection in server.connections {
+                do { for try await _ in connection.frames {} } catch {}
+            }
+        }
+        var frames = received.frames.makeAsyncIterator()
+        for number in 0..<300 {
+            try await client.send(FrameMessage(body(number, count: 20_000)))
+            #expect(try await frames.next()?.jpeg?.array().prefix(20_000) == body(number, count: 20_000)[...])
+        }
+        isOver.set()
+        for attack in attacks { #expect(try await attack.value > 0) }
+        #expect(received.closeReason == nil)
+        server.close()
+        try await draining.value
+        try await server.closed()
+    }
+}
+
+#if os(Linux)
+    /// The memory of this process that is in use, in KiB.
+    private func residentKilobytes() -> Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        return line?.split(separator: " ").compactMap { Int($0) }.first ?? 0
+    }
+#endif

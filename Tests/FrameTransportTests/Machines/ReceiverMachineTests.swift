@@ -1,0 +1,389 @@
+import FrameWire
+import TestDescriptions
+import TestSupport
+import Testing
+
+@testable import FrameTransport
+
+/// What the receiving end of a connection decides, without any socket.
+@Suite(.tags(.computes)) struct ReceiverMachineTests {
+    private func otherMessage(_ fields: String, body: Int) -> [UInt8] {
+        Array("HTTP/1.1 200 OK\r\nContent-Length: \(body)\r\n\(fields)\r\n".utf8) + [UInt8](repeating: 0, count: body)
+    }
+
+    private var audioFields: String {
+        "Message-Type: audio\r\nAudio-Kind: app\r\nAudio-Sample-Rate: 44100\r\nAudio-Channels: 1\r\n"
+    }
+
+    // MARK: Turns
+
+    @Test(
+        arguments: [
+            ("Message-Type: later\r\n", 0), ("Message-Type: later\r\n", 1),
+            ("Message-Type: status\r\nSender-State: live\r\nControl-Version: 1\r\n", 0),
+            ("Message-Type: audio\r\nAudio-Kind: app\r\nAudio-Sample-Rate: 44100\r\nAudio-Channels: 1\r\n", 2),
+            ("Buffer-Width: 1\r\nBuffer-Height: 1\r\nBuffer-Orientation: 1\r\n", 0),
+            ("Buffer-Width: 1\r\nBuffer-Height: 1\r\nBuffer-Orientation: 1\r\n", 1),
+        ]
+    ) func `a turn handles at most so many messages, of whatever kind`(_ fields: String, body: Int) {
+        var rig = ReceiverRig()
+        let flood = (0..<100).flatMap { _ in otherMessage(fields, body: body) }
+        rig.arrive(flood)
+        #expect(rig.yields == 1)
+        let first = rig.machine.messages
+        #expect(first == ReceiverMachine.Turn.messages)
+        // Nothing happens before its next turn, whatever is reported.
+        rig.arrive([])
+        let second = rig.machine.messages
+        #expect(second == first)
+        rig.resumeToTheEnd()
+        let all = rig.machine.messages
+        #expect(all == 100)
+    }
+
+    @Test func `a turn reads a limited number of bytes, a limited number of times`() {
+        var bytes = ReceiverRig()
+        bytes.arrive(message(body(1, count: 2_000_000)))
+        let read = bytes.bytesRead
+        #expect(bytes.yields == 1 && read <= ReceiverMachine.Turn.bytes + 2048)
+        bytes.resumeToTheEnd()
+        #expect(bytes.frames.count == 1)
+
+        var reads = ReceiverRig()
+        reads.readLimit = 1
+        // One that reports more each time, as a sender does that writes byte by byte.
+        reads.machine.becameReady([.readable, .hangup], at: 1)
+        reads.input = message(body(1, count: 100))
+        reads.run()
+        let count = reads.reads
+        #expect(reads.yields == 1 && count == ReceiverMachine.Turn.reads)
+    }
+
+    // MARK: What nobody wants
+
+    @Test func `audio that nobody asked for is skipped by its length, and what follows is delivered`() {
+        var rig = ReceiverRig()
+        rig.arrive(otherMessage(audioFields, body: 4096) + message(body(1, count: 10)))
+        #expect(rig.audio.isEmpty && rig.frames.count == 1)
+        let held = rig.machine.heldByteCount
+        #expect(held == 0)
+    }
+
+    @Test func `what nobody wants is skipped even if there is no memory for it`() {
+        let small = FrameBytes.Pool(maximumIdleBytes: 0) { $0 <= 4096 ? .allocated($0) : .none }
+        var rig = ReceiverRig(pool: small)
+        rig.arrive(otherMessage("Message-Type: later\r\n", body: 100_000) + message(body(1, count: 10)))
+        rig.resumeToTheEnd()
+        #expect(rig.frames.map(\.jpeg?.count) == [10] && rig.reason == nil)
+    }
+
+    @Test func `audio that was asked for and exceeds its memory is counted`() {
+        var rig = ReceiverRig {
+            $0.hello = ControlRequest.Hello(wants: [.frames, .audio])
+            $0.allowance = 8000
+        }
+        rig.arrive(otherMessage(audioFields, body: 1000) + otherMessage(audioFields, body: 1002))
+        #expect(rig.audio.count == 1 && rig.droppedAudio == 1)
+    }
+
+    @Test func `a host that wants only audio is not held up by a frame`() {
+        var rig = ReceiverRig { $0.hello = ControlRequest.Hello(wants: .audio) }
+        rig.room = 0
+        rig.arrive(message(body(1, count: 10)) + otherMessage(audioFields, body: 64) + message(body(2, count: 10)))
+        #expect(rig.frames.isEmpty && rig.audio.count == 1)
+        #expect(rig.reason == nil)
+    }
+
+    // MARK: Room and memory
+
+    @Test func `nothing is read for a consumer without room, and no deadline runs meanwhile`() {
+        var rig = ReceiverRig()
+        #expect(rig.deadline != nil)
+        rig.room = 0
+        rig.arrive(message(body(1, count: 10)))
+        #expect(rig.reads == 0 && rig.deadline == nil)
+        rig.room = 1
+        rig.machine.roomAvailable(at: 2)
+        rig.run()
+        #expect(rig.frames.count == 1)
+    }
+
+    @Test func `a departed sender is read to its end, consumed or not`() {
+        var rig = ReceiverRig()
+        rig.room = 0
+        let stream = (0..<40).flatMap { message(body($0, count: 10)) }
+        rig.arrive(stream, end: true)
+        rig.resumeToTheEnd()
+        #expect(rig.frames.count == 40)
+        #expect(rig.reason == .closedByPeer(.stoppedByUser))
+    }
+
+    @Test func `a departed sender does not wait for memory`() {
+        var rig = ReceiverRig {
+            $0.allowance = 2000
+            $0.largestGrant = 100_000
+        }
+        rig.arrive(message(body(1, count: 5000)))
+        #expect(rig.requested == [5000] && rig.frames.isEmpty)
+        rig.arrive([], end: true)
+        rig.resumeToTheEnd()
+        #expect(rig.withdrawals == 1 && rig.frames.count == 1)
+        #expect(rig.reason == .closedByPeer(.stoppedByUser))
+    }
+
+    @Test func `memory that is granted too late is not used`() {
+        var rig = ReceiverRig { $0.allowance = 2000 }
+        rig.arrive(message(body(1, count: 5000)).dropLast(4000))
+        rig.machine.close(nil, at: 2)
+        rig.run()
+        let isTaken = rig.machine.memoryGranted(for: 1, at: 3)
+        #expect(!isTaken && rig.withdrawals == 1)
+    }
+
+    /// Shows P181.
+    @Test func `memory that was requested for a body is not used for the next one`() {
+        var rig = ReceiverRig {
+            $0.allowance = 2000
+            $0.largestGrant = 100_000
+        }
+        rig.arrive(message(body(1, count: 5000)))
+        rig.machine.send(.hello(ControlRequest.Hello(wants: [])), at: 2)
+        rig.run()
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .frames)), at: 2)
+        rig.arrive(message(body(2, count: 9000)))
+        #expect(rig.requested == [5000, 9000] && rig.withdrawals == 1)
+        // The first was granted before it was withdrawn, and the grant comes only now.
+        let isUsed = (rig.machine.memoryGranted(for: 1, at: 3), rig.machine.memoryGranted(for: 2, at: 3))
+        #expect(isUsed == (false, true))
+        rig.run()
+        #expect(rig.frames.map(\.jpeg?.count) == [9000])
+    }
+
+    @Test func `what is read ahead uses no more than a share`() {
+        var rig = ReceiverRig { $0.allowance = 2000 }
+        rig.room = 8
+        rig.arrive((0..<4).flatMap { message(body($0, count: 400)) })
+        // Asked for room again when two of 400 are there and 1,000 is all that may be.
+        #expect(rig.frames.count == 4)
+        rig.room = 0
+        rig.arrive((0..<4).flatMap { message(body($0, count: 400)) })
+        #expect(rig.frames.count == 4)
+    }
+
+    @Test func `waiting frames count against the share for reading ahead`() {
+        var rig = ReceiverRig { $0.allowance = 2000 }
+        (rig.room, rig.waiting) = (8, 700)
+        rig.arrive(message(body(1, count: 300)) + message(body(2, count: 300)))
+        // Behind the second there is no place until those that wait have been taken.
+        #expect(rig.frames.count == 1 && rig.waits == 1)
+        rig.waiting = 0
+        rig.machine.roomAvailable(at: 1)
+        rig.run()
+        #expect(rig.frames.count == 2)
+    }
+
+    @Test func `audio does not wait for the room of frames that were read ahead`() {
+        var rig = ReceiverRig {
+            $0.allowance = 2000
+            $0.hello = ControlRequest.Hello(wants: [.frames, .audio])
+        }
+        rig.room = 1
+        rig.arrive(message(body(1, count: 800)))
+        rig.room = 0
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), at: rig.now)
+        rig.arrive(otherMessage(audioFields, body: 200))
+        #expect(rig.frames.count == 1 && rig.audio.count == 1)
+    }
+
+    // MARK: Tokens
+
+    @Test func `bytes after the token are read without another readiness event`() {
+        var rig = ReceiverRig { $0.expectedToken = [1, 2, 3] }
+        rig.arrive([1, 2, 3] + message(body(1, count: 10)))
+        #expect(rig.isPresented && rig.frames.count == 1)
+    }
+
+    @Test(
+        arguments: [([], .handshakeTimedOut), ([1, 9], .tokenRejected), ([1, 2], nil)]
+            as [([UInt8], TransportError.Code?)]
+    )
+    func `a connection gives way until it has shown the right token`(shown: [UInt8], end: TransportError.Code?) {
+        var rig = ReceiverRig { $0.expectedToken = [1, 2] }
+        rig.arrive(shown)
+        rig.machine.giveWay(at: 5)
+        rig.run()
+        #expect(rig.reason?.error?.code == end)
+    }
+
+    @Test func `a connection whose place was revoked shows no token`() {
+        var rig = ReceiverRig { $0.expectedToken = [1, 2] }
+        rig.keepsPlace = false
+        rig.arrive([1, 2] + message(body(1, count: 10)))
+        #expect(rig.reason?.error?.code == .handshakeTimedOut && !rig.isPresented && rig.frames.isEmpty)
+        // The order to leave comes later.
+        rig.machine.giveWay(at: 5)
+        rig.run()
+        #expect(rig.reason?.error?.code == .handshakeTimedOut)
+    }
+
+    @Test func `a wrong token is answered by an end that the sender can read`() {
+        var rig = ReceiverRig { $0.expectedToken = [1, 2, 3] }
+        rig.arrive([1, 2, 4, 5, 6])
+        #expect(rig.hasShutDownSending && !rig.isPresented && rig.reason == nil)
+        rig.arrive([], end: true)
+        #expect(rig.reason?.error?.code == .tokenRejected)
+    }
+
+    @Test func `a sender without a token is told why the session ends`() {
+        var rig = ReceiverRig { $0.expectedToken = Array("a secret".utf8) }
+        rig.arrive(message(body(1, count: 10)))
+        let said =
+            ControlRequest.hello(ControlRequest.Hello()).encoded() + ControlRequest.stop(.tokenRejected).encoded()
+        #expect(rig.written == said && rig.hasShutDownSending && !rig.isPresented)
+    }
+
+    // MARK: Ends
+
+    @Test(arguments: [true, false]) func `a reset between messages is orderly if only this side's requests were lost`(
+        hasWritten: Bool
+    ) {
+        var rig = ReceiverRig()
+        rig.arrive(message(body(1, count: 10)))
+        if hasWritten { rig.machine.send(.ping(1), at: rig.now) }
+        rig.run()
+        rig.machine.readFailed(.reset)
+        rig.run()
+        #expect(rig.reason == (hasWritten ? .closedByPeer(.stoppedByUser) : .failed(.lost(.reset))))
+    }
+
+    @Test(arguments: [(true, nil), (false, Errno.reset)])
+    func `an end after a reset that a request has met is orderly if nothing can be lost`(
+        keepsData: Bool,
+        error: Errno?
+    ) {
+        var rig = ReceiverRig { $0.resetKeepsData = keepsData }
+        rig.machine.send(.ping(1), at: rig.now)
+        rig.machine.requestsFailed(.reset)
+        rig.arrive([], end: true)
+        #expect(rig.reason == error.map { .failed(.lost($0)) } ?? .closedByPeer(.stoppedByUser))
+    }
+
+    @Test func `a reset that may have lost data is a failure`() {
+        var rig = ReceiverRig { $0.resetKeepsData = false }
+        rig.machine.send(.ping(1), at: rig.now)
+        rig.run()
+        rig.machine.readFailed(.reset)
+        rig.run()
+        #expect(rig.reason == .failed(.lost(.reset)))
+    }
+
+    @Test func `the reason that the sender gave before a drain stays its reason`() {
+        var rig = ReceiverRig()
+        let status = SenderStatus(state: .stopped(.callEnded)).encoded()
+        rig.arrive(status)
+        rig.machine.drain(at: 2)
+        rig.run()
+        rig.arrive([], end: true)
+        #expect(rig.reason == .closedByPeer(.callEnded))
+    }
+
+    @Test func `frames that cannot be decoded do not change the reason of an end that has begun`() {
+        var rig = ReceiverRig()
+        rig.machine.close(.callEnded, at: 2)
+        rig.run()
+        rig.machine.undecodableLimitReached()
+        rig.run()
+        #expect(rig.reason == nil)
+        rig.arrive([], end: true)
+        #expect(rig.reason == .closedLocally(.callEnded))
+    }
+
+    @Test func `frames that cannot be decoded end a connection that is being drained`() {
+        var rig = ReceiverRig()
+        rig.machine.drain(at: 2)
+        rig.run()
+        rig.machine.undecodableLimitReached()
+        rig.run()
+        #expect(rig.reason?.error?.code == .undecodableFrames)
+    }
+
+    // MARK: Requests
+
+    /// A connection whose sender has read one request, and then reads nothing until no more are queued.
+    private func unheard(after request: ControlRequest) -> ReceiverRig {
+        var rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
+        for _ in 0..<1000 {
+            rig.machine.send(request, at: rig.now)
+            rig.run()
+            rig.isWritable = false
+        }
+        return rig
+    }
+
+    /// Shows P31.
+    @Test func `a request that is dropped changes nothing`() {
+        var paused = unheard(after: .pause)
+        paused.machine.send(.resume, at: paused.now)
+        paused.run()
+        #expect(paused.deadline == nil)
+
+        var speaking = unheard(after: .resume)
+        speaking.machine.send(.pause, at: speaking.now)
+        speaking.run()
+        #expect(speaking.deadline != nil)
+        speaking.machine.send(.hello(ControlRequest.Hello(wants: .audio)), at: speaking.now)
+        speaking.arrive(message([1]))
+        #expect(speaking.frames.count == 1)
+    }
+
+    // MARK: Deadlines
+
+    @Test func `a sender that was asked to be silent may stay silent`() {
+        var rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
+        #expect(rig.deadline != nil)
+        rig.machine.send(.pause, at: rig.now)
+        rig.run()
+        #expect(rig.deadline == nil)
+        rig.machine.send(.resume, at: rig.now)
+        rig.run()
+        #expect(rig.deadline != nil)
+    }
+
+    /// Shows P284.
+    @Test func `a sender that may speak again has its whole time`() {
+        var rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
+        rig.arrive(message([1]))
+        rig.machine.send(.pause, at: rig.now)
+        rig.run()
+        rig.now += 60_000_000_000
+        rig.machine.send(.resume, at: rig.now)
+        rig.run()
+        #expect(rig.deadline == rig.now + 1_000_000_000)
+    }
+
+    /// Shows P284.
+    @Test func `a deadline that passes before everything is read counts from what is read`() {
+        var rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
+        rig.arrive(message([1]))
+        rig.now += 2_000_000_000
+        rig.input += message([2])
+        rig.machine.becameReady(.readable, at: rig.now)
+        rig.machine.deadlinePassed(at: rig.now)
+        rig.run()
+        #expect(rig.reason == nil && rig.frames.count == 2 && rig.deadline == rig.now + 1_000_000_000)
+        rig.machine.deadlinePassed(at: rig.now + 1_000_000_000)
+        rig.run()
+        #expect(rig.reason?.error?.code == .receiveTimedOut)
+    }
+
+    @Test func `a byte that is read after a deadline does not extend it`() {
+        var rig = ReceiverRig { $0.limits.headerTimeout = .seconds(1) }
+        rig.arrive([UInt8(ascii: "H")])
+        rig.now += 2_000_000_000
+        rig.input += [UInt8(ascii: "T")]
+        rig.machine.becameReady(.readable, at: rig.now)
+        rig.machine.deadlinePassed(at: rig.now)
+        rig.run()
+        #expect(rig.reason?.error?.code == .receiveTimedOut)
+    }
+}

@@ -1,0 +1,387 @@
+import FrameTransport
+import FrameWire
+import TestDescriptions
+import TestSupport
+import Testing
+
+/// What a connection writes, in which order, and what is told to whom; without any socket.
+@Suite(.tags(.computes)) struct SendLaneMachineTests {
+    /// One thing that happens to a lane.
+    enum Step: Sendable {
+        case frame(Int)
+        case audio(Int)
+        case status(SenderStatus)
+        case wants(ControlRequest.Wants)
+        case pause(Bool)
+        case cancel(Int)
+        case end(withdraws: Bool)
+        case close
+        case fail
+        /// The socket takes so many bytes.
+        case take(Int)
+        /// The socket takes everything.
+        case drain
+    }
+
+    /// A lane with a socket of which the room is known.
+    struct Lane: ~Copyable {
+        var machine = SendLaneMachine(padsShortBodies: false)
+        var output: [UInt8] = []
+        var settlements: [SendLaneMachine.Settlement] = []
+        var refusals: [TransportError.Code] = []
+
+        init(wants: ControlRequest.Wants = [.frames, .audio], room: Int = 0) {
+            machine.open(connection: 1, fittingByteCount: .max)
+            note(machine.setWants(wants, answering: live))
+            write(.max)
+            output = []
+        }
+
+        mutating func note(_ settlement: SendLaneMachine.Settlement?) {
+            if let settlement { settlements.append(settlement) }
+        }
+
+        mutating func write(_ limit: Int) {
+            var room = limit
+            machine.hasRoom()
+            while let write = machine.nextWrite() {
+                guard room > 0 else { return machine.wouldBlock() }
+                let bytes = write.bytes.prefix(room)
+                output += bytes
+                room -= bytes.count
+                note(machine.didWrite(bytes.count))
+            }
+        }
+
+        mutating func take(_ step: Step) {
+            do throws(TransportError) {
+                switch step {
+                case .frame(let number): try machine.submit(frame(number), ticket: number)
+                case .audio(let number): try machine.submit(audio(number))
+                case .status(let status): machine.send(status)
+                case .wants(let wants): note(machine.setWants(wants, answering: live))
+                case .pause(let isPaused):
+                    note(machine.setPaused(isPaused, answering: SenderStatus(state: isPaused ? .paused : .live)))
+                case .cancel(let number): note(machine.cancel(number))
+                case .end(let withdraws): note(machine.end(last: stopped, withdrawing: withdraws ? lost : nil))
+                case .close: note(machine.close(lost))
+                case .fail: note(machine.writeFailed(.brokenPipe))
+                case .take(let count): write(count)
+                case .drain: write(.max)
+                }
+            } catch {
+                refusals.append(error.code)
+            }
+        }
+
+        /// Which messages were written: `f1` for a frame, `a1` for audio, `live` or `paused.7` for a status.
+        var messages: [String] { names(of: output) }
+    }
+
+    /// Shows P7, P8.
+    @Test(
+        arguments: [
+            // An answer goes first, then audio, then the frame, whatever came first.
+            ([.frame(1), .audio(1), .audio(2), .status(live)], ["live", "a1", "a2", "f1"]),
+            // What is under way is completed before.
+            ([.frame(1), .take(1), .audio(1), .status(live)], ["f1", "live", "a1"]),
+            ([.audio(1), .take(1), .frame(1), .audio(2), .pause(true)], ["a1", "paused"]),
+            // The last status is the last message, whatever waits.
+            ([.frame(1), .audio(1), .end(withdraws: false)], ["a1", "f1", "stopped"]),
+            ([.audio(1), .take(1), .frame(1), .audio(2), .end(withdraws: false)], ["a1", "a2", "f1", "stopped"]),
+            ([.audio(1), .take(1), .frame(1), .audio(2), .end(withdraws: true)], ["a1", "stopped"]),
+            ([.frame(1), .take(1), .status(live), .audio(2), .end(withdraws: true)], ["f1", "stopped"]),
+            // And nothing is accepted behind it.
+            (
+                [.frame(1), .take(1), .end(withdraws: false), .audio(1), .frame(2), .status(live), .drain, .audio(2)],
+                ["f1", "stopped"]
+            ),
+            // A pause holds back what has not begun, and what is submitted until the resume.
+            (
+                [.frame(1), .pause(true), .frame(2), .audio(1), .drain, .frame(3), .pause(false), .frame(4)],
+                ["paused", "live", "f4"]
+            ),
+            ([.frame(1), .take(1), .pause(true), .audio(1), .drain, .audio(2)], ["f1", "paused"]),
+            // Nor has one begun of which the socket took nothing.
+            ([.frame(1), .take(0), .pause(true), .drain], ["paused"]),
+            ([.audio(1), .take(0), .wants(.frames), .drain], ["live"]),
+            ([.frame(1), .take(0), .cancel(1), .frame(2)], ["f2"]),
+            ([.frame(1), .take(0), .audio(1), .take(0), .status(live), .drain], ["live", "a1", "f1"]),
+            ([.status(live), .take(0), .status(pong(3)), .frame(1), .take(0), .end(withdraws: true)], ["stopped"]),
+            // So does what is not wanted.
+            ([.frame(1), .audio(1), .wants(.audio)], ["live", "a1"]),
+            ([.frame(1), .audio(1), .wants(.frames)], ["live", "f1"]),
+            ([.frame(1), .audio(1), .wants([])], ["live"]),
+            // A frame that is cancelled before it begins is not sent, one under way is.
+            ([.frame(1), .cancel(1), .frame(2)], ["f2"]),
+            ([.frame(1), .take(1), .cancel(1), .drain, .frame(2)], ["f1", "f2"]),
+        ] as [([Step], [String])]
+    )
+    func `messages are sent in order, and the final one is the last`(steps: [Step], expected: [String]) {
+        var lane = Lane()
+        for step in steps { lane.take(step) }
+        lane.take(.drain)
+        let messages = lane.messages
+        #expect(messages == expected)
+    }
+
+    /// Shows P21, P22.
+    @Test(arguments: [
+        ([live, live, live], ["live"]),
+        ([pong(1), pong(2), pong(3)], ["live.3"]),
+        ([pong(7), live], ["live.7"]),
+        ([pong(7), SenderStatus(state: .paused)], ["paused.7"]),
+        ([SenderStatus(state: .paused), live, pong(1)], ["live.1"]),
+    ])
+    func `an answer that has not started gives way to a later one, which keeps the number of the latest ping`(
+        statuses: [SenderStatus],
+        expected: [String]
+    ) {
+        var lane = Lane()
+        lane.take(.frame(1))
+        lane.take(.take(1))
+        for status in statuses { lane.take(.status(status)) }
+        let count = lane.machine.queueCount
+        #expect(count == 1)
+        lane.take(.drain)
+        let messages = lane.messages
+        #expect(messages == ["f1"] + expected)
+    }
+
+    @Test(arguments: [1, 2, 3, 7, 64, 100, 1000])
+    func `the bytes do not depend on how the socket takes them`(portion: Int) {
+        let steps: [Step] = [.status(pong(1)), .audio(1), .audio(2), .frame(1), .end(withdraws: false)]
+        var whole = Lane()
+        for step in steps { whole.take(step) }
+        whole.take(.drain)
+        var cut = Lane()
+        for step in steps { cut.take(step) }
+        for _ in 0...(whole.output.count / portion) { cut.take(.take(portion)) }
+        let (output, expected) = (cut.output, whole.output)
+        #expect(output == expected)
+        let names = whole.messages
+        #expect(names == ["live.1", "a1", "a2", "f1", "stopped"])
+    }
+
+    /// Shows P109.
+    @Test(
+        arguments: [
+            ([.frame(1), .drain], [nil]),
+            ([.frame(1), .take(1), .drain, .close], [nil]),
+            ([.frame(1), .cancel(1), .drain, .close], [.cancelled]),
+            ([.frame(1), .take(1), .cancel(1), .cancel(1), .drain, .close], [.cancelled]),
+            ([.frame(1), .drain, .cancel(1)], [nil]),
+            ([.frame(1), .cancel(2), .drain], [nil]),
+            ([.frame(1), .pause(true), .drain], [.paused]),
+            ([.frame(1), .take(1), .pause(true), .drain], [nil]),
+            ([.frame(1), .wants(.audio)], [.notWanted]),
+            ([.frame(1), .take(1), .fail, .close], [.connectionLost]),
+            ([.frame(1), .fail, .close], [.connectionLost]),
+            ([.frame(1), .take(1), .cancel(1), .fail, .close], [.cancelled]),
+            ([.frame(1), .take(0), .fail], [.connectionLost]),
+            ([.frame(1), .close], [.connectionLost]),
+            ([.frame(1), .take(1), .close, .drain], [.connectionLost]),
+            ([.audio(1), .take(1), .frame(1), .end(withdraws: true), .drain], [.connectionLost]),
+            ([.audio(1), .take(1), .frame(1), .end(withdraws: false), .drain], [nil]),
+        ] as [([Step], [TransportError.Code?])]
+    )
+    func `a frame's sender learns the outcome exactly once`(steps: [Step], expected: [TransportError.Code?]) {
+        var lane = Lane()
+        for step in steps { lane.take(step) }
+        let codes = lane.settlements.map { $0.error?.code }
+        #expect(codes == expected)
+        #expect(lane.settlements.allSatisfy { $0.ticket == 1 })
+        let hasFrame = lane.machine.hasFrame
+        #expect(!hasFrame)
+    }
+
+    @Test(
+        arguments: [
+            ([.frame(1), .frame(2)], .busy),
+            ([.frame(1), .take(1), .frame(2)], .busy),
+            // The rest of it is still to be written.
+            ([.frame(1), .take(1), .cancel(1), .frame(2)], .busy),
+            ([.pause(true), .frame(1)], .paused),
+            ([.pause(true), .audio(1)], .paused),
+            ([.wants([]), .frame(1)], .notWanted),
+            ([.wants(.frames), .audio(1)], .notWanted),
+            ([.close, .frame(1)], .closed),
+            ([.close, .audio(1)], .closed),
+            ([.frame(1), .take(1), .fail, .audio(1)], .closed),
+            ([.end(withdraws: false), .frame(1)], .closed),
+        ] as [([Step], TransportError.Code)]
+    )
+    func `what cannot be sent now is refused with the reason`(steps: [Step], code: TransportError.Code) {
+        var lane = Lane()
+        for step in steps { lane.take(step) }
+        let refusals = lane.refusals
+        #expect(refusals == [code])
+    }
+
+    /// Shows P101.
+    @Test func `waiting audio is bounded, and the oldest gives way`() {
+        var lane = Lane()
+        lane.take(.audio(0))
+        lane.take(.take(1))
+        for number in 1...100 { lane.take(.audio(number)) }
+        let (count, dropped) = (lane.machine.queueCount, lane.machine.droppedAudio)
+        #expect(count == SendLaneMachine.audioCapacity && dropped == 100 - SendLaneMachine.audioCapacity)
+        lane.take(.drain)
+        let messages = lane.messages
+        #expect(messages == ["a0"] + (37...100).map { "a\($0)" })
+    }
+
+    @Test func `a closed lane holds nothing, and starts the next connection without remnants of the last one`() {
+        var lane = Lane()
+        for step in [.audio(1), .take(1), .audio(2), .frame(1), .pause(true), .status(pong(1)), .close] as [Step] {
+            lane.take(step)
+        }
+        let (count, isWriting, progress) = (lane.machine.queueCount, lane.machine.isWriting, lane.machine.progress)
+        #expect(count == 0 && !isWriting && progress == .sent)
+        let isSilent = lane.machine.nextWrite() == nil
+        #expect(isSilent)
+        lane.machine.open(connection: 2, fittingByteCount: .max)
+        lane.output = []
+        let (wants, isPaused) = (lane.machine.wants, lane.machine.isPaused)
+        #expect(wants == .frames && !isPaused)
+        lane.take(.frame(2))
+        lane.take(.drain)
+        let messages = lane.messages
+        #expect(messages == ["f2"])
+    }
+
+    private func sharedFrame(owner: UInt64 = 1) throws -> FrameMessage {
+        let header = SharedFrameHeader(
+            buffer: 0,
+            format: .gray,
+            info: FrameInfo(bufferSize: BufferSize(width: 8, height: 8)),
+            planes: [.init(offset: 0, bytesPerRow: 64)]
+        )
+        return FrameMessage(header, in: try SharedMemory(byteCount: 512), isNew: true, owner: owner)
+    }
+
+    /// Shows P301.
+    @Test(.enabled(if: SharedMemory.isSupported))
+    func `frames of an earlier connection, and in another uploader's buffers, are refused`() throws {
+        var lane = Lane()
+        func refusal(of message: FrameMessage, for connection: Int) -> TransportError.Code? {
+            do {
+                try lane.machine.submit(message, for: connection, ticket: 1)
+                lane.write(.max)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        let (own, foreign) = (try sharedFrame(owner: 1), try sharedFrame(owner: 2))
+        #expect(refusal(of: own, for: 1) == nil)
+        #expect(refusal(of: foreign, for: 1) == .sharedMemory)
+        #expect(refusal(of: own, for: 1) == nil)
+        _ = lane.machine.close(TransportError(.connectionLost, "lost"))
+        lane.machine.open(connection: 2, fittingByteCount: .max)
+        #expect(refusal(of: own, for: 1) == .closed)
+        #expect(refusal(of: foreign, for: 2) == nil)
+        #expect(refusal(of: own, for: 2) == .sharedMemory)
+    }
+
+    /// Shows P280.
+    @Test(.enabled(if: SharedMemory.isSupported))
+    func `after a decline no frame in shared memory begins`() throws {
+        var lane = Lane()
+        let frame = try sharedFrame()
+        try lane.machine.submit(frame, ticket: 1)
+        lane.note(lane.machine.declineShared())
+        #expect(lane.settlements.map(\.ticket) == [1] && lane.settlements.first?.error?.code == .notWanted)
+        do {
+            try lane.machine.submit(frame, ticket: 2)
+            Issue.record("a frame in shared memory is accepted")
+        } catch {
+            #expect(error.code == .notWanted)
+        }
+        lane.write(.max)
+        #expect(lane.output.isEmpty)
+        _ = lane.machine.close(TransportError(.connectionLost, "lost"))
+        lane.machine.open(connection: 2, fittingByteCount: .max)
+        try lane.machine.submit(frame, ticket: 3)
+        lane.write(.max)
+        #expect(!lane.output.isEmpty, "the next receiver has declined nothing")
+    }
+
+    @Test func `progress grows while the peer reads, over all messages`() {
+        var lane = Lane()
+        lane.take(.audio(1))
+        lane.take(.frame(1))
+        var counts: [Int] = []
+        while true {
+            lane.take(.take(50))
+            guard case .waiting(let count) = lane.machine.progress else { break }
+            counts.append(count)
+        }
+        #expect(counts.count > 5)
+        #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 + 50 == $1 })
+        let progress = lane.machine.progress
+        #expect(progress == .sent)
+    }
+
+    @Test func `a buffer grows for a message that does not fit, and for no other`() throws {
+        var machine = SendLaneMachine(padsShortBodies: false)
+        machine.open(connection: 1, fittingByteCount: 1000)
+        var sizes: [Int?] = []
+        for count in [100, 2000, 2000, 100, 3000] {
+            try machine.submit(FrameMessage(body(1, count: count)), ticket: 1)
+            guard let write = machine.nextWrite() else { break }
+            sizes.append(write.sendBuffer.map { $0 - 2 * (write.byteCount - count) })
+            _ = machine.didWrite(write.byteCount)
+        }
+        #expect(sizes == [nil, 4000, nil, nil, 6000])
+    }
+}
+
+private let live = SenderStatus(state: .live)
+private let stopped = SenderStatus(state: .stopped(.stoppedByUser))
+private let lost = TransportError(.connectionLost, "the connection broke")
+
+private func pong(_ number: UInt64) -> SenderStatus { SenderStatus(state: .live, pong: number) }
+
+private func frame(_ number: Int) -> FrameMessage {
+    FrameMessage(body(number, count: 300), sequence: UInt64(number))
+}
+
+private func audio(_ number: Int) -> AudioMessage {
+    AudioMessage(
+        kind: .app,
+        sampleRate: 44_100,
+        channels: 1,
+        sequence: UInt64(number),
+        samples: FrameBytes(body(number, count: 200))
+    )
+}
+
+/// The messages that were written, complete ones and the last one if it was cut.
+private func names(of bytes: [UInt8]) -> [String] {
+    var names: [String] = []
+    var decoder = FrameMessageDecoder()
+    var offset = 0
+    while offset < bytes.count, let step = try? decoder.decode(bytes.span.extracting(offset...)) {
+        offset += step.consumed
+        switch step.event {
+        case .header(let header): names.append("f\(header.sequence ?? 0)")
+        case .audio(let header): names.append("a\(header.sequence ?? 0)")
+        case .status(let status): names.append(status.name)
+        default: break
+        }
+    }
+    return names
+}
+
+extension SenderStatus {
+    fileprivate var name: String {
+        let name =
+            switch state {
+            case .live: "live"
+            case .paused: "paused"
+            case .stopped: "stopped"
+            }
+        return name + (pong.map { ".\($0)" } ?? "")
+    }
+}

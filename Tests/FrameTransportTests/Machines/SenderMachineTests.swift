@@ -1,0 +1,339 @@
+import FrameTransport
+import FrameWire
+import TestDescriptions
+import TestSupport
+import Testing
+
+/// How a sender's connection opens, obeys and ends, without any socket or clock.
+@Suite(.tags(.computes)) struct SenderMachineTests {
+    private let token = HandshakeTokens(own: Array("the sender's".utf8), expected: Array("the host's".utf8))
+    private static let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio]))
+
+    private func frame(_ seed: Int, count: Int = 1000) -> FrameMessage {
+        FrameMessage(body(seed, count: count), sequence: UInt64(seed))
+    }
+
+    // MARK: Tokens
+
+    @Test(arguments: [1, 5, 9, 10, 11, 30, 1000])
+    func `bytes that the server writes after its token are read without another readiness event`(cut: Int) {
+        let bench = SenderBench { $0.tokens = token }
+        bench.attempts = [.connected]
+        bench.report { $0.open(at: $1) }
+        #expect(bench.output == token.own)
+        let bytes = token.expected + Self.hello.encoded() + ControlRequest.ping(7).encoded()
+        // One report for both pieces, as one change of the socket makes one.
+        bench.receive(.bytes(Array(bytes.prefix(cut))), .bytes(Array(bytes.dropFirst(cut))))
+        #expect(bench.requests == [Self.hello, .ping(7)])
+        #expect(bench.terms.last?.wants == [.frames, .audio])
+        let answers = SenderStatus(state: .live).encoded() + SenderStatus(state: .live, pong: 7).encoded()
+        #expect(bench.output == token.own + answers)
+        #expect(bench.states == [.started, .handshaking, .connected])
+    }
+
+    @Test(arguments: [true, false])
+    func `whether memory can be shared is known as long as the connection is open`(sharesMemory: Bool) {
+        let bench = SenderBench.open { $0.sharesMemory = sharesMemory }
+        #expect(bench.terms.last?.isConnected == true && bench.terms.last?.mayShareMemory == sharesMemory)
+        bench.receive(.end)
+        #expect(bench.terms.last?.isConnected == false && bench.terms.last?.mayShareMemory == false)
+    }
+
+    @Test func `a server that sends its token and leaves has ended the connection`() {
+        let bench = SenderBench { $0.tokens = token }
+        bench.attempts = [.connected]
+        bench.report { $0.open(at: $1) }
+        bench.receive(.bytes(token.expected), .end)
+        #expect(bench.beginningsAndEnds == [.connected, .disconnected(.closedByPeer(.stoppedByUser))])
+        #expect(!bench.hasSocket)
+        #expect(bench.machine.publishedState == .started)
+    }
+
+    @Test(arguments: [1, 3, 11])
+    func `a token that the socket accepts in pieces is sent completely`(room: Int) {
+        let bench = SenderBench { $0.tokens = token }
+        bench.attempts = [.connected]
+        bench.room = room
+        bench.report { $0.open(at: $1) }
+        bench.receive(.bytes(token.expected + Self.hello.encoded()))
+        #expect(bench.requests.isEmpty)
+        while bench.output.count < token.own.count { bench.makeRoom(room) }
+        bench.makeRoom(.max / 2)
+        #expect(bench.requests == [Self.hello])
+        #expect(bench.output == token.own + SenderStatus(state: .live).encoded())
+    }
+
+    /// What a server does in place of showing its token, and what comes of it.
+    ///
+    /// Shows P146.
+    @Test(arguments: [
+        (SenderBench.Input.end, false), (.bytes(Array("the ghost!".utf8)), true), (.failure(.reset), false),
+    ])
+    func `a server with another token is left for good, and one that disappears is retried`(
+        input: SenderBench.Input,
+        isFinal: Bool
+    ) {
+        let bench = SenderBench { $0.tokens = token }
+        bench.attempts = [.connected]
+        bench.report { $0.open(at: $1) }
+        bench.open(waiter: 1)
+        bench.receive(input)
+        #expect(bench.openings[1] == (isFinal ? [.tokenRejected] : nil))
+        #expect(bench.ends.map(\.error?.code) == (isFinal ? [.tokenRejected] : []))
+        bench.pass(seconds: 1)
+        #expect((bench.connects > 1) == !isFinal)
+    }
+
+    @Test func `a server that closes instead of sending its token is retried after growing pauses`() {
+        let bench = SenderBench { $0.tokens = token }
+        bench.attempts = Array(repeating: .connected, count: 20)
+        bench.open(waiter: 1, seconds: 10)
+        for _ in 0..<12 {
+            bench.receive(.end)
+            let before = bench.connects
+            for _ in 0..<40 where bench.connects == before { bench.pass(nanoseconds: 100_000_000) }
+        }
+        // 0.1, 0.2, 0.4, 0.8, then 1.6 s each: ten seconds have room for nine attempts.
+        #expect(bench.openings[1] == [.tokenRejected] && bench.ends.isEmpty && bench.connects <= 10)
+    }
+
+    // MARK: Obedience
+
+    /// Requests in one read or several, and a connection whose replies do not get out.
+    ///
+    /// Shows P45.
+    @Test(arguments: [Errno.brokenPipe, .reset], [false, true])
+    func `a stop is final even if the replies before it are not sent`(failure: Errno, isCut: Bool) {
+        for requests in [[Self.hello], [Self.hello, .ping(1)], [Self.hello, .pause, .ping(1), .resume, .refresh]] {
+            let bench = SenderBench.open()
+            bench.writeFailure = failure
+            let stop = ControlRequest.stop(.callEnded).encoded()
+            let bytes = requests.flatMap { $0.encoded() }
+            if isCut {
+                bench.receive(.bytes(bytes), .bytes(Array(stop.prefix(10))), .bytes(Array(stop.dropFirst(10))), .end)
+            } else {
+                bench.receive(.bytes(bytes + stop), .failure(.reset))
+            }
+            #expect(bench.requests == requests + [.stop(.callEnded)])
+            #expect(bench.ends == [.closedByPeer(.callEnded)])
+            bench.pass(seconds: 60)
+            #expect(bench.connects == 1)
+        }
+    }
+
+    @Test func `a stop that is read after a failed write is obeyed`() throws {
+        let bench = SenderBench.open()
+        bench.receive(Self.hello)
+        bench.writeFailure = .brokenPipe
+        // The report of the stop has not come yet.
+        bench.input = [.bytes(ControlRequest.stop(.superseded).encoded()), .end]
+        try bench.submit(frame(1), ticket: 1)
+        #expect(bench.frames[1] == [.connectionLost])
+        #expect(bench.ends == [.closedByPeer(.superseded)])
+    }
+
+    /// Shows P24.
+    @Test func `a stop is answered with its reason, as the last message`() {
+        let bench = SenderBench.open()
+        bench.receive(Self.hello, .stop(.requestedByHost), .ping(1))
+        let answers =
+            SenderStatus(state: .live).encoded()
+            + SenderStatus(state: .stopped(.requestedByHost)).encoded()
+        #expect(bench.output == answers)
+        #expect(bench.isShutDown && bench.ends.isEmpty)
+        bench.receive(.end)
+        #expect(bench.ends == [.closedByPeer(.requestedByHost)])
+        #expect(bench.states == [.started, .connected, .ended(.closedByPeer(.requestedByHost))])
+    }
+
+    /// - Parameter room: how many bytes the socket takes at first beyond the answer to the hello.
+    ///
+    /// Shows P24.
+    @Test(arguments: [-100, -10, 0, 10])
+    func `a stop read together with other requests is answered before the sending direction ends`(room: Int) {
+        let bench = SenderBench.open()
+        bench.room = max(0, SenderStatus(state: .live).encoded().count + room)
+        bench.receive(.bytes(Self.hello.encoded() + ControlRequest.stop(.callEnded).encoded()))
+        #expect(!bench.isShutDown)
+        bench.makeRoom(.max / 2)
+        let last = SenderStatus(state: .stopped(.callEnded)).encoded()
+        #expect(Array(bench.output.suffix(last.count)) == last)
+        #expect(bench.isShutDown && bench.ends.isEmpty)
+        bench.receive(.end)
+        #expect(bench.ends == [.closedByPeer(.callEnded)])
+    }
+
+    /// Shows P41.
+    @Test func `a pause is answered after the frame being sent, and nothing follows until the resume`() throws {
+        let bench = SenderBench.open()
+        bench.receive(Self.hello)
+        let start = bench.output.count
+        bench.room = 100
+        try bench.submit(frame(1), ticket: 1)
+        bench.receive(.pause)
+        let refused = #expect(throws: TransportError.self) { try bench.submit(frame(2), ticket: 2) }
+        #expect(refused?.code == .paused)
+        bench.makeRoom(.max / 2)
+        #expect(bench.frames[1] == [nil])
+        let paused = SenderStatus(state: .paused).encoded()
+        #expect(Array(bench.output.suffix(paused.count)) == paused)
+        #expect(bench.output.count > start + 1000)
+        let end = bench.output.count
+        _ = try? bench.submit(frame(3), ticket: 3)
+        #expect(bench.output.count == end)
+        bench.receive(.resume)
+        try bench.submit(frame(4), ticket: 4)
+        let live = SenderStatus(state: .live).encoded()
+        #expect(Array(bench.output.dropFirst(end).prefix(live.count)) == live)
+    }
+
+    /// Shows P20.
+    @Test func `requests before the first hello have no effect, and are counted`() {
+        let bench = SenderBench.open()
+        bench.receive(.pause, .stop(.callEnded), .prefer(ControlRequest.Preferences(quality: 5)), .refresh, .ping(1))
+        #expect(bench.skippedRequests == 5)
+        #expect(bench.output.isEmpty && bench.requests.isEmpty && bench.ends.isEmpty)
+        #expect(bench.terms.count == 1)
+    }
+
+    @Test func `a preference with a wrong field is refused by a status that counts it, and changes nothing`() throws {
+        let bench = SenderBench.open()
+        let wrong = Array("POST /prefer HTTP/1.1\r\nContent-Length: 0\r\nPrefer-Quality: 101\r\n\r\n".utf8)
+        // Before the hello there is nobody to tell.
+        bench.receive(.bytes(wrong))
+        #expect(bench.output.isEmpty && bench.skippedRequests == 1)
+        bench.receive(Self.hello, .prefer(ControlRequest.Preferences(quality: 5)), .pause)
+        for count in 1...3 {
+            bench.receive(.bytes(wrong))
+            var status = SenderStatus(state: .paused)
+            status.refusedPreferences = UInt64(count)
+            let answer = status.encoded()
+            #expect(Array(bench.output.suffix(answer.count)) == answer)
+        }
+        #expect(bench.skippedRequests == 4 && bench.ends.isEmpty)
+        #expect(bench.terms.last?.preferences == ControlRequest.Preferences(quality: 5))
+        // An unknown request is no preference.
+        let end = bench.output.count
+        bench.receive(.bytes(Array("POST /later HTTP/1.1\r\nContent-Length: 0\r\n\r\n".utf8)))
+        #expect(bench.output.count == end && bench.skippedRequests == 5)
+    }
+
+    /// Shows P54.
+    @Test func `a refusal reaches only the receiver whose preference it is`() throws {
+        let bench = SenderBench.open()
+        let start = bench.output.count
+        bench.report { $0.preferencesRefused(byUserOf: 1, at: $1) }
+        #expect(bench.output.count == start, "a receiver that said no hello is told")
+        bench.receive(Self.hello)
+        var status = SenderStatus(state: .live)
+        let answered = bench.output.count
+        for connection in [0, 2] { bench.report { $0.preferencesRefused(byUserOf: connection, at: $1) } }
+        #expect(bench.output.count == answered, "another receiver's refusal is told")
+        bench.report { $0.preferencesRefused(byUserOf: 1, at: $1) }
+        status.refusedPreferences = 1
+        #expect(Array(bench.output.dropFirst(answered)) == status.encoded())
+    }
+
+    /// Shows P27.
+    @Test func `a further hello replaces the selection, and neither preferences nor a pause`() throws {
+        let bench = SenderBench.open()
+        let preferences = ControlRequest.Preferences(frameRateInMillihertz: 5000)
+        bench.receive(Self.hello, .prefer(preferences), .refresh, .pause)
+        bench.receive(.hello(ControlRequest.Hello(wants: .audio)))
+        let terms = try #require(bench.terms.last)
+        #expect(terms.wants == .audio && terms.isPaused && terms.preferences == preferences && terms.refreshes == 1)
+        let answer = SenderStatus(state: .paused).encoded()
+        #expect(Array(bench.output.suffix(answer.count)) == answer)
+    }
+
+    /// Shows P48.
+    @Test func `a receiver's statements end with its connection`() throws {
+        let bench = SenderBench.open()
+        bench.receive(Self.hello, .prefer(ControlRequest.Preferences(quality: 5)), .refresh, .pause)
+        bench.attempts = [.connected]
+        bench.receive(.failure(.reset))
+        let between = try #require(bench.terms.last)
+        #expect(!between.isConnected && between.preferences == ControlRequest.Preferences() && !between.isPaused)
+        bench.pass(seconds: 1)
+        let after = try #require(bench.terms.last)
+        #expect(after.isConnected && after.connection == 2 && after.wants == .frames && after.refreshes == 0)
+        #expect(bench.terms.map(\.revision) == Array(1...UInt64(bench.terms.count)))
+        // The new receiver has not said hello.
+        bench.receive(.pause)
+        #expect(bench.terms.last == after)
+        #expect(bench.skippedRequests == 1)
+    }
+
+    // MARK: Fairness
+
+    /// Shows P162.
+    @Test(arguments: [ControlRequest.ping(1), .pause, .refresh, hello])
+    func `a flood of requests is handled completely, in turns`(request: ControlRequest) {
+        let bench = SenderBench.open()
+        let count = 5000
+        bench.input = [.bytes(Self.hello.encoded() + (0..<count).flatMap { _ in request.encoded() })]
+        var turns = 0
+        var handled = 0
+        bench.report { $0.becameReady(readable: true, writable: false, at: $1) }
+        while true {
+            #expect(bench.readsInTurn <= SenderMachine.readsPerTurn)
+            // A turn ends with the read in which it reaches its limit.
+            #expect(bench.requests.count - handled <= SenderMachine.requestsPerTurn + SenderMachine.bytesPerRead / 38)
+            #expect(bench.machine.commandCount == 0)
+            handled = bench.requests.count
+            turns += 1
+            guard bench.wantsTurn else { break }
+            // Further reports do not extend a turn that is over.
+            bench.report { $0.becameReady(readable: true, writable: false, at: $1) }
+            #expect(bench.readsInTurn == 0)
+            bench.runTurn()
+        }
+        #expect(turns > 20)
+        #expect(bench.requests.count == count + 1)
+    }
+
+    @Test func `a server that endlessly sends anything else is limited to its turns`() {
+        let bench = SenderBench.open()
+        bench.input = [.bytes(body(1, count: 1_000_000))]
+        bench.report { $0.becameReady(readable: true, writable: false, at: $1) }
+        var turns = 1
+        while bench.wantsTurn {
+            #expect(bench.readsInTurn <= SenderMachine.readsPerTurn)
+            bench.runTurn()
+            turns += 1
+        }
+        #expect(turns >= 1_000_000 / (SenderMachine.readsPerTurn * SenderMachine.bytesPerRead))
+        #expect(bench.skippedRequests == 1 && bench.input.isEmpty)
+        #expect(bench.machine.publishedState == .connected)
+    }
+
+    // MARK: Sending
+
+    /// How many bytes the server takes each second, and whether the connection lasts.
+    ///
+    /// Shows P158.
+    @Test(arguments: [(0, 10, true), (0, 9, false), (1, 60, false), (90, 10, false)])
+    func `a server that accepts nothing is given up, and one that accepts little is not`(
+        rate: Int,
+        seconds: Int,
+        isGivenUp: Bool
+    ) throws {
+        let bench = SenderBench.open { $0.reopens = false }
+        bench.room = 0
+        try bench.submit(frame(1), ticket: 1)
+        for _ in 0..<seconds {
+            bench.makeRoom(rate)
+            bench.pass(seconds: 1)
+        }
+        #expect(bench.ends.map(\.error?.code) == (isGivenUp ? [.sendTimedOut] : []))
+        #expect(bench.frames[1] == (isGivenUp ? [.sendTimedOut] : nil))
+    }
+
+    @Test func `frames that fit set no deadline and watch for no room`() throws {
+        let bench = SenderBench.open()
+        let before = bench.deadlinesSet
+        for number in 1...100 { try bench.submit(frame(number), ticket: number) }
+        #expect(bench.deadlinesSet == before && bench.deadline == nil && !bench.watchesRoom)
+        #expect(bench.frames.count == 100)
+    }
+}

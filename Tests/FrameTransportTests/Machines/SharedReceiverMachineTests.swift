@@ -1,0 +1,301 @@
+import FrameSocketTesting
+import FrameWire
+import TestDescriptions
+import TestSupport
+import Testing
+
+@testable import FrameTransport
+
+/// What the receiving end of a connection decides about shared memory, without any socket.
+@Suite(.tags(.computes)) struct SharedReceiverMachineTests {
+    private func rig(_ change: (inout ReceiverMachine.Configuration) -> Void = { _ in }) -> ReceiverRig {
+        ReceiverRig {
+            $0.acceptsSharedMemory = true
+            change(&$0)
+        }
+    }
+
+    private func announcement(_ index: Int = 0) -> [UInt8] {
+        SharedFrameHeader.Buffer(index: index, byteCount: 4096).encoded()
+    }
+
+    private func frame(_ index: Int = 0, changedRows: Range<Int>? = nil) -> [UInt8] {
+        SharedFrameHeader(
+            buffer: index,
+            format: .bgra,
+            info: FrameInfo(bufferSize: BufferSize(width: 64, height: 16)),
+            planes: [.init(offset: 0, bytesPerRow: 256)],
+            changedRows: changedRows
+        ).encoded()
+    }
+
+    private var jpeg: [UInt8] { message(body(1, count: 10)) }
+
+    private func hello(_ wants: ControlRequest.Wants = .frames, sharedMemory: Int?) -> [UInt8] {
+        ControlRequest.hello(ControlRequest.Hello(wants: wants, sharedMemory: sharedMemory)).encoded()
+    }
+
+    private func release(_ index: Int = 0) -> [UInt8] { ControlRequest.release(buffer: index).encoded() }
+
+    // MARK: What the sender is told
+
+    /// Shows P260.
+    @Test func `a receiver that accepts shared memory says hello although the program says none`() {
+        let accepting = rig()
+        #expect(accepting.written == hello(sharedMemory: 1))
+        let refusing = ReceiverRig()
+        #expect(refusing.written.isEmpty)
+    }
+
+    @Test func `the program's hello says what the receiver accepts, whatever the program says`() {
+        let accepting = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
+        #expect(accepting.written == hello(.audio, sharedMemory: 1))
+        let refusing = ReceiverRig { $0.hello = ControlRequest.Hello(sharedMemory: 1) }
+        #expect(refusing.written == hello(sharedMemory: nil))
+    }
+
+    /// Shows P266.
+    @Test func `a hello after declining does not offer shared memory again`() {
+        var rig = rig()
+        rig.machine.send(.hello(ControlRequest.Hello()), at: rig.now)
+        rig.run()
+        rig.machine.send(.decline, at: rig.now)
+        rig.run()
+        rig.machine.send(.hello(ControlRequest.Hello(sharedMemory: 1)), at: rig.now)
+        rig.machine.send(.decline, at: rig.now)
+        rig.run()
+        let said = hello(sharedMemory: 1) + hello(sharedMemory: 1) + ControlRequest.decline.encoded()
+        #expect(rig.written == said + hello(sharedMemory: nil) && rig.unmapped == 1)
+    }
+
+    @Test func `the program cannot release what it does not hold`() {
+        var rig = rig()
+        rig.arrive(announcement() + frame(), passing: 1)
+        rig.machine.send(.release(buffer: 0), at: rig.now)
+        rig.run()
+        #expect(rig.written == hello(sharedMemory: 1))
+    }
+
+    // MARK: Frames
+
+    @Test func `an announced frame is delivered, and its release goes to the sender`() {
+        var rig = rig()
+        rig.arrive(announcement() + frame(), passing: 1)
+        #expect(rig.mapped == [SharedFrameHeader.Buffer(index: 0, byteCount: 4096)] && rig.sharedFrames.count == 1)
+        rig.machine.bufferReleased(0)
+        rig.run()
+        #expect(rig.written == hello(sharedMemory: 1) + release())
+        // Twice is once.
+        rig.machine.bufferReleased(0)
+        rig.run()
+        rig.arrive(frame())
+        #expect(rig.written == hello(sharedMemory: 1) + release() && rig.sharedFrames.count == 2)
+    }
+
+    /// Shows P267.
+    @Test func `frames of both kinds are numbered together, and those that are not delivered have no number`() {
+        var rig = rig()
+        rig.arrive(announcement() + jpeg + frame(), passing: 1)
+        rig.machine.bufferReleased(0)
+        rig.run()
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), at: rig.now)
+        rig.run()
+        // Released at once.
+        rig.arrive(frame() + frame() + jpeg)
+        #expect(rig.sharedFrames.count == 1)
+        rig.machine.send(.hello(ControlRequest.Hello()), at: rig.now)
+        rig.run()
+        rig.arrive(frame())
+        rig.machine.send(.decline, at: rig.now)
+        rig.run()
+        rig.arrive(frame() + jpeg)
+        #expect(rig.frames.map(\.index) == [0, 3] && rig.sharedFrames.map(\.frame.index) == [1, 2])
+        #expect(rig.reason == nil)
+    }
+
+    /// Shows P117.
+    @Test func `after a frame that was not wanted every row of the next one may have changed`() {
+        var rig = rig()
+        func take(_ rows: Range<Int>) {
+            rig.arrive(frame(changedRows: rows))
+            rig.machine.bufferReleased(0)
+            rig.run()
+        }
+        rig.arrive(announcement() + frame(), passing: 1)
+        rig.machine.bufferReleased(0)
+        rig.run()
+        take(0..<4)
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), at: rig.now)
+        rig.run()
+        take(4..<8)
+        rig.machine.send(.hello(ControlRequest.Hello()), at: rig.now)
+        rig.run()
+        take(0..<0)
+        take(2..<3)
+        #expect(rig.sharedFrames.map(\.header.changedRows) == [nil, 0..<4, nil, 2..<3])
+    }
+
+    @Test func `a frame that is not wanted is released at once`() {
+        var rig = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
+        rig.room = 0
+        rig.arrive(announcement() + frame(), passing: 1)
+        #expect(rig.sharedFrames.isEmpty && rig.written == hello(.audio, sharedMemory: 1) + release())
+    }
+
+    @Test func `nothing follows the close, not even what concerns requests queued before it`() {
+        var rig = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
+        rig.isWritable = false
+        rig.machine.send(.ping(1), at: rig.now)
+        rig.run()
+        rig.isWritable = true
+        rig.arrive(announcement() + frame() + frame(5), passing: 1)
+        let code = rig.reason?.error?.code
+        #expect(code == .sharedMemory && rig.commandsAfterClose == 0)
+    }
+
+    /// Shows P264.
+    @Test func `releases wait for room in the outbox, and go out when there is some`() {
+        var rig = rig()
+        for index in 0..<8 { rig.arrive(announcement(index) + frame(index), passing: 1) }
+        rig.isWritable = false
+        for number in 0..<1000 { rig.machine.send(.ping(UInt64(number)), at: rig.now) }
+        for index in 0..<8 { rig.machine.bufferReleased(index) }
+        rig.run()
+        let held = rig.machine.shared.heldCount
+        #expect(held == 8)
+        rig.isWritable = true
+        for _ in 0..<3 {
+            rig.machine.becameReady(.writable, at: 1)
+            rig.run()
+        }
+        let rest = rig.machine.shared.heldCount
+        let said = String(decoding: rig.written, as: UTF8.self)
+        #expect(rest == 0 && said.matches(of: /POST \/release/).count == 8)
+    }
+
+    @Test func `nothing is read for a consumer without room, shared or not`() {
+        var rig = rig()
+        rig.room = 0
+        rig.arrive(announcement() + frame(), passing: 1)
+        #expect(rig.sharedFrames.isEmpty && rig.reads == 0)
+        rig.room = 1
+        rig.passed = (1, false)
+        rig.machine.roomAvailable(at: 2)
+        rig.run()
+        #expect(rig.sharedFrames.count == 1)
+    }
+
+    @Test func `messages in shared memory use up a turn as others do`() {
+        var rig = rig()
+        rig.arrive(announcement(), passing: 1)
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), at: rig.now)
+        rig.run()
+        rig.arrive((0..<100).flatMap { _ in frame() })
+        let first = rig.machine.messages
+        #expect(rig.yields == 1 && first <= 1 + ReceiverMachine.Turn.messages)
+        rig.resumeToTheEnd()
+        let all = rig.machine.messages
+        #expect(all == 101)
+    }
+
+    // MARK: Declining
+
+    /// Shows P265.
+    @Test func `a buffer without room is declined, and JPEGs continue`() {
+        var rig = rig()
+        rig.refusal = .some(nil)
+        rig.arrive(announcement() + frame() + jpeg, passing: 1)
+        #expect(rig.written == hello(sharedMemory: 1) + ControlRequest.decline.encoded())
+        #expect(rig.sharedFrames.isEmpty && rig.frames.count == 1 && rig.unmapped == 1 && rig.reason == nil)
+        rig.arrive(announcement() + jpeg, passing: 1)
+        #expect(rig.dropped == 1 && rig.frames.count == 2 && rig.unmapped == 1)
+    }
+
+    @Test func `a descriptor for which this process has no room is declined, and JPEGs continue`() {
+        var rig = rig()
+        rig.arrive(announcement() + frame() + jpeg, passing: 0, losing: true)
+        #expect(rig.written == hello(sharedMemory: 1) + ControlRequest.decline.encoded())
+        #expect(rig.frames.count == 1 && rig.mapped.isEmpty && rig.dropped == 0 && rig.reason == nil)
+    }
+
+    @Test func `memory that is needed for others is declined, once`() {
+        var rig = rig()
+        rig.arrive(announcement() + frame(), passing: 1)
+        for _ in 0..<2 {
+            rig.machine.sharedMemoryRevoked()
+            rig.run()
+        }
+        #expect(rig.written == hello(sharedMemory: 1) + ControlRequest.decline.encoded() && rig.unmapped == 1)
+        // Held until now, and released to nobody.
+        rig.machine.bufferReleased(0)
+        rig.run()
+        rig.arrive(jpeg)
+        #expect(rig.written == hello(sharedMemory: 1) + ControlRequest.decline.encoded() && rig.frames.count == 1)
+    }
+
+    // MARK: Errors
+
+    @Test func `an invalid buffer ends the connection, after the messages before it`() {
+        var rig = rig()
+        let error = TransportError.sharedMemory("wrong")
+        rig.refusal = .some(error)
+        rig.arrive(jpeg + announcement() + jpeg, passing: 1)
+        #expect(rig.reason == .failed(error) && rig.frames.count == 1)
+    }
+
+    /// Shows P261.
+    @Test func `frames before a wrong descriptor are delivered, though they came in the same read`() {
+        for (count, isLost) in [(2, false), (1, true), (4, true)] {
+            var rig = rig()
+            rig.arrive(jpeg + announcement() + jpeg, passing: count, losing: isLost)
+            #expect(rig.reason?.error?.code == .sharedMemory && rig.frames.count == 1)
+        }
+        var rig = rig()
+        rig.arrive(jpeg, passing: 1)
+        #expect(rig.reason?.error?.code == .sharedMemory && rig.frames.count == 1)
+    }
+
+    @Test func `a server that did not ask skips messages for shared memory`() {
+        var rig = ReceiverRig()
+        rig.arrive(announcement() + frame() + frame(3) + jpeg)
+        #expect(rig.frames.map(\.index) == [0] && rig.mapped.isEmpty && rig.written.isEmpty && rig.reason == nil)
+    }
+
+    // MARK: Ends
+
+    @Test func `memory that is needed for others after the connection's end is not declined`() {
+        var rig = rig()
+        rig.arrive(announcement() + frame(), passing: 1)
+        rig.arrive([], end: true)
+        rig.machine.sharedMemoryRevoked()
+        rig.run()
+        let isOver = rig.reason != nil
+        #expect(isOver && rig.commandsAfterClose == 0 && rig.unmapped == 0)
+    }
+
+    @Test func `a release after the connection's end does nothing`() {
+        var rig = rig()
+        rig.arrive(announcement() + frame(), passing: 1)
+        let said = rig.written
+        rig.machine.close(nil, at: 2)
+        rig.run()
+        rig.machine.bufferReleased(0)
+        rig.run()
+        #expect(rig.written == said)
+        rig.arrive([], end: true)
+        #expect(rig.reason != nil)
+        rig.machine.bufferReleased(0)
+        rig.machine.sharedMemoryRevoked()
+        rig.run()
+        #expect(rig.written == said)
+    }
+
+    // MARK: Deadlines
+
+    @Test func `an announcement is a first message, after which a sender may be silent`() {
+        var rig = rig { $0.limits.firstFrameTimeout = .seconds(1) }
+        #expect(rig.deadline == rig.now + 1_000_000_000)
+        rig.arrive(announcement(), passing: 1)
+        #expect(rig.mapped.count == 1 && rig.deadline == nil)
+    }
+}

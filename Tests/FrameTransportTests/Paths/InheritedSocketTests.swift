@@ -1,0 +1,210 @@
+#if os(Linux)
+    import Foundation
+    import FrameSocketTesting
+    import FrameTransport
+    import TestSupport
+    import Testing
+
+    /// Listening sockets that somebody else has made, and keeps.
+    @Suite(.timeLimit(.minutes(5)), .besideBystander) struct InheritedSocketTests {
+        let directory: TemporaryDirectory
+
+        init() throws {
+            directory = try TemporaryDirectory()
+        }
+
+        /// The descriptor once more, as a service manager keeps its own while it passes one.
+        private func passed(_ socket: PeerSocket, name: String? = nil) -> InheritedSocket {
+            InheritedSocket(descriptor: dup(socket.descriptor), name: name)
+        }
+
+        private func failure(of socket: InheritedSocket) -> TransportError? {
+            do throws(TransportError) {
+                _ = try FrameServer(inheriting: socket)
+                return nil
+            } catch {
+                return error
+            }
+        }
+
+        /// Shows P245.
+        @Test func `frames arrive through an inherited socket, and its file stays for the next server`() async throws {
+            let manager = try PeerSocket.listening(at: directory.socket)
+            for round in 0..<3 {
+                let server = try FrameServer(inheriting: passed(manager))
+                #expect(server.endpoint == .path(directory.socket))
+                let sender = directory.connection()
+                try await sender.open(within: nil)
+                try await sender.send(FrameMessage(body(round, count: 20_000)))
+                // Others may come first that say nothing: those that waited since the round before.
+                var frame: Frame?
+                for try await connection in server.connections {
+                    #expect(connection.peer?.processID == getpid())
+                    var frames = connection.frames.makeAsyncIterator()
+                    frame = try await frames.next()
+                    if frame != nil { break }
+                }
+                #expect(frame?.jpeg?.array() == body(round, count: 20_000))
+                server.close()
+                try await server.closed()
+                #expect(directory.names == ["rtc_SSFD"])
+                // It listens still: who comes now waits for the next.
+                try PeerSocket.connected(to: directory.socket).close()
+            }
+        }
+
+        /// Shows P129.
+        @Test func `a sender that was not accepted waits for the next server`() async throws {
+            let manager = try PeerSocket.listening(at: directory.socket)
+            let first = try FrameServer(inheriting: passed(manager))
+            let sender = try await IOThread.shared.whileHeld {
+                let sender = try PeerSocket.connected(to: directory.socket)
+                try await sender.write(message(body(1, count: 1000)))
+                first.drain()
+                return sender
+            }
+            try #require(try await firstConnection(of: first) == nil)
+            let next = try FrameServer(inheriting: passed(manager))
+            var frames = try #require(try await firstConnection(of: next)).frames.makeAsyncIterator()
+            #expect(try await frames.next()?.jpeg?.array() == body(1, count: 1000))
+            withExtendedLifetime(sender) {}
+        }
+
+        @Test func `users that are not admitted are turned away there too`() async throws {
+            let manager = try PeerSocket.listening(at: directory.socket)
+            var configuration = FrameServer.Configuration()
+            configuration.peers = .users([65_534])
+            let server = try FrameServer(inheriting: passed(manager), configuration: configuration)
+            let stranger = try PeerSocket.connected(to: directory.socket)
+            #expect(await eventually { server.statistics.refusedConnections == 1 })
+            _ = stranger
+        }
+
+        @Test func `an inherited port of the loopback address requires tokens, like one of its own`() async throws {
+            let manager = try PeerSocket.listeningOnLoopback(backlog: 16)
+            #expect(failure(of: passed(manager))?.code == .tokenRequired)
+            var configuration = FrameServer.Configuration()
+            configuration.tokens = HandshakeTokens(own: [1], expected: [2])
+            let server = try FrameServer(inheriting: passed(manager), configuration: configuration)
+            #expect(server.endpoint == .loopback(port: manager.port))
+            var own = SocketConnection.Configuration()
+            own.tokens = HandshakeTokens(own: [2], expected: [1])
+            let sender = SocketConnection(to: server.endpoint, configuration: own)
+            try await sender.open(within: nil)
+            #expect(try await firstConnection(of: server) != nil)
+        }
+
+        @Test func `an abstract name is shown with an @`() throws {
+            let name = "fs-\(UUID().uuidString)"
+            let manager = try PeerSocket.unconnected()
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: [0] + name.utf8) }
+            let length = socklen_t(2 + 1 + name.utf8.count)
+            let result = unsafe withUnsafePointer(to: &address) {
+                unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    unsafe bind(manager.descriptor, $0, length)
+                }
+            }
+            #expect(result == 0 && listen(manager.descriptor, 1) == 0)
+            #expect(try FrameServer(inheriting: passed(manager)).path == "@" + name)
+        }
+
+        enum Unfit: CaseIterable {
+            case closed, file, idle, connection, datagrams, packets
+        }
+
+        /// Shows P250.
+        @Test(arguments: Unfit.allCases) func `an unusable descriptor is refused with the reason`(kind: Unfit)
+            async throws
+        {
+            let manager = try kind == .idle ? PeerSocket.bound(to: directory.socket) : .listening(at: directory.socket)
+            let client = try kind == .idle ? .unconnected() : PeerSocket.connected(to: directory.socket)
+            var holders: [PeerSocket] = [manager]
+            func socket(_ type: __socket_type) -> Int32 {
+                holders.append(PeerSocket(descriptor: Glibc.socket(AF_UNIX, Int32(type.rawValue), 0)))
+                return dup(holders[holders.count - 1].descriptor)
+            }
+            let (descriptor, reason): (Int32, String) =
+                switch kind {
+                case .closed: (1 << 20, "is not a socket")
+                case .file: (unsafe open("/dev/null", O_RDONLY | O_CLOEXEC), "is not a socket")
+                case .idle: (dup(manager.descriptor), "does not listen")
+                case .connection: (dup(client.descriptor), "Accept=yes")
+                case .datagrams: (socket(SOCK_DGRAM), "frames need a stream")
+                case .packets: (socket(SOCK_SEQPACKET), "frames need a stream")
+                }
+            let error = try #require(failure(of: InheritedSocket(descriptor: descriptor)))
+            #expect(error.code == .unfitSocket && error.description.contains(reason), "\(error)")
+            // It was taken over all the same: nobody holds it now.
+            guard kind == .connection else { return }
+            let accepted = try await manager.accepted()
+            client.close()
+            #expect(try await accepted.read(1) == [])
+        }
+
+        @Test func `a port that others can reach is refused`() throws {
+            let manager = try PeerSocket.unconnected(isLocal: false)
+            #expect(listen(manager.descriptor, 1) == 0)
+            let error = failure(of: passed(manager))
+            #expect(error?.code == .unfitSocket)
+            #expect(error?.description.contains("nor at a port of 127.0.0.1") == true)
+        }
+
+        /// An environment, and what comes of it.
+        struct Environment: Sendable, Codable, CustomTestStringConvertible {
+            /// LISTEN_PID: "own" for this process.
+            let process: String?
+            let count: String?
+            let names: String?
+            /// The names of the sockets; nil if they are refused.
+            let expected: [String?]?
+
+            var testDescription: String { "\(process ?? "none") \(count ?? "none") \(names ?? "none")" }
+
+            init(_ process: String?, _ count: String?, _ names: String?, _ expected: [String?]?) {
+                (self.process, self.count, self.names, self.expected) = (process, count, names, expected)
+            }
+        }
+
+        private static let environments: [Environment] = [
+            Environment(nil, "2", nil, []),
+            Environment("1", "2", nil, []),
+            Environment("own", nil, nil, []),
+            Environment("own", "0", nil, []),
+            Environment("own", "2", nil, [nil, nil]),
+            Environment("own", "2", "frames:control", ["frames", "control"]),
+            Environment("own", "2", "frames:", ["frames", ""]),
+            Environment("own", "2", "frames", [nil, nil]),
+            Environment("own", "1", "unknown", ["unknown"]),
+            Environment("own", "3", nil, nil),
+            Environment("own", "-1", nil, nil),
+            Environment("own", "two", nil, nil),
+            Environment("own", "", nil, nil),
+            Environment("own", "2147483647", nil, nil),
+            Environment("own", "99999999999999999999", nil, nil),
+        ]
+
+        @Test(arguments: environments)
+        func `systemd's variables are read as documented`(environment: Environment) throws {
+            // Low ones come and go in a process of many threads.
+            let first: Int32 = 700
+            var made: Int32 = -1
+            while made < 0 { made = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0) }
+            defer { for number in [made, first, first + 1] { _ = close(number) } }
+            for number in [first, first + 1] { _ = dup2(made, number) }
+            let values = [
+                "LISTEN_PID": environment.process == "own" ? "\(getpid())" : environment.process,
+                "LISTEN_FDS": environment.count, "LISTEN_FDNAMES": environment.names,
+            ]
+            do {
+                let sockets = try InheritedSocket.passed(from: first) { values[$0] ?? nil }
+                #expect(sockets.map(\.name) == environment.expected)
+                #expect(sockets.map(\.descriptor) == sockets.indices.map { Int32($0) + first })
+                #expect(sockets.allSatisfy { fcntl($0.descriptor, F_GETFD) == FD_CLOEXEC })
+            } catch {
+                #expect(environment.expected == nil && error.code == .unfitSocket, "\(error)")
+            }
+        }
+    }
+#endif

@@ -1,0 +1,192 @@
+import FrameSocketTesting
+import FrameTransport
+import FrameWire
+import Synchronization
+import TestSupport
+import Testing
+
+/// When a server has been closed, its path or port can be listened on again at once.
+@Suite(.timeLimit(.minutes(5))) struct ReuseTests {
+    private let tokens = HandshakeTokens(shared: [1, 2, 3])
+
+    private func server(at port: UInt16) throws -> FrameServer {
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = tokens
+        configuration.limits.linger = .seconds(600)
+        return try FrameServer(at: .loopback(port: port), configuration: configuration)
+    }
+
+    private func port(of server: FrameServer) throws -> UInt16 {
+        guard case .loopback(let port) = server.endpoint else {
+            Issue.record("the server is not at a port")
+            return 0
+        }
+        return port
+    }
+
+    /// Opens a connection to a server at a port, and sends a frame over it.
+    private func visit(_ server: FrameServer) async throws -> (SocketConnection, FrameConnection) {
+        var configuration = SocketConnection.Configuration()
+        configuration.tokens = tokens
+        configuration.reopens = false
+        configuration.linger = .seconds(600)
+        let sender = SocketConnection(to: server.endpoint, configuration: configuration)
+        try await sender.open(within: nil)
+        let receiver = try #require(try await firstConnection(of: server))
+        try await sender.send(FrameMessage(body(1, count: 20_000)))
+        var frames = receiver.frames.makeAsyncIterator()
+        #expect(try await frames.next() != nil)
+        return (sender, receiver)
+    }
+
+    /// Shows P240.
+    @Test(arguments: [false, true])
+    func `a server can start at a path that another has just released`(hasSenders: Bool) async throws {
+        let directory = try TemporaryDirectory()
+        for round in 0..<50 {
+            var senders: [PeerSocket] = []
+            let server = try directory.server()
+            if hasSenders { senders = try (0..<3).map { _ in try PeerSocket.connected(to: directory.socket) } }
+            server.close()
+            do {
+                let next = try directory.server()
+                let sender = try PeerSocket.connected(to: directory.socket)
+                try await sender.write(message(body(round, count: 300)))
+                var frames = try #require(try await firstConnection(of: next)).frames.makeAsyncIterator()
+                #expect(try await frames.next()?.jpeg?.array() == body(round, count: 300))
+                next.close()
+            } catch {
+                Issue.record("round \(round): \(error)")
+                return
+            }
+            withExtendedLifetime(senders) {}
+        }
+        #expect(directory.names.isEmpty)
+    }
+
+    /// Shows P241.
+    @Test func `a server can start at a port that another has just released with open connections`()
+        async throws
+    {
+        let first = try server(at: 0)
+        let port = try port(of: first)
+        let (sender, receiver) = try await visit(first)
+        first.close()
+        do {
+            let second = try server(at: port)
+            let (next, _) = try await visit(second)
+            next.close()
+            second.close()
+        } catch {
+            Issue.record("\(error)")
+        }
+        withExtendedLifetime((sender, receiver)) {}
+    }
+
+    /// Shows P241.
+    @Test func `a server can start at a port whose connections it has ended itself`() async throws {
+        let first = try server(at: 0)
+        let port = try port(of: first)
+        let (sender, receiver) = try await visit(first)
+        // This side's end comes first, so that the system keeps the port's connection for a minute.
+        receiver.close()
+        #expect(try await soon { try await sender.closed() } == .closedByPeer(.stoppedByUser))
+        first.close()
+        #expect(try await soon { try await first.closed() } != nil)
+        let second = try server(at: port)
+        _ = try await visit(second)
+        second.close()
+    }
+
+    @Test func `a server can start at the path of one that drains, whose frames are still delivered`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        for round in 0..<20 {
+            let first = try directory.server()
+            let sender = try PeerSocket.connected(to: directory.socket)
+            let connection = try #require(try await firstConnection(of: first))
+            try await sender.write((0..<5).flatMap { message(body(round + $0, count: 300)) })
+            first.drain()
+            let second = try directory.server()
+            let next = try PeerSocket.connected(to: directory.socket)
+            try await next.write(message(body(round, count: 300)))
+            var frames = try #require(try await firstConnection(of: second)).frames.makeAsyncIterator()
+            #expect(try await frames.next()?.jpeg?.array() == body(round, count: 300))
+
+            sender.finishWriting()
+            var received: [[UInt8]] = []
+            for try await frame in connection.frames { received.append(frame.bytes) }
+            #expect(received == (0..<5).map { body(round + $0, count: 300) })
+            #expect(try await soon { try await first.closed() } != nil)
+            #expect(!directory.names.isEmpty, "the first server's end leaves the second one's files alone")
+            second.close()
+        }
+        #expect(directory.names.isEmpty)
+    }
+
+    @Test func `servers that many tasks open and close at one path leave it free`() async throws {
+        let directory = try TemporaryDirectory()
+        let opened = Counter()
+        await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask { [directory] in
+                    for _ in 0..<50 {
+                        // Another one may be there: that is refused, and nothing else.
+                        do {
+                            let server = try directory.server()
+                            opened.increment()
+                            server.close()
+                        } catch {
+                            #expect((error as? TransportError)?.code == .addressInUse, "\(error)")
+                        }
+                        await Task.yield()
+                    }
+                }
+            }
+        }
+        #expect(opened.value > 0)
+        #expect(directory.names.isEmpty)
+        let last = try directory.server()
+        last.close()
+    }
+
+    @Test func `a second server at one port is still refused`() async throws {
+        let first = try server(at: 0)
+        let port = try port(of: first)
+        let error = #expect(throws: TransportError.self) { try server(at: port) }
+        #expect(error?.code == .addressInUse)
+        first.close()
+    }
+
+    @Test func `a delegate may close its server and start the next one at the same path`() async throws {
+        let directory = try TemporaryDirectory()
+        let successor = Successor(directory)
+        successor.server.withLock { $0 = try? directory.server(delegate: successor) }
+        let sender = try PeerSocket.connected(to: directory.socket)
+        try await sender.write(message([1]))
+        #expect(await becomesTrue { successor.outcome.withLock { $0 } != nil }, "closing never returns")
+        #expect(throws: Never.self) { try successor.outcome.withLock { $0 }?.get().close() }
+    }
+
+    /// Closes its server at the first frame, and starts another one in its place.
+    private final class Successor: FrameServer.Delegate {
+        let server = Mutex<FrameServer?>(nil)
+        let outcome = Mutex<Result<FrameServer, any Error>?>(nil)
+        private let directory: TemporaryDirectory
+
+        init(_ directory: TemporaryDirectory) {
+            self.directory = directory
+        }
+
+        func connectionDidOpen(_ connection: FrameConnection) {}
+
+        func connection(_ connection: FrameConnection, didReceive frame: Frame) {
+            server.withLock { $0.take() }?.close()
+            let next = Result { try directory.server() }
+            outcome.withLock { $0 = next }
+        }
+
+        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {}
+    }
+}

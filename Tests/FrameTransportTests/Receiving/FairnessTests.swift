@@ -1,0 +1,212 @@
+import Foundation
+import FrameSocketTesting
+import FrameTransport
+import FrameWire
+import Locking
+import TestSupport
+import Testing
+
+/// Whatever one peer sends, and however fast, every other connection of the thread has its turns.
+@Suite(.timeLimit(.minutes(5))) struct FairnessTests {
+    /// Messages that a peer repeats as fast as it can.
+    struct Flood: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let bytes: [UInt8]
+
+        init(_ name: String, _ message: [UInt8]) {
+            testDescription = name
+            // As many as a socket's buffer takes at once, so that the peer is never the slower one.
+            bytes = Array(repeatElement(message, count: max(1, (256 << 10) / message.count)).joined())
+        }
+
+        init(_ name: String, type: String, length: Int, fields: String = "") {
+            let header = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\nMessage-Type: \(type)\r\n\(fields)\r\n"
+            self.init(name, Array(header.utf8) + [UInt8](repeating: 0, count: length))
+        }
+
+        init(request: String, length: Int) {
+            let header = "POST /\(request) HTTP/1.1\r\nContent-Length: \(length)\r\n\r\n"
+            self.init(
+                "\(request) with \(length) bytes",
+                Array(header.utf8) + [UInt8](repeating: 0, count: length)
+            )
+        }
+    }
+
+    private static let audioFields = "Audio-Kind: app\r\nAudio-Sample-Rate: 44100\r\nAudio-Channels: 1\r\n"
+    private static let statusFields = "Sender-State: live\r\nControl-Version: 1\r\n"
+
+    /// Of audio and statuses some lengths are errors, which end the connection: such a peer comes back at once.
+    private static let messages: [Flood] =
+        [0, 1].flatMap { length in
+            [
+                Flood("an unknown kind, \(length) bytes", type: "later", length: length),
+                Flood("audio, \(length) bytes", type: "audio", length: length, fields: audioFields),
+                Flood("a status, \(length) bytes", type: "status", length: length, fields: statusFields),
+                Flood("a frame, \(length) bytes", message([UInt8](repeating: 0, count: length))),
+            ]
+        } + [Flood("audio, 2 bytes", type: "audio", length: 2, fields: audioFields)]
+
+    private static let requests: [Flood] =
+        [0, 1].flatMap { length in
+            ["dance", "pause", "resume", "refresh", "prefer"].map { Flood(request: $0, length: length) }
+        } + [
+            Flood("hello", ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded()),
+            Flood("ping", ControlRequest.ping(7).encoded()),
+        ]
+
+    /// Runs `body` while two threads call `work` again and again.
+    private func during(_ work: @escaping @Sendable (Flag) -> Void, _ body: () async throws -> Void) async throws {
+        let isOver = Flag()
+        defer { isOver.set() }
+        for _ in 0..<2 { Thread.detachNewThread { while !isOver.isSet { work(isOver) } } }
+        try await body()
+    }
+
+    /// Shows P150, P151.
+    @Test(arguments: messages)
+    func `a sender that floods a server leaves the others their turns`(flood: Flood) async throws {
+        let directory = try TemporaryDirectory()
+        // So that the flood is read as fast as it comes, although nobody consumes it.
+        let server = try directory.server { $0.delivery = .newest }
+        let path = directory.socket
+        let innocent = try PeerSocket.connected(to: path)
+        let connection = try #require(try await firstConnection(of: server))
+        try await during { isOver in
+            guard let flooder = try? PeerSocket.connected(to: path) else { return }
+            while !isOver.isSet, flooder.sendOnce(flood.bytes) {}
+        } _: {
+            let received = try await soon {
+                var frames = connection.frames.makeAsyncIterator()
+                for round in 0..<30 {
+                    try await innocent.write(message(body(round, count: 20_000)))
+                    guard try await frames.next()?.jpeg?.array() == body(round, count: 20_000) else { return round }
+                }
+                return 30
+            }
+            #expect(received == 30, "the innocent sender's frames do not get through")
+            server.close()
+        }
+    }
+
+    /// Shows P162.
+    @Test(arguments: requests)
+    func `a receiver that floods its sender leaves the others their turns`(flood: Flood) async throws {
+        let hostile = try TemporaryDirectory()
+        let listener = try PeerSocket.listening(at: hostile.socket)
+        let flooded = hostile.connection { $0.reopens = false }
+        try await flooded.open(within: nil)
+        let host = try await listener.accepted()
+        try await host.write(ControlRequest.hello(ControlRequest.Hello()).encoded())
+
+        let directory = try TemporaryDirectory()
+        let server = try directory.server()
+        let sender = directory.connection()
+        try await sender.open(within: nil)
+        let connection = try #require(try await firstConnection(of: server))
+        let turn = Locked(())
+        try await during { isOver in
+            turn.withLock { _ in if !isOver.isSet, !host.sendAll(flood.bytes) { isOver.set() } }
+        } _: {
+            let received = try await soon {
+                var frames = connection.frames.makeAsyncIterator()
+                for round in 0..<30 {
+                    try await sender.send(FrameMessage(body(round, count: 20_000)))
+                    guard try await frames.next()?.jpeg?.array() == body(round, count: 20_000) else { return round }
+                }
+                return 30
+            }
+            #expect(received == 30, "the innocent sender's frames do not get through")
+            flooded.close()
+            host.close()
+        }
+    }
+
+    /// Shows P150.
+    @Test func `a turn of a sender of large frames is bounded in bytes`() async throws {
+        let directory = try TemporaryDirectory()
+        let arrivals = Arrivals()
+        let server = try directory.server(delegate: arrivals) { $0.tap = arrivals }
+        let innocent = try PeerSocket.connected(to: directory.socket)
+        await server.settle()
+        let flooder = try PeerSocket.connected(to: directory.socket)
+        let large = message(body(1, count: 32 << 20))
+        let isOver = Flag()
+        defer { isOver.set() }
+        Thread.detachNewThread { while !isOver.isSet, flooder.sendOnce(large) {} }
+        #expect(await becomesTrue { arrivals.bytes > 4 * large.count })
+        // How much of the flood the server reads before it comes to a small frame that has been written.
+        let small = message([1, 2, 3])
+        var longest = 0
+        for round in 1...200 {
+            #expect(innocent.sendOnce(small))
+            // Noted behind the write: whatever delays this thread makes the distance no longer than it is.
+            let start = arrivals.bytes
+            try #require(await becomesTrue { arrivals.positions.count == round })
+            longest = max(longest, arrivals.positions[round - 1] - start)
+            if longest > 4 << 20 { break }
+        }
+        #expect(longest <= 4 << 20, "\(longest) bytes of one sender were read before the other one's frame")
+        // The system adds to a read what is written meanwhile: that has to be bounded too.
+        #expect(arrivals.longestRead <= 1 << 20, "\(arrivals.longestRead) bytes were read at once")
+        server.close()
+    }
+}
+
+/// Counts the bytes that a server reads, and notes how many they are whenever a small frame arrives.
+private final class Arrivals: FrameServer.Delegate, FrameServer.Tap {
+    private struct State {
+        var bytes = 0
+        var longestRead = 0
+        var positions: [Int] = []
+    }
+
+    private let state = Locked(State())
+
+    /// How many bytes have been read.
+    var bytes: Int { state.withLock(\.bytes) }
+
+    /// How many bytes the longest read brought.
+    var longestRead: Int { state.withLock(\.longestRead) }
+
+    /// How many bytes had been read when each of the small frames arrived.
+    var positions: [Int] { state.withLock(\.positions) }
+
+    func connection(_ id: Int, didRead bytes: Span<UInt8>) {
+        let count = bytes.count
+        state.withLock { state in
+            state.bytes += count
+            state.longestRead = max(state.longestRead, count)
+        }
+    }
+
+    func connection(_ connection: FrameConnection, didReceive frame: Frame) {
+        guard frame.jpeg?.count == 3 else { return }
+        state.withLock { $0.positions.append($0.bytes) }
+    }
+
+    func connectionDidOpen(_ id: Int) {}
+    func connectionDidClose(_ id: Int) {}
+    func connectionDidOpen(_ connection: FrameConnection) {}
+    func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {}
+}
+
+extension PeerSocket {
+    /// Writes what the socket takes in one call, on the caller's thread; returns false if the peer is gone.
+    func sendOnce(_ bytes: [UInt8]) -> Bool {
+        unsafe bytes.withUnsafeBytes { unsafe send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) } > 0
+    }
+
+    /// Writes all of it on the caller's thread; returns false if the peer is gone.
+    func sendAll(_ bytes: [UInt8]) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}

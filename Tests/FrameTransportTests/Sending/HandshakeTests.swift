@@ -1,0 +1,235 @@
+import FrameSocketTesting
+import FrameTransport
+import FrameWire
+import TestSupport
+import Testing
+
+/// Tokens, both ways, before any frame.
+@Suite struct HandshakeTests {
+    let directory: TemporaryDirectory
+    let tokens = HandshakeTokens(own: Array("the sender's".utf8), expected: Array("the host's".utf8))
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private var hostTokens: HandshakeTokens { HandshakeTokens(own: tokens.expected, expected: tokens.own) }
+
+    private func makeServer(_ change: (inout FrameServer.Configuration) -> Void = { _ in }) throws -> FrameServer {
+        try directory.server { configuration in
+            configuration.tokens = hostTokens
+            change(&configuration)
+        }
+    }
+
+    private func port(of server: FrameServer) -> UInt16 {
+        if case .loopback(let port) = server.endpoint { port } else { 0 }
+    }
+
+    private func frame(_ seed: Int) -> FrameMessage {
+        FrameMessage(
+            jpeg: FrameBytes(body(seed, count: 20_000)),
+            info: FrameInfo(bufferSize: BufferSize(width: 562, height: 1218))
+        )
+    }
+
+    /// Shows P138.
+    @Test func `with matching tokens frames are sent, and the states lead there`() async throws {
+        let server = try makeServer()
+        let connection = directory.connection { $0.tokens = tokens }
+        let sequence = connection.states
+        try await connection.open(within: .seconds(30))
+        try await connection.send(frame(1))
+        let received = try #require(try await firstConnection(of: server))
+        var frames = received.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.jpeg?.array() == body(1, count: 20_000))
+        connection.close()
+        _ = try await connection.closed()
+        var states: [SocketConnection.State] = []
+        for await state in sequence { states.append(state) }
+        #expect(states == [.idle, .started, .handshaking, .connected, .ended(.closedLocally(.stoppedByUser))])
+    }
+
+    /// Shows P14, P105, P137.
+    @Test(arguments: [
+        Array("the sender'S".utf8), Array("The sender's".utf8), Array("the sender".utf8) + [0, 0],
+        [UInt8](repeating: 0, count: 12),
+    ])
+    func `a sender with a wrong token gets no answer and is never presented`(wrong: [UInt8]) async throws {
+        let server = try makeServer()
+        let intruder = try PeerSocket.connected(to: server.path)
+        try await intruder.write(wrong)
+        #expect(try await intruder.read(1).isEmpty)
+        #expect(await eventually { server.statistics.refusedConnections == 1 })
+        let honest = directory.connection { $0.tokens = tokens }
+        try await honest.open(within: .seconds(30))
+        // Connections are presented in their order: the first one is the honest one.
+        #expect(try await firstConnection(of: server)?.id == 2)
+    }
+
+    /// Shows P136.
+    @Test func `nothing is sent to a server with a wrong token`() async throws {
+        let foreign = try PeerSocket.listening(at: directory.socket)
+        let connection = directory.connection { $0.tokens = tokens }
+        let opening = Task { try await connection.open(within: .seconds(30)) }
+        let accepted = try await foreign.accepted()
+        #expect(try await accepted.read(tokens.own.count) == tokens.own)
+        try await accepted.write(Array("the ghost!".utf8))
+        let error = await #expect(throws: TransportError.self) { try await opening.value }
+        #expect(error?.code == .tokenRejected)
+        #expect(try await connection.closed().error?.code == .tokenRejected)
+        guard case .ended(.failed(let failure)) = connection.state else {
+            Issue.record("the state is \(connection.state)")
+            return
+        }
+        #expect(failure.code == .tokenRejected)
+        #expect(try await accepted.read(1).isEmpty)
+    }
+
+    @Test func `frames submitted before both sides agree are dropped`() async throws {
+        let foreign = try PeerSocket.listening(at: directory.socket)
+        let connection = directory.connection { $0.tokens = tokens }
+        connection.open()
+        let accepted = try await foreign.accepted()
+        _ = try await accepted.read(tokens.own.count)
+        let error = await #expect(throws: TransportError.self) { try await connection.send(frame(1)) }
+        #expect(error?.code == .closed)
+        async let opened: Void = connection.open(within: .seconds(30))
+        try await accepted.write(tokens.expected)
+        try await opened
+        try await connection.send(frame(2))
+        let expected = message(body(2, count: 20_000))
+        #expect(try await accepted.read(expected.count) == expected)
+    }
+
+    /// Shows P1.
+    @Test(arguments: [1, 5, .max])
+    func `a token and the first frame may arrive in any pieces`(chunk: Int) async throws {
+        let server = try makeServer()
+        let sender = try PeerSocket.connected(to: server.path)
+        try await sender.write(tokens.own + message(body(3, count: 300)), chunk: chunk)
+        #expect(try await sender.read(tokens.expected.count) == tokens.expected)
+        let received = try #require(try await firstConnection(of: server))
+        var frames = received.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.jpeg?.array() == body(3, count: 300))
+    }
+
+    /// More idle visitors than the server has places; then a sender that has the token, and another while they stay.
+    ///
+    /// Shows P166.
+    @Test func `connections without a token keep out nobody who has one`() async throws {
+        let server = try makeServer {
+            $0.limits.maximumConnections = 4
+            $0.limits.maximumHandshakes = 2
+            $0.limits.handshakeTimeout = .seconds(600)
+        }
+        var idle: [PeerSocket] = []
+        for _ in 0..<8 { idle.append(try PeerSocket.connected(to: server.path)) }
+        #expect(await eventually { server.statistics.refusedConnections == 6 })
+        var senders: [SocketConnection] = []
+        for _ in 0..<4 {
+            let sender = directory.connection { $0.tokens = tokens }
+            try await sender.open(within: .seconds(30))
+            senders.append(sender)
+            idle.append(try PeerSocket.connected(to: server.path))
+        }
+        #expect(senders.count(where: \.isOpen) == 4)
+        // There is no place left, and none that could give way.
+        #expect(await eventually { server.statistics.refusedConnections == 12 })
+    }
+
+    /// Shows P164.
+    @Test func `a sender that sends no token is turned away at the deadline`() async throws {
+        let server = try makeServer { $0.limits.handshakeTimeout = .milliseconds(20) }
+        let silent = try PeerSocket.connected(to: server.path)
+        // The deadline may be over before this is written, and what was written is unread when the server closes.
+        try? await silent.write(Array(tokens.own.dropLast()))
+        #expect((try? await silent.read(1)) ?? [] == [])
+        #expect(await eventually { server.statistics.refusedConnections == 1 })
+    }
+
+    /// Shows P132.
+    @Test func `a sender that waits at a port sees an orderly end when its server closes`() async throws {
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = hostTokens
+        let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
+        let sender = try await IOThread.shared.whileHeld {
+            let sender = try PeerSocket.connecting(toPort: port(of: server))
+            // Connected, and not accepted yet.
+            try await sender.write([])
+            server.close()
+            return sender
+        }
+        #expect(try await sender.readSome(upTo: 1) == [])
+        try await server.closed()
+    }
+
+    /// Shows P143.
+    @Test func `a reset at a port is a failure, although a request has met it first`() async throws {
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = hostTokens
+        let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
+        let sender = try PeerSocket.connecting(toPort: port(of: server))
+        try await sender.write(tokens.own + message(body(1, count: 1000)))
+        let received = try #require(try await firstConnection(of: server))
+        var frames = received.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.jpeg?.array() == body(1, count: 1000))
+        await IOThread.shared.whileHeld {
+            received.send(.ping(1))
+            sender.reset()
+        }
+        #expect(try await received.closed().error?.code == .connectionLost)
+    }
+
+    @Test func `a port of the loopback address requires tokens at both ends`() async throws {
+        let error = #expect(throws: TransportError.self) { try FrameServer(at: .loopback(port: 0)) }
+        #expect(error?.code == .tokenRequired)
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = hostTokens
+        let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
+        let bare = SocketConnection(to: server.endpoint)
+        let bareError = await #expect(throws: TransportError.self) { try await bare.open(within: .seconds(30)) }
+        #expect(bareError?.code == .tokenRequired)
+
+        var settings = SocketConnection.Configuration()
+        settings.tokens = tokens
+        let connection = SocketConnection(to: server.endpoint, configuration: settings)
+        try await connection.open(within: .seconds(30))
+        let received = try #require(try await firstConnection(of: server))
+        #expect(received.peer == nil)
+        var frames = received.frames.makeAsyncIterator()
+        for seed in 0..<20 {
+            async let sent: Void = connection.send(frame(seed))
+            #expect(try await frames.next()?.jpeg?.array() == body(seed, count: 20_000))
+            try await sent
+        }
+    }
+
+    /// Shows P61.
+    @Test func `memory is never shared at a port, and that is known when the connection opens`() async throws {
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = hostTokens
+        let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
+        var settings = SocketConnection.Configuration()
+        settings.tokens = tokens
+        let connection = SocketConnection(to: server.endpoint, configuration: settings)
+        try await connection.open(within: .seconds(30))
+        #expect(connection.terms.isConnected && !connection.terms.mayShareMemory)
+        let local = try makeServer()
+        let sender = directory.connection { $0.tokens = tokens }
+        try await sender.open(within: .seconds(30))
+        #expect(sender.terms.mayShareMemory == SharedMemory.isSupported)
+        withExtendedLifetime((server, local)) {}
+    }
+
+    @Test(arguments: [0, 1025])
+    func `a token that is empty or too long is rejected`(count: Int) async throws {
+        let bad = HandshakeTokens(shared: [UInt8](repeating: 1, count: count))
+        let error = #expect(throws: TransportError.self) { try directory.server { $0.tokens = bad } }
+        #expect(error?.code == .invalidToken)
+        #expect(directory.names.isEmpty)
+        let connection = directory.connection { $0.tokens = bad }
+        let opening = await #expect(throws: TransportError.self) { try await connection.open(within: .seconds(30)) }
+        #expect(opening?.code == .invalidToken)
+    }
+}

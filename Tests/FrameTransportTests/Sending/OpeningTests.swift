@@ -1,0 +1,225 @@
+import Foundation
+import FrameSocketTesting
+import FrameTransport
+import FrameWire
+import TestDescriptions
+import TestSupport
+import Testing
+
+/// How a connection opens, gives up, and opens again.
+@Suite(.timeLimit(.minutes(5)), .besideBystander) struct OpeningTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private static let never = Duration.seconds(1 << 20)
+
+    @Test func `a server that starts later is found`() async throws {
+        let connection = directory.connection()
+        connection.open()
+        async let opened: Void = connection.open(within: nil)
+        await connection.thread.settle()
+        #expect(!connection.isOpen)
+        let server = try directory.server()
+        try await opened
+        #expect(connection.isOpen)
+        #expect(try await firstConnection(of: server)?.peer?.processID == getpid())
+    }
+
+    @Test(arguments: [Duration.zero, .milliseconds(20)])
+    func `the wait ends at its deadline, with the system's last error`(limit: Duration) async throws {
+        let connection = directory.connection()
+        let missing = await #expect(throws: TransportError.self) { try await connection.open(within: limit) }
+        #expect(missing?.code == .openTimedOut)
+        #expect(missing?.underlyingErrno == ENOENT)
+        #expect(missing?.path == directory.socket)
+
+        _ = try PeerSocket.listening(at: directory.socket)
+        let dead = await #expect(throws: TransportError.self) { try await connection.open(within: limit) }
+        #expect(dead?.code == .openTimedOut)
+        #expect(dead?.underlyingErrno == ECONNREFUSED)
+    }
+
+    @Test func `S23: a server with a full queue is retried until the deadline`() async throws {
+        let server = try PeerSocket.listening(at: directory.socket, backlog: 0)
+        let first = try PeerSocket.connected(to: directory.socket)
+        let connection = directory.connection()
+        let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(20)) }
+        #expect(error?.underlyingErrno == EAGAIN)
+        async let opened: Void = connection.open(within: nil)
+        _ = try await server.accepted()
+        try await opened
+        _ = first
+    }
+
+    #if os(Linux)
+        /// Shows P159.
+        @Test func `S23: a connection that the system does not establish in time is given up and retried`() async {
+            await #expect(processExitsWith: .success) {
+                let bystander = try await Bystander()
+                // Over a path the system answers at once; a port whose backlog is full it leaves without an answer.
+                let server = try PeerSocket.listeningOnLoopback(backlog: 0)
+                let fillers = try (0..<8).map { _ in try PeerSocket.connecting(toPort: server.port) }
+                var configuration = SocketConnection.Configuration()
+                configuration.connectTimeout = .milliseconds(1)
+                configuration.retryInterval = .milliseconds(1)
+                configuration.tokens = HandshakeTokens(shared: [1])
+                let connection = SocketConnection(to: .loopback(port: server.port), configuration: configuration)
+                let before = SyscallHooks.connects
+                connection.open()
+                #expect(await eventually { SyscallHooks.connects >= before + 5 })
+                let error = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
+                #expect(error?.code == .openTimedOut)
+                #expect(connection.state == .started)
+                try await bystander.exchange(0)
+                _ = fillers
+            }
+        }
+    #endif
+
+    /// Shows P203.
+    @Test func `a wait is no longer than its own limit, whenever the next attempt is due`() async throws {
+        let connection = directory.connection { $0.retryInterval = Self.never }
+        connection.open()
+        await connection.thread.settle()
+        let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(10)) }
+        #expect(error?.code == .openTimedOut)
+    }
+
+    /// Shows P204.
+    @Test func `a caller that gives up does not affect those who wait longer`() async throws {
+        let connection = directory.connection()
+        async let patient: Void = connection.open(within: nil)
+        let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(5)) }
+        #expect(error?.code == .openTimedOut)
+        let server = try directory.server()
+        try await patient
+        _ = server
+    }
+
+    /// Shows P202.
+    @Test func `a cancelled wait ends, and the attempts with it`() async throws {
+        let connection = directory.connection { $0.retryInterval = Self.never }
+        let opening = Task { try await connection.open(within: nil) }
+        await connection.thread.settle()
+        opening.cancel()
+        let error = await #expect(throws: TransportError.self) { try await opening.value }
+        #expect(error?.code == .cancelled)
+
+        // Had the attempts not ended, the next one would not be made now.
+        let server = try directory.server()
+        try await connection.open(within: nil)
+        _ = server
+    }
+
+    @Test func `a wait that is cancelled before it starts ends at once`() async throws {
+        let connection = directory.connection()
+        let opening = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            try await connection.open(within: nil)
+        }
+        let error = await #expect(throws: TransportError.self) { try await opening.value }
+        #expect(error?.code == .cancelled)
+    }
+
+    /// Shows P246.
+    @Test func `attempts that timed out have ended, and may be started again`() async throws {
+        let connection = directory.connection { $0.retryInterval = Self.never }
+        await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
+        let server = try directory.server()
+        try await connection.open(within: nil)
+        try await connection.open(within: .zero)
+        _ = server
+    }
+
+    @Test(
+        arguments: [
+            (String(repeating: "x", count: 108), TransportError.Code.pathTooLong),
+            (String(repeating: "ü", count: 54), .pathTooLong), ("", .invalidPath), ("a\0b", .invalidPath),
+            ("\0abstract", .invalidPath), ("/tmp/", .invalidPath),
+        ].map { (Short($0), $1) }
+    )
+    func `S1, S13: a path that no socket can have is reported, and nothing is tried`(
+        path: Short,
+        code: TransportError.Code
+    )
+        async throws
+    {
+        let connection = SocketConnection(path: path.text)
+        let error = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
+        #expect(error?.code == code)
+        var milestones = connection.milestones()
+        #expect(await milestones.next() == .ended(.failed(try #require(error))))
+    }
+
+    /// Shows P52.
+    @Test func `a server's orderly close is not an error, and the connection opens again`() async throws {
+        let connection = directory.connection()
+        var milestones = connection.milestones()
+        connection.open()
+        for _ in 0..<3 {
+            let server = try PeerSocket.listening(at: directory.socket)
+            let peer = try await server.accepted()
+            #expect(await milestones.next() == .connected)
+            // The path first, so that the connection does not come back to this server.
+            unsafe unlink(directory.socket)
+            server.close()
+            peer.close()
+            #expect(await milestones.next() == .disconnected(.closedByPeer(.stoppedByUser)))
+            #expect(connection.closeReason == nil)
+        }
+        connection.close()
+        #expect(await milestones.next() == .ended(.closedLocally(.stoppedByUser)))
+        #expect(await milestones.next() == nil)
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
+    }
+
+    @Test func `a broken connection is reported with its error`() async throws {
+        let server = try PeerSocket.listening(at: directory.socket)
+        let connection = directory.connection { $0.reopens = false }
+        var milestones = connection.milestones()
+        try await connection.open(within: nil)
+        #expect(await milestones.next() == .connected)
+        let peer = try await server.accepted()
+        try await connection.send(FrameMessage(body(1, count: 100)))
+        // With bytes unread, the system tells the other side of a reset.
+        peer.close()
+        guard case .ended(.failed(let error)) = await milestones.next() else { return #expect(Bool(false)) }
+        #expect(error.code == .connectionLost)
+        #expect(error.underlyingErrno == ECONNRESET)
+        #expect(try await connection.closed() == .failed(error))
+        #expect(await milestones.next() == nil)
+        #expect(!connection.isOpen)
+    }
+
+    /// Shows P140.
+    @Test func `a closed connection cannot be opened again`() async throws {
+        let server = try directory.server()
+        let connection = directory.connection()
+        connection.close()
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
+        connection.open()
+        let opening = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
+        #expect(opening?.code == .closed)
+        let sending = await #expect(throws: TransportError.self) { try await connection.send(FrameMessage([1])) }
+        #expect(sending?.code == .closed)
+        connection.close()
+        _ = server
+    }
+
+    /// Shows P209.
+    @Test func `closing ends every wait for an opening`() async throws {
+        let connection = directory.connection()
+        let openings = (0..<8).map { _ in Task { try await connection.open(within: nil) } }
+        await connection.thread.settle()
+        await withTaskGroup { group in
+            for _ in 0..<8 { group.addTask { connection.close() } }
+        }
+        for opening in openings {
+            let error = await #expect(throws: TransportError.self) { try await opening.value }
+            #expect(error?.code == .closed)
+        }
+    }
+}

@@ -1,0 +1,197 @@
+#if os(Linux)
+    import FrameSocketTesting
+    import FrameTransport
+    import FrameWire
+    import Glibc
+    import TestSupport
+    import Testing
+
+    /// What a sender may do with shared memory to bring a server down, beside an innocent one: the numbers are those of
+    /// docs/security.md.
+    ///
+    /// Each case has a process to itself, whose descriptors and mappings are compared.
+    @Suite(.timeLimit(.minutes(10))) struct SharedMemoryHostileTests {
+        /// Shows P261, P278.
+        @Test(arguments: SharedCase.all.indices)
+        func `a sender that breaks a rule ends its own connection, and leaves nothing behind`(index: Int) async {
+            await #expect(processExitsWith: .success, "\(SharedCase.all[index].testDescription)") { [index] in
+                try await SharedCase.all[index].run()
+            }
+        }
+
+        private static let hasHugePages: Bool = (try? SealedMemory(2 << 20, isWhole: false, hasHugePages: true)) != nil
+
+        @Test(.enabled(if: hasHugePages, "this system has no memory of huge pages"))
+        func `M5: memory of huge pages is refused`() async {
+            await #expect(processExitsWith: .success) {
+                try await SharedCase("M5", .fails("consists of huge pages")) {
+                    try await $0.announce(SealedMemory(2 << 20, hasHugePages: true))
+                }.run()
+            }
+        }
+
+        /// Shows P268.
+        @Test func `M10: the descriptor may come with any byte of the announcement, however that is cut`() async {
+            await #expect(processExitsWith: .success) {
+                let count = SharedSender.announcement().count
+                try await SharedCase("M10", .delivers(2 * count), keepsFrames: false) { sender in
+                    let memory = try SealedMemory()
+                    let bytes = SharedSender.announcement()
+                    for offset in bytes.indices {
+                        let (first, second) = (Array(bytes[..<offset]), Array(bytes[offset...]) + SharedSender.frame())
+                        if !first.isEmpty { try await sender.socket.write(first) }
+                        await IOThread.shared.settle()
+                        try await sender.socket.write(second, passing: [memory.descriptor])
+                        try await sender.request("release")
+                        // The same in one read, as far as the system lets one read have both.
+                        try await IOThread.shared.whileHeld {
+                            if !first.isEmpty { try await sender.socket.write(first) }
+                            try await sender.socket.write(second, passing: [memory.descriptor])
+                        }
+                        try await sender.request("release")
+                    }
+                }.run()
+            }
+        }
+
+        /// Shows P268.
+        @Test func `M26: a read that ends within an announcement does not mix up two descriptors`() async {
+            await #expect(processExitsWith: .success) {
+                // How many bytes the server reads at once between two bodies: see FrameAssembler.
+                let staging = 2048
+                let announced = SharedSender.announcement().count
+                let cuts = stride(from: 1, to: announced, by: 9)
+                try await SharedCase("M26", .delivers(2 * cuts.underestimatedCount), keepsFrames: false) { sender in
+                    let memories = try [SealedMemory(), SealedMemory()]
+                    for cut in stride(from: 1, to: announced, by: 9) {
+                        let fields = "Content-Length: 0\r\nMessage-Type: later\r\nX: "
+                        let lines = "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n".utf8.count
+                        let filling = String(repeating: "x", count: staging - cut - lines)
+                        let filler = "HTTP/1.1 200 OK\r\n\(fields)\(filling)\r\n\r\n"
+                        await IOThread.shared.settle()
+                        try await IOThread.shared.whileHeld {
+                            try await sender.socket.write(Array(filler.utf8))
+                            for index in 0..<2 {
+                                let bytes = SharedSender.announcement(index) + SharedSender.frame(index)
+                                try await sender.socket.write(bytes, passing: [memories[index].descriptor])
+                            }
+                        }
+                        for _ in 0..<2 { try await sender.request("release") }
+                    }
+                }.run()
+            }
+        }
+
+        @Test(arguments: [0, 3], [true, false])
+        func `M24: a descriptor with a byte of the token ends the connection, unless none is accepted at all`(
+            offset: Int,
+            isAccepting: Bool
+        ) async throws {
+            let directory = try TemporaryDirectory()
+            let server = try directory.server {
+                $0.acceptsSharedMemory = isAccepting
+                $0.tokens = HandshakeTokens(own: [9, 8], expected: [1, 2, 3, 4])
+            }
+            let memory = try SealedMemory()
+            let sender = try PeerSocket.connected(to: directory.socket)
+            let token: [UInt8] = [1, 2, 3, 4]
+            if offset > 0 { try await sender.write(Array(token[..<offset])) }
+            await IOThread.shared.settle()
+            try await sender.write(Array(token[offset...]), passing: [memory.descriptor])
+            // The system closes what nobody accepts.
+            #expect(try await sender.read(2) == (isAccepting ? [] : [9, 8]))
+            #expect(await eventually { server.statistics.refusedConnections == (isAccepting ? 1 : 0) })
+            // An innocent one is served.
+            let other = try PeerSocket.connected(to: directory.socket)
+            try await other.write(token)
+            #expect(try await other.read(2) == [9, 8])
+        }
+
+        /// Shows P262.
+        @Test func `M15: a sender may write at any time, and can neither shrink, grow nor punch its memory`() async {
+            await #expect(processExitsWith: .success) {
+                try await SharedCase("M15", .delivers(1)) { sender in
+                    let memory = try SealedMemory(1 << 20)
+                    try await sender.announce(memory)
+                    try await sender.send()
+                    for byte in 0..<200 { memory.fill(UInt8(byte)) }
+                    #expect([memory.resize(to: 0), memory.resize(to: 2 << 20)] == [EPERM, EPERM])
+                    #expect(memory.punchHole() == [EPERM, EPERM])
+                }.run()
+            }
+        }
+
+        /// Shows P262.
+        @Test func `M15: reading what a sender is writing gives some bytes, and never a crash`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let server = try directory.server { $0.acceptsSharedMemory = true }
+                let sender = try SharedSender(to: directory.socket)
+                let connection = try #require(try await firstConnection(of: server))
+                let memory = try SealedMemory()
+                try await sender.announce(memory)
+                try await sender.send()
+                var frames = connection.frames.makeAsyncIterator()
+                let frame = try #require(try await frames.next())
+                let isOver = Flag()
+                async let writing: Void = {
+                    while !isOver.isSet { for byte in UInt8.min...UInt8.max { memory.fill(byte) } }
+                }()
+                var sums: Set<Int> = []
+                // Until the contents have been seen to change.
+                let hasChanged = await becomesTrue {
+                    frame.shared?.withPlane(0) { bytes, _ in
+                        _ = sums.insert(bytes.indices.reduce(0) { $0 + Int(bytes[$1]) })
+                    }
+                    return sums.count > 20
+                }
+                isOver.set()
+                await writing
+                #expect(hasChanged)
+                withExtendedLifetime(server) {}
+            }
+        }
+
+        /// Shows P262.
+        @Test func `M16: a sender may go at any byte`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let budget = MemoryBudget(maximumBytes: 64 << 20)
+                let server = try directory.server {
+                    $0.acceptsSharedMemory = true
+                    $0.memory = budget
+                }
+                let bystander = try await SharedBystander(directory, server)
+                let free = budget.free
+                let before = (descriptors: try await descriptorsAtStart(), mappings: sharedMappings())
+                let announced = SharedSender.announcement() + SharedSender.frame()
+                let bytes = announced + message(body(1, count: 20))
+                let boundaries = [SharedSender.announcement().count, announced.count, bytes.count]
+                for end in 1...bytes.count {
+                    let sender = try SharedSender(to: directory.socket)
+                    let connection = try #require(try await firstConnection(of: server))
+                    let memory = try SealedMemory()
+                    _ = try await sender.hello()
+                    try await sender.socket.write(Array(bytes[..<end]), passing: [memory.descriptor])
+                    sender.socket.close()
+                    var kept: [Frame] = []
+                    do {
+                        for try await frame in connection.frames { kept.append(frame) }
+                        #expect(boundaries.contains(end))
+                    } catch {
+                        let code = (error as? TransportError)?.code
+                        #expect(code == .malformedMessage || code == .connectionLost, "\(error)")
+                    }
+                    let hasFrame = end >= announced.count
+                    #expect(kept.count == (hasFrame ? 1 : 0) + (end == bytes.count ? 1 : 0))
+                    // It can be read, although its sender and its connection have gone.
+                    if hasFrame { #expect(kept.first?.sharedByte == 0) }
+                    if end.isMultiple(of: 50) { try await bystander.exchange() }
+                }
+                try await bystander.exchange()
+                #expect(await eventually { sharedMappings() == before.mappings && budget.free == free })
+                #expect(await eventually { descriptorsAdded(to: before.descriptors).isEmpty })
+            }
+        }
+    }
+#endif

@@ -228,6 +228,7 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         #expect(rig.machine.statistics.drops == [.unchanged: 1, .superseded: 1])
     }
 
+    /// Shows P76.
     @Test(
         arguments: [
             ([.encodingFails, .connect], [0, 1, 1]),

@@ -39,6 +39,7 @@ import Testing
         told.withLock { $0.handled += 1 }
     }
 
+    /// Shows P306.
     @Test func `an error of one handler is reported, closes its connection, and ends no other`() async throws {
         let server = try makeServer()
         let running = Task { try await server.run { try await handle($0) } }
@@ -90,6 +91,7 @@ import Testing
         try directory.server().close()
     }
 
+    /// Shows P306.
     @Test func `cancelling ends every handler and closes the server`() async throws {
         let server = try makeServer()
         let running = Task { try await server.run { try await handle($0) } }

@@ -122,7 +122,7 @@ public final class BroadcastSession: Sendable {
     @discardableResult
     public func send(
         copying image: PixelBuffer,
-        color: VideoColor = .jpeg,
+        color: PixelBuffer.Color = .jpeg,
         orientation: FrameOrientation = .up,
         timestamp: UInt64? = nil
     ) -> SampleUploader.Outcome {
@@ -134,7 +134,7 @@ public final class BroadcastSession: Sendable {
     ///
     /// - Returns: Whether it was accepted.
     @discardableResult
-    public func send(_ block: AudioBlock, kind: AudioKind) -> Bool {
+    public func send(_ block: AudioBlock, kind: AudioHeader.Kind) -> Bool {
         guard !isPaused, uploader.connection.receiver.wants.contains(.audio) else { return false }
         let sequence = state.withLock { state in
             switch kind {

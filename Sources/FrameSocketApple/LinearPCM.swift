@@ -26,7 +26,7 @@ struct LinearPCM: Sendable, Hashable {
         guard let sampleRate = Int(exactly: sampleRate) else {
             throw AudioError(.unsupportedFormat, "the sample rate \(sampleRate) Hz is not a whole number")
         }
-        let format = try AudioFormat(sampleRate: sampleRate, channels: channels)
+        let format = try AudioBlock.Format(sampleRate: sampleRate, channels: channels)
         guard isBigEndian else {
             return try AudioBlock(format: format, timestamp: timestamp, littleEndian: bytes)
         }

@@ -11,7 +11,7 @@
     package struct VideoSample {
         /// The pixels, in memory that the source reuses as soon as its callback returns.
         package let image: PixelBuffer
-        package let color: VideoColor
+        package let color: PixelBuffer.Color
         package let orientation: FrameOrientation
         package let timestamp: UInt64?
 
@@ -24,7 +24,7 @@
                 throw TurboJPEGError(.unsupported, "the sample contains no image")
             }
             image = try PixelBuffer(buffer)
-            color = VideoColor(buffer)
+            color = PixelBuffer.Color(buffer)
             orientation = sample.orientation
             timestamp = sample.presentationNanoseconds
         }

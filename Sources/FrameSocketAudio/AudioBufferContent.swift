@@ -17,14 +17,14 @@ struct AudioBufferContent: ~Copyable {
     private var counts = AudioRingBuffer.Statistics()
 
     private struct Source {
-        let format: AudioFormat
+        let format: AudioBlock.Format
         var ring: SampleRing
         var times: TimeMarks
 
         /// The number of frames before the oldest buffered one.
         var position = 0
 
-        init(_ format: AudioFormat, capacity: Int) {
+        init(_ format: AudioBlock.Format, capacity: Int) {
             self.format = format
             ring = SampleRing(capacity: capacity, channels: format.channels)
             times = TimeMarks(format)
@@ -40,7 +40,7 @@ struct AudioBufferContent: ~Copyable {
         self.configuration = configuration
     }
 
-    var format: AudioFormat? { source?.format }
+    var format: AudioBlock.Format? { source?.format }
 
     var level: UInt64 { source.map { $0.format.nanoseconds(inFrames: $0.ring.count) } ?? 0 }
 
@@ -76,7 +76,7 @@ struct AudioBufferContent: ~Copyable {
     }
 
     /// Starts over with a format; buffered frames are skipped.
-    private mutating func begin(_ format: AudioFormat) {
+    private mutating func begin(_ format: AudioBlock.Format) {
         counts.skippedFrames += source?.ring.count ?? 0
         source = Source(format, capacity: configuration.frames(of: format))
         resampler = nil
@@ -84,11 +84,11 @@ struct AudioBufferContent: ~Copyable {
     }
 
     /// Returns the format in which frames are pulled if a format is requested.
-    func delivered(for wanted: AudioFormat) -> AudioFormat {
+    func delivered(for wanted: AudioBlock.Format) -> AudioBlock.Format {
         configuration.convertsFormat ? wanted : format ?? wanted
     }
 
-    mutating func pull(_ frames: Int, as wanted: AudioFormat) throws(AudioError) -> AudioRingBuffer.Pull {
+    mutating func pull(_ frames: Int, as wanted: AudioBlock.Format) throws(AudioError) -> AudioRingBuffer.Pull {
         let format = delivered(for: wanted)
         try prepare(for: format)
         var time: UInt64?
@@ -113,7 +113,7 @@ struct AudioBufferContent: ~Copyable {
     }
 
     /// Begins another conversion if the current one is not to `target`.
-    private mutating func prepare(for target: AudioFormat) throws(AudioError) {
+    private mutating func prepare(for target: AudioBlock.Format) throws(AudioError) {
         guard let format else { return }
         if let agreed = resampler?.target, agreed == target { return }
         resampler = try AudioResampler(from: format, to: target, quality: configuration.quality)

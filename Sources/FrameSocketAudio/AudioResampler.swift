@@ -35,10 +35,10 @@ public struct AudioResampler: ~Copyable, Sendable {
     }
 
     /// The input format.
-    public let source: AudioFormat
+    public let source: AudioBlock.Format
 
     /// The output format.
-    public let target: AudioFormat
+    public let target: AudioBlock.Format
 
     /// The number of target frames, plus or minus one, that are held back until those that follow are known.
     ///
@@ -59,8 +59,8 @@ public struct AudioResampler: ~Copyable, Sendable {
     ///
     /// - Throws: `AudioError` with `resamplerUnavailable` if there is no memory for the filter.
     public init(
-        from source: AudioFormat,
-        to target: AudioFormat,
+        from source: AudioBlock.Format,
+        to target: AudioBlock.Format,
         quality: Quality = .standard
     ) throws(AudioError) {
         self.source = source

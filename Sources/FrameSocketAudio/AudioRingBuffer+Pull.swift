@@ -6,10 +6,10 @@ extension AudioRingBuffer {
         /// The format of ``samples``.
         ///
         /// It differs from the requested format only if the buffer does not convert.
-        public let format: AudioFormat
+        public let format: AudioBlock.Format
 
         /// The source's format; nil before the first block.
-        public let sourceFormat: AudioFormat?
+        public let sourceFormat: AudioBlock.Format?
 
         /// The interleaved samples: audio first, then ``silentFrames`` frames of zeros.
         public let samples: [Int16]

@@ -76,14 +76,14 @@ public final class AudioRingBuffer: Sendable {
     /// - Throws: `AudioError` with `unsupportedFormat`; with `invalidFrameCount` if `frames` is negative or exceeds the
     ///   buffer's capacity; or with `resamplerUnavailable`. Missing audio is not an error.
     public func pull(frames: Int, rate: Int, channels: Int) throws(AudioError) -> Pull {
-        try pull(frames: frames, as: AudioFormat(sampleRate: rate, channels: channels))
+        try pull(frames: frames, as: AudioBlock.Format(sampleRate: rate, channels: channels))
     }
 
     /// Takes `frames` frames in a format.
     ///
     /// - Throws: `AudioError` with `invalidFrameCount` if `frames` is negative or exceeds the buffer's capacity; or
     ///   with `resamplerUnavailable`. Missing audio is not an error.
-    public func pull(frames: Int, as format: AudioFormat) throws(AudioError) -> Pull {
+    public func pull(frames: Int, as format: AudioBlock.Format) throws(AudioError) -> Pull {
         try content.withLock { content throws(AudioError) in
             let maximum = configuration.frames(of: content.delivered(for: format))
             guard 0...maximum ~= frames else {
@@ -99,7 +99,7 @@ public final class AudioRingBuffer: Sendable {
     }
 
     /// The source's format; nil before the first block.
-    public var sourceFormat: AudioFormat? { content.withLock { $0.format } }
+    public var sourceFormat: AudioBlock.Format? { content.withLock { $0.format } }
 
     /// The state of the audio flow.
     public var state: State { content.withLock { $0.state } }
@@ -113,7 +113,7 @@ public final class AudioRingBuffer: Sendable {
 
 extension AudioRingBuffer.Configuration {
     /// Returns the maximum number of buffered frames in a format.
-    func frames(of format: AudioFormat) -> Int {
+    func frames(of format: AudioBlock.Format) -> Int {
         max(1, format.frameCount(in: min(capacity, AudioRingBuffer.maximumCapacity)))
     }
 }

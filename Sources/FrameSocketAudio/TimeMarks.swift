@@ -13,10 +13,10 @@ struct TimeMarks {
         let time: UInt64?
     }
 
-    private let format: AudioFormat
+    private let format: AudioBlock.Format
     private var marks: [Mark] = []
 
-    init(_ format: AudioFormat) {
+    init(_ format: AudioBlock.Format) {
         self.format = format
     }
 

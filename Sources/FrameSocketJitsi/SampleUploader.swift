@@ -28,7 +28,8 @@ public final class SampleUploader: Sendable {
     /// Submits an image, of which what is sent is copied before returning.
     ///
     /// - Returns: Whether it was accepted.
-    func send(copying image: PixelBuffer, color: VideoColor, orientation: FrameOrientation, timestamp: UInt64?) -> Bool
+    func send(copying image: PixelBuffer, color: PixelBuffer.Color, orientation: FrameOrientation, timestamp: UInt64?)
+        -> Bool
     {
         guard let uploader else { return false }
         return uploader.send(copying: image, color: color, orientation: orientation, timestamp: timestamp) == .taken

@@ -25,7 +25,7 @@ extension PixelBuffer {
             defer { unsafe png_rows_destroy(rows) }
             var (width, height): (UInt32, UInt32) = (0, 0)
             try unsafe Self.check(png_rows_begin(rows, &width, &height), of: rows)
-            guard Int(width) * Int(height) <= JPEGLimits().maximumPixels else {
+            guard Int(width) * Int(height) <= JPEGDecoder.Limits().maximumPixels else {
                 throw TurboJPEGError(.tooLarge, "The PNG of \(width)x\(height) pixels is too large.")
             }
             var image = try pool.buffer(width: Int(width), height: Int(height), format: .bgra)

@@ -91,7 +91,7 @@ import Testing
 
     @Test func `audio goes to a host that asked for it, numbered by kind`() async throws {
         let (session, _, server, host) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
-        let format = try AudioFormat(sampleRate: 44_100, channels: 1)
+        let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
         let block = try AudioBlock(format: format, timestamp: 9, samples: [1, -2, 3])
         #expect(session.send(block, kind: .app))
         #expect(session.send(block, kind: .microphone))
@@ -111,7 +111,7 @@ import Testing
 
     @Test func `no audio goes to a host that did not ask`() async throws {
         let (session, _, server, host) = try await pair()
-        let format = try AudioFormat(sampleRate: 44_100, channels: 1)
+        let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
         let block = try AudioBlock(format: format, samples: [1])
         #expect(!session.send(block, kind: .app))
         withExtendedLifetime((server, host)) {}

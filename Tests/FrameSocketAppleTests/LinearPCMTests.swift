@@ -26,7 +26,7 @@ import Testing
         let block = try layout.block(of: bytes.span, timestamp: 77)
         #expect(block.samples == samples)
         #expect(block.timestamp == 77)
-        #expect(block.format == (try AudioFormat(sampleRate: 44_100, channels: 2)))
+        #expect(block.format == (try AudioBlock.Format(sampleRate: 44_100, channels: 2)))
     }
 
     /// A change of the layout, and the code that it must be refused with.

@@ -27,7 +27,7 @@ import Testing
     ])
     func `formats out of range are rejected`(sampleRate: Int, channels: Int, isSupported: Bool) {
         let code = audioErrorCode { () throws(AudioError) in
-            _ = try AudioFormat(sampleRate: sampleRate, channels: channels)
+            _ = try AudioBlock.Format(sampleRate: sampleRate, channels: channels)
         }
         #expect(code == (isSupported ? nil : .unsupportedFormat))
     }
@@ -40,7 +40,7 @@ import Testing
         ] as [(Int, Int, UInt64)]
     )
     func `frames are converted to nanoseconds`(rate: Int, frames: Int, nanoseconds: UInt64) throws {
-        let format = try AudioFormat.of(rate, 2)
+        let format = try AudioBlock.Format.of(rate, 2)
         #expect(format.nanoseconds(inFrames: frames) == nanoseconds)
     }
 
@@ -51,7 +51,7 @@ import Testing
         ] as [(Int, UInt64, Int)]
     )
     func `nanoseconds are converted to frames`(rate: Int, nanoseconds: UInt64, frames: Int) throws {
-        #expect(try AudioFormat.of(rate, 1).frames(inNanoseconds: nanoseconds) == frames)
+        #expect(try AudioBlock.Format.of(rate, 1).frames(inNanoseconds: nanoseconds) == frames)
     }
 
     @Test func `a block reports its frame count and duration`() throws {
@@ -64,7 +64,7 @@ import Testing
 
     @Test(arguments: 1...2, 0..<13)
     func `samples and bytes must be whole frames`(channels: Int, count: Int) throws {
-        let format = try AudioFormat.of(48_000, channels)
+        let format = try AudioBlock.Format.of(48_000, channels)
         let samples = [Int16](repeating: 7, count: count)
         let ofSamples = audioErrorCode { () throws(AudioError) in
             _ = try AudioBlock(format: format, samples: samples)

@@ -64,11 +64,11 @@ import Testing
         var random = SplitMix(seed: seed)
         let rates = [8_000, 16_000, 44_100, 48_000]
         for _ in 0..<6 {
-            let source = try AudioFormat.of(
+            let source = try AudioBlock.Format.of(
                 #require(rates.randomElement(using: &random)),
                 .random(in: 1...2, using: &random)
             )
-            let target = try AudioFormat.of(
+            let target = try AudioBlock.Format.of(
                 #require(rates.randomElement(using: &random)),
                 .random(in: 1...2, using: &random)
             )
@@ -94,7 +94,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 7, 64, 1_000])
     func `a small output buffer delays frames and loses none`(room: Int) throws {
-        let (source, target) = try (AudioFormat.of(44_100, 2), AudioFormat.of(48_000, 1))
+        let (source, target) = try (AudioBlock.Format.of(44_100, 2), AudioBlock.Format.of(48_000, 1))
         var random = SplitMix(seed: 5)
         let samples = random.samples(8_000)
         let whole = try convert(AudioBlock(format: source, samples: samples), to: target)
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func `each block has the time of its first frame`() throws {
-        let (source, target) = try (AudioFormat.of(44_100, 1), AudioFormat.of(48_000, 1))
+        let (source, target) = try (AudioBlock.Format.of(44_100, 1), AudioBlock.Format.of(48_000, 1))
         var resampler = try AudioResampler(from: source, to: target)
         var (framesIn, framesOut) = (0, 0)
         for frames in [1_024, 1_024, 3, 700, 1_024, 5_000] {
@@ -137,8 +137,8 @@ import Testing
     }
 
     @Test func `channels alone are mapped exactly`() throws {
-        let stereo = try AudioFormat.of(48_000, 2)
-        let mono = try AudioFormat.of(48_000, 1)
+        let stereo = try AudioBlock.Format.of(48_000, 2)
+        let mono = try AudioBlock.Format.of(48_000, 1)
         let frames: [Int16] = [.max, .max, .min, .min, .max, .min, 1, 2, -1, -2, 0, -1, 4, 6]
         var down = try AudioResampler(from: stereo, to: mono)
         let averaged = try down.convert(AudioBlock(format: stereo, timestamp: 5, samples: frames))
@@ -153,7 +153,7 @@ import Testing
 
     @Test(arguments: [(44_100, 48_000), (48_000, 44_100), (8_000, 192_000), (192_000, 8_000)])
     func `after a reset nothing of the old stream is left, in any channel`(from: Int, to: Int) throws {
-        let (source, target) = (try AudioFormat.of(from, 2), try AudioFormat.of(to, 2))
+        let (source, target) = (try AudioBlock.Format.of(from, 2), try AudioBlock.Format.of(to, 2))
         for quality in AudioResampler.Quality.allCases {
             var resampler = try AudioResampler(from: source, to: target, quality: quality)
             let loud = (0..<from).map { Int16($0 % 2 == 0 ? 30_000 : -20_000) }
@@ -212,7 +212,7 @@ import Testing
 
     private func convert(
         _ block: AudioBlock,
-        to target: AudioFormat,
+        to target: AudioBlock.Format,
         quality: AudioResampler.Quality = .standard
     ) throws -> AudioBlock {
         var resampler = try AudioResampler(from: block.format, to: target, quality: quality)

@@ -8,7 +8,7 @@ import Testing
 @Suite(.tags(.computes), .timeLimit(.minutes(15))) struct AudioRingBufferModelTests {
     /// What waits, frame by frame.
     private struct Model {
-        var format: AudioFormat?
+        var format: AudioBlock.Format?
         var frames: [(samples: [Int16], time: UInt64?)] = []
         var isFilling = true
         let capacity: Duration
@@ -51,7 +51,7 @@ import Testing
         configuration.startLevel = seed.isMultiple(of: 2) ? .milliseconds(2) : .zero
         let buffer = AudioRingBuffer(configuration: configuration)
         var model = Model(capacity: configuration.capacity, startLevel: configuration.startLevel)
-        var format = try AudioFormat.of(48_000, 2)
+        var format = try AudioBlock.Format.of(48_000, 2)
 
         for step in 0..<1_500 {
             if Int.random(in: 0..<40, using: &random) == 0 {
@@ -91,8 +91,8 @@ import Testing
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func `with conversion the output is the conversion of what was taken`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
-        let source = try AudioFormat.of([44_100, 48_000, 16_000][Int(seed % 3)], Int(seed % 2) + 1)
-        let target = try AudioFormat.of(48_000, Int(seed / 2 % 2) + 1)
+        let source = try AudioBlock.Format.of([44_100, 48_000, 16_000][Int(seed % 3)], Int(seed % 2) + 1)
+        let target = try AudioBlock.Format.of(48_000, Int(seed / 2 % 2) + 1)
         var configuration = AudioRingBuffer.Configuration()
         configuration.capacity = .milliseconds(20)
         let buffer = AudioRingBuffer(configuration: configuration)
@@ -136,7 +136,7 @@ import Testing
 
     @Test func `one thread can push while another pulls`() async throws {
         let buffer = AudioRingBuffer()
-        let format = try AudioFormat.of(48_000, 2)
+        let format = try AudioBlock.Format.of(48_000, 2)
         let blockCount = 1_000
         let heard = try await withThrowingTaskGroup(of: [Int].self) { group in
             group.addTask {

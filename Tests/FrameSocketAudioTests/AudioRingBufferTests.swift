@@ -55,7 +55,7 @@ import Testing
         overruns: Int,
         overrunFrames: Int
     ) throws {
-        let format = try AudioFormat.of(8_000, 1)
+        let format = try AudioBlock.Format.of(8_000, 1)
         var configuration = AudioRingBuffer.Configuration()
         configuration.capacity = .microseconds(1_250)
         let buffer = AudioRingBuffer(configuration: configuration)
@@ -88,7 +88,7 @@ import Testing
         var configuration = AudioRingBuffer.Configuration()
         configuration.startLevel = .milliseconds(1)
         let buffer = AudioRingBuffer(configuration: configuration)
-        let format = try AudioFormat.of(8_000, 1)
+        let format = try AudioBlock.Format.of(8_000, 1)
         func push(_ samples: [Int16]) throws { try buffer.push(AudioBlock(format: format, samples: samples)) }
         func pull(_ count: Int) throws -> [Int16] { try buffer.pull(frames: count, as: format).samples }
         try push([1, 2, 3, 4, 5, 6, 7])
@@ -116,7 +116,7 @@ import Testing
 
     @Test func `a change of format skips one block`() throws {
         let buffer = AudioRingBuffer()
-        let (mono, stereo) = try (AudioFormat.of(48_000, 1), AudioFormat.of(48_000, 2))
+        let (mono, stereo) = try (AudioBlock.Format.of(48_000, 1), AudioBlock.Format.of(48_000, 2))
         try buffer.push(AudioBlock(format: mono, samples: [1, 2, 3]))
         #expect(try buffer.pull(frames: 1, as: stereo).samples == [1, 1])
         try buffer.push(AudioBlock(format: stereo, samples: [4, 4, 5, 5]))
@@ -134,7 +134,7 @@ import Testing
         var configuration = AudioRingBuffer.Configuration()
         configuration.convertsFormat = false
         let buffer = AudioRingBuffer(configuration: configuration)
-        let (wanted, own) = try (AudioFormat.of(48_000, 2), AudioFormat.of(44_100, 1))
+        let (wanted, own) = try (AudioBlock.Format.of(48_000, 2), AudioBlock.Format.of(44_100, 1))
         let before = try buffer.pull(frames: 2, as: wanted)
         #expect(before.format == wanted && before.sourceFormat == nil && before.samples == [0, 0, 0, 0])
         try buffer.push(AudioBlock(format: own, samples: [1, 2, 3]))
@@ -159,11 +159,11 @@ import Testing
 
     @Test func `a pull in another format starts another conversion`() throws {
         let buffer = AudioRingBuffer()
-        let own = try AudioFormat.of(44_100, 1)
+        let own = try AudioBlock.Format.of(44_100, 1)
         try buffer.push(AudioBlock(format: own, samples: sine(441, rate: 44_100, frames: 20_000)))
         for (rate, channels) in [(48_000, 2), (16_000, 1), (44_100, 1), (44_100, 2), (48_000, 2)] {
             let pull = try buffer.pull(frames: 480, rate: rate, channels: channels)
-            #expect(try pull.format == AudioFormat.of(rate, channels))
+            #expect(try pull.format == AudioBlock.Format.of(rate, channels))
             #expect(pull.frameCount == 480 && pull.silentFrames == 0 && pull.sourceFormat == own)
         }
         #expect(buffer.statistics.isBalanced)
@@ -171,7 +171,7 @@ import Testing
 
     @Test func `blocks in step with pulls run dry once, because of what the resampler retains`() throws {
         let buffer = AudioRingBuffer()
-        let own = try AudioFormat.of(44_100, 1)
+        let own = try AudioBlock.Format.of(44_100, 1)
         let signal = sine(441, rate: 44_100, frames: 44_100)
         for start in stride(from: 0, to: 44_100, by: 441) {
             try buffer.push(AudioBlock(format: own, samples: Array(signal[start..<start + 441])))
@@ -216,7 +216,7 @@ import Testing
 
     @Test func `the time is that of the first frame pulled`() throws {
         let buffer = AudioRingBuffer()
-        let format = try AudioFormat.of(8_000, 1)
+        let format = try AudioBlock.Format.of(8_000, 1)
         func push(_ count: Int, _ time: UInt64?) throws {
             let samples = [Int16](repeating: 1, count: count)
             try buffer.push(AudioBlock(format: format, timestamp: time, samples: samples))
@@ -241,7 +241,7 @@ import Testing
 
     @Test func `times continue if more blocks wait than are remembered`() throws {
         let buffer = AudioRingBuffer()
-        let format = try AudioFormat.of(8_000, 1)
+        let format = try AudioBlock.Format.of(8_000, 1)
         for index in 0..<1_000 {
             try buffer.push(AudioBlock(format: format, timestamp: UInt64(index) * 125_000, samples: [1]))
         }

@@ -70,7 +70,7 @@ extension Peer {
         do {
             try await connection.open(within: .seconds(10))
             while ContinuousClock.now < deadline {
-                for kind in AudioKind.allCases {
+                for kind in AudioHeader.Kind.allCases {
                     let samples = Content.bytes(4 * Int.random(in: 1...2048, using: &random), &random)
                     let message = AudioMessage(
                         kind: kind,

@@ -3,7 +3,7 @@
     public import FrameSocket
     public import Testing
 
-    extension OutputScale: CustomTestStringConvertible {
+    extension SampleUploader.OutputScale: CustomTestStringConvertible {
         /// A description for a test's log.
         public var testDescription: String {
             guard case .box(let box) = self else { return ".\(self)" }
@@ -11,14 +11,14 @@
         }
     }
 
-    extension Pacing: CustomTestStringConvertible {
+    extension SampleUploader.Pacing: CustomTestStringConvertible {
         /// A description for a test's log.
         public var testDescription: String {
             "\(rate)\(skipsUnchanged ? ", skips unchanged" : ""), keepAlive: \(keepAlive.map { "\($0)" } ?? "none")"
         }
     }
 
-    extension VideoColor: CustomTestStringConvertible {
+    extension PixelBuffer.Color: CustomTestStringConvertible {
         /// A description for a test's log.
         public var testDescription: String { "\(range) \(matrix)" }
     }

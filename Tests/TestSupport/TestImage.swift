@@ -107,7 +107,7 @@ extension JPEGDecoder {
     package func decode(
         bytes: [UInt8],
         as format: PixelFormat,
-        scale: ScalingFactor = .full
+        scale: JPEGDecoder.ScalingFactor = .full
     ) throws(TurboJPEGError) -> PixelBuffer {
         try decode(bytes.span, as: format, scale: scale)
     }

@@ -64,7 +64,7 @@ import TurboJPEG
         let jpeg = try JPEGEncoder().encode(testImage(width, height))
         let code = errorCode { () throws(TurboJPEGError) in _ = try decoder.decode(bytes: jpeg, as: .rgb) }
         #expect(code == (isAccepted ? nil : .tooLarge))
-        let double = try #require(ScalingFactor(parsing: "2"))
+        let double = try #require(JPEGDecoder.ScalingFactor(parsing: "2"))
         let scaled = errorCode { () throws(TurboJPEGError) in
             _ = try decoder.decode(bytes: jpeg, as: .rgb, scale: double)
         }

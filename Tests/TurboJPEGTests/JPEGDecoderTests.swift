@@ -5,7 +5,7 @@ import TurboJPEG
 
 /// What a decoder can be told that changes pixels, and how `djpeg` is told the same.
 struct DecodingOptions: Sendable, CustomTestStringConvertible {
-    var dct = DCTMethod.accurate
+    var dct = JPEGEncoder.DCTMethod.accurate
     var usesFastUpsampling = false
     var scale = "1/1"
 
@@ -32,7 +32,7 @@ struct DecodingOptions: Sendable, CustomTestStringConvertible {
 @Suite(.tags(.computes)) struct JPEGDecoderTests {
     @Test(arguments: ChromaSubsampling.allCases, DecodingOptions.all)
     func `packed pixels equal those of djpeg`(subsampling: ChromaSubsampling, options: DecodingOptions) throws {
-        let scale = try #require(ScalingFactor(parsing: options.scale))
+        let scale = try #require(JPEGDecoder.ScalingFactor(parsing: options.scale))
         for (width, height) in [(1, 1), (17, 33), (150, 101)] {
             let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testImage(width, height))
             let colors = try ReferenceTool.djpeg.run(options.arguments, on: jpeg)

@@ -48,7 +48,7 @@ import TurboJPEG
             let jpeg = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(
                 solidImage(width, 9, red: 200, green: 90, blue: 40)
             )
-            for scale in ScalingFactor.allSupported where scale.numerator <= scale.denominator {
+            for scale in JPEGDecoder.ScalingFactor.allSupported where scale.numerator <= scale.denominator {
                 let planes = try JPEGDecoder().decode(bytes: jpeg, as: format, scale: scale)
                 let colors = try JPEGDecoder().decode(bytes: jpeg, as: .rgb, scale: scale)
                 #expect((planes.width, planes.height) == (colors.width, colors.height))
@@ -86,8 +86,8 @@ import TurboJPEG
         #expect(try JPEGDecoder().decode(bytes: jpeg, as: .nv12).hasSamePixels(as: expected))
     }
 
-    @Test(arguments: ChromaSubsampling.allCases, ScalingFactor.allSupported)
-    func `scaled planes equal those of djpeg`(subsampling: ChromaSubsampling, scale: ScalingFactor) throws {
+    @Test(arguments: ChromaSubsampling.allCases, JPEGDecoder.ScalingFactor.allSupported)
+    func `scaled planes equal those of djpeg`(subsampling: ChromaSubsampling, scale: JPEGDecoder.ScalingFactor) throws {
         let jpeg = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(smoothImage(145, 99))
         let decoded = try JPEGDecoder().decode(bytes: jpeg, as: .i420, scale: scale)
         let gray = try ReferenceTool.djpeg.run(["-pnm", "-grayscale", "-scale", scale.description], on: jpeg)

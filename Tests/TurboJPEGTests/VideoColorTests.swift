@@ -5,7 +5,7 @@ import TurboJPEG
 
 @Suite(.tags(.computes)) struct VideoColorTests {
     /// Luma and chroma of a color, by the formulas of the standards.
-    private func samples(_ color: [Double], as meaning: VideoColor) -> [Double] {
+    private func samples(_ color: [Double], as meaning: PixelBuffer.Color) -> [Double] {
         let (red, blue) = meaning.matrix == .bt601 ? (0.299, 0.114) : (0.2126, 0.0722)
         let luma = red * color[0] + (1 - red - blue) * color[1] + blue * color[2]
         let (cb, cr) = ((color[2] - luma) / (2 - 2 * blue), (color[0] - luma) / (2 - 2 * red))
@@ -13,12 +13,15 @@ import TurboJPEG
             ? [255 * luma, 128 + 255 * cb, 128 + 255 * cr] : [16 + 219 * luma, 128 + 224 * cb, 128 + 224 * cr]
     }
 
-    static let meanings = VideoColor.Range.allCases.flatMap { range in
-        VideoColor.Matrix.allCases.map { VideoColor(range: range, matrix: $0) }
+    static let meanings = PixelBuffer.Color.Range.allCases.flatMap { range in
+        PixelBuffer.Color.Matrix.allCases.map { PixelBuffer.Color(range: range, matrix: $0) }
     }
 
     @Test(arguments: meanings, meanings)
-    func `converted samples of a color equal those of the target's formulas`(source: VideoColor, target: VideoColor)
+    func `converted samples of a color equal those of the target's formulas`(
+        source: PixelBuffer.Color,
+        target: PixelBuffer.Color
+    )
         throws
     {
         for format in [PixelFormat.i420, .nv12] {
@@ -42,7 +45,8 @@ import TurboJPEG
     }
 
     @Test(arguments: meanings, [PixelFormat.i420, .nv12])
-    func `gray stays gray, and black and white are those of the target`(source: VideoColor, format: PixelFormat) throws
+    func `gray stays gray, and black and white are those of the target`(source: PixelBuffer.Color, format: PixelFormat)
+        throws
     {
         let (black, white): (UInt8, UInt8) = source.range == .full ? (0, 255) : (16, 235)
         for (luma, expected) in [(black, 0), (white, 255)] as [(UInt8, UInt8)] {
@@ -54,7 +58,7 @@ import TurboJPEG
 
     @Test func `values out of range are clamped`() throws {
         let found = try PixelBuffer.planar(2, 2, .i420, [255, 255, 0]).converted(
-            from: VideoColor(range: .limited, matrix: .bt709)
+            from: PixelBuffer.Color(range: .limited, matrix: .bt709)
         )
         #expect(found.row(0) == [255, 255])
         #expect(found.row(0, ofPlane: 1) == [255] && found.row(0, ofPlane: 2) == [0])
@@ -65,7 +69,7 @@ import TurboJPEG
     {
         let image = try PixelBuffer(width: 4, height: 4, format: format, zeroFilled: true)
         #expect(try image.converted(from: .jpeg).address == image.address)
-        let limited = VideoColor(range: .limited, matrix: .bt601)
+        let limited = PixelBuffer.Color(range: .limited, matrix: .bt601)
         #expect(try (image.converted(from: limited).address == image.address) == !format.isPlanar)
     }
 }

@@ -6,7 +6,7 @@ extension AudioBlock {
     ///
     /// - Throws: ``AudioError`` with `incompleteFrame` if the bytes are not a whole number of frames.
     public init(
-        format: AudioFormat,
+        format: AudioBlock.Format,
         timestamp: UInt64? = nil,
         littleEndian bytes: Span<UInt8>
     ) throws(AudioError) {

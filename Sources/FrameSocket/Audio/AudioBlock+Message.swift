@@ -7,7 +7,7 @@ extension AudioBlock {
     /// - Throws: `unsupportedFormat` for more than two channels, which a message may have, up to eight. A received
     ///   message always has whole frames.
     public init(_ message: AudioMessage) throws(AudioError) {
-        let format = try AudioFormat(sampleRate: message.sampleRate, channels: message.channels)
+        let format = try AudioBlock.Format(sampleRate: message.sampleRate, channels: message.channels)
         try self.init(format: format, timestamp: message.timestamp, littleEndian: message.samples.span)
     }
 }
@@ -20,7 +20,7 @@ extension AudioMessage {
     ///   - kind: The kind of audio.
     ///   - sequence: Its number among the messages of its kind; nil to omit it.
     /// - Throws: Never for a block that has a valid format and whole frames.
-    public init(_ block: AudioBlock, kind: AudioKind, sequence: UInt64? = nil) throws(AudioError) {
+    public init(_ block: AudioBlock, kind: AudioHeader.Kind, sequence: UInt64? = nil) throws(AudioError) {
         let samples = try FrameBytes(capacity: block.byteCount) { output throws(AudioError) in
             try block.write(littleEndianTo: &output)
         }

@@ -1,7 +1,7 @@
 /// A block of 16-bit linear PCM audio, as carried by one message.
 public struct AudioBlock: Sendable, Hashable {
     /// The sample rate and the number of channels.
-    public let format: AudioFormat
+    public let format: AudioBlock.Format
 
     /// The time at which the first frame was captured or is to be played, in nanoseconds of the sender's clock; nil if
     /// unknown.
@@ -14,7 +14,7 @@ public struct AudioBlock: Sendable, Hashable {
     ///
     /// - Throws: ``AudioError`` with `incompleteFrame` if the samples are not a whole number of frames. An empty array
     ///   is not an error: it makes a block of no frames.
-    public init(format: AudioFormat, timestamp: UInt64? = nil, samples: [Int16]) throws(AudioError) {
+    public init(format: AudioBlock.Format, timestamp: UInt64? = nil, samples: [Int16]) throws(AudioError) {
         guard samples.count.isMultiple(of: format.channels) else {
             throw AudioError(
                 .incompleteFrame,
@@ -25,7 +25,7 @@ public struct AudioBlock: Sendable, Hashable {
     }
 
     /// Creates a block of samples that are known to be whole frames.
-    package init(format: AudioFormat, timestamp: UInt64?, wholeFrames samples: [Int16]) {
+    package init(format: AudioBlock.Format, timestamp: UInt64?, wholeFrames samples: [Int16]) {
         self.format = format
         self.timestamp = timestamp
         self.samples = samples

@@ -41,7 +41,7 @@ extension AudioError: CustomStringConvertible {
 }
 
 extension AudioError.Code {
-    /// A sample rate or a number of channels outside what ``AudioFormat`` allows.
+    /// A sample rate or a number of channels outside what ``AudioBlock/Format`` allows.
     public static let unsupportedFormat = Self(rawValue: "audio.unsupportedFormat")
     /// Samples or bytes that are not a whole number of frames.
     public static let incompleteFrame = Self(rawValue: "audio.incompleteFrame")

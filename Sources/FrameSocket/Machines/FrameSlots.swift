@@ -46,7 +46,7 @@ package struct FrameSlots: Sendable {
     struct Deferral: Sendable {
         var frame: UploadFrame
         /// The cause; the statistics count the frame as dropped for it.
-        let cause: DropCause
+        let cause: SampleUploader.DropCause
         /// The time at which the pacing releases it.
         var dueAt: UInt64
         /// The latest time for that, also for a newer frame that replaces it, so that nothing is postponed
@@ -84,7 +84,7 @@ package struct FrameSlots: Sendable {
     package private(set) var nextSequence: UInt64 = 0
 
     /// The last frame that was accepted or deferred and then lost, unless a newer one was submitted since.
-    var lost: (ticket: UInt64, cause: DropCause)?
+    var lost: (ticket: UInt64, cause: SampleUploader.DropCause)?
 
     /// The waiters for the frames up to a ticket.
     var finishers: [(id: UInt64, ticket: UInt64)] = []
@@ -175,13 +175,13 @@ package struct FrameSlots: Sendable {
     }
 
     /// Records that a frame that was accepted or deferred will never be sent, and not because of a newer one.
-    mutating func lose(_ frame: borrowing UploadFrame, _ cause: DropCause) {
+    mutating func lose(_ frame: borrowing UploadFrame, _ cause: SampleUploader.DropCause) {
         if frame.ticket >= lost?.ticket ?? 0 { lost = (frame.ticket, cause) }
     }
 
     /// Returns why the newest frame up to `ticket` has not been sent; nil if it has, or if a newer frame has taken its
     /// place, or if the pacing has left it out.
-    func causeOfLoss(upTo ticket: UInt64, _ barrier: DropCause?) -> DropCause? {
+    func causeOfLoss(upTo ticket: UInt64, _ barrier: SampleUploader.DropCause?) -> SampleUploader.DropCause? {
         if let deferral, deferral.frame.ticket <= ticket { return barrier ?? deferral.cause }
         guard let lost, lost.ticket <= ticket else { return nil }
         return lost.cause

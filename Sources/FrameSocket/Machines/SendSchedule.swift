@@ -21,7 +21,7 @@ struct SendSchedule: Sendable {
     /// The delay after a failed attempt that the receiver's terms do not explain.
     private static let retryInterval: UInt64 = 100_000_000
 
-    init(_ pacing: Pacing) {
+    init(_ pacing: SampleUploader.Pacing) {
         pacer = FramePacer(pacing)
     }
 
@@ -102,7 +102,7 @@ struct SendSchedule: Sendable {
     @inline(__always)
     func deferral(
         of frame: consuming UploadFrame,
-        _ cause: DropCause,
+        _ cause: SampleUploader.DropCause,
         noLaterThan limit: UInt64? = nil
     ) -> FrameSlots.Deferral {
         let isUnchanged = isKnownUnchanged(frame)

@@ -59,7 +59,7 @@ extension UploaderMachine {
     /// As with every frame, what the receiver prefers applies only if there is memory for it.
     mutating func copying(
         _ image: borrowing PixelBuffer,
-        color: VideoColor = .jpeg,
+        color: PixelBuffer.Color = .jpeg,
         orientation: FrameOrientation
     ) -> EncodingRecipe {
         let (isShared, limit) = (sharing.pool.isOpen, frameLimit)

@@ -47,7 +47,7 @@ extension UploaderMachine {
     /// Decides how to copy an image that is about to be submitted; it is not copied if no receiver can ever get it.
     package mutating func offerCopy(
         of image: borrowing PixelBuffer,
-        color: VideoColor = .jpeg,
+        color: PixelBuffer.Color = .jpeg,
         orientation: FrameOrientation
     ) -> CopyAdmission {
         let recipe = copying(image, color: color, orientation: orientation)
@@ -70,7 +70,7 @@ extension UploaderMachine {
     }
 
     /// Returns the reason not to accept a frame for sending; nil if it is accepted.
-    private mutating func causeToHoldBack(_ frame: borrowing UploadFrame) -> DropCause? {
+    private mutating func causeToHoldBack(_ frame: borrowing UploadFrame) -> SampleUploader.DropCause? {
         if let barrier { return barrier }
         if slots.isOwed, !slots.isFrameComing { schedule.pacer.refresh() }
         let isChanged = frame.digest == nil || frame.digest != schedule.reference.digest
@@ -80,7 +80,7 @@ extension UploaderMachine {
         }
     }
 
-    private mutating func drop(_ cause: DropCause) -> SampleUploader.Outcome {
+    private mutating func drop(_ cause: SampleUploader.DropCause) -> SampleUploader.Outcome {
         statistics.drop(cause)
         return .dropped(cause)
     }
@@ -105,7 +105,9 @@ extension UploaderMachine {
     }
 
     /// Keeps a frame that may not be sent now.
-    private mutating func postpone(_ frame: consuming UploadFrame, _ cause: DropCause) -> SampleUploader.Outcome {
+    private mutating func postpone(_ frame: consuming UploadFrame, _ cause: SampleUploader.DropCause)
+        -> SampleUploader.Outcome
+    {
         guard hasRoom(for: frame) else { return drop(.overMemoryBudget) }
         if !fitsBesideWaiting(frame.byteCount) {
             // The newest frame wins: it is sent instead of the other.
@@ -118,7 +120,7 @@ extension UploaderMachine {
     }
 
     /// Counts a frame as dropped, and keeps it unless a newer one is there.
-    mutating func keep(_ frame: consuming UploadFrame, _ cause: DropCause) {
+    mutating func keep(_ frame: consuming UploadFrame, _ cause: SampleUploader.DropCause) {
         statistics.drop(cause)
         schedule.forget(frame)
         if isClosed { slots.lose(frame, cause) }
@@ -134,7 +136,7 @@ extension UploaderMachine {
 
     /// Drops an unchanged frame, but keeps it, or its image, for the next receiver if those of the equal frame that the
     /// current receiver has were given up meanwhile.
-    mutating func dropUnchanged(_ frame: consuming UploadFrame, _ cause: DropCause) {
+    mutating func dropUnchanged(_ frame: consuming UploadFrame, _ cause: SampleUploader.DropCause) {
         if slots.latestTicket != nil || isClosed {
             statistics.drop(cause)
             if slots.sent.map({ $0.digest == frame.digest && slots.isLatest($0) }) ?? false, isRoomToAdopt(frame) {

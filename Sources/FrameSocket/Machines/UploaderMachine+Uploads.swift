@@ -11,7 +11,7 @@ extension UploaderMachine {
         /// The JPEG that it has, or the shared buffer that it is in and that the receiver does not have.
         case asItIs
         /// Nothing, for this cause.
-        case nothing(DropCause)
+        case nothing(SampleUploader.DropCause)
     }
 
     /// Begins the upload requested by ``Effects/startsUpload``.
@@ -188,7 +188,7 @@ extension UploaderMachine {
     }
 
     /// Drops a frame that turns out to be impossible to send.
-    private mutating func reject(_ frame: consuming UploadFrame, _ cause: DropCause, isRepeat: Bool) {
+    private mutating func reject(_ frame: consuming UploadFrame, _ cause: SampleUploader.DropCause, isRepeat: Bool) {
         schedule.forget(frame)
         if !isRepeat {
             statistics.drop(cause)
@@ -244,7 +244,7 @@ extension UploaderMachine {
     }
 
     /// Drops a frame that could not be prepared; of one that was sent before, its JPEG remains.
-    private mutating func lose(_ upload: consuming FrameSlots.Upload, _ cause: DropCause) {
+    private mutating func lose(_ upload: consuming FrameSlots.Upload, _ cause: SampleUploader.DropCause) {
         guard upload.isRepeat, upload.frame.jpeg != nil else {
             if upload.isNumbered { slots.takeBackNumber(of: &upload.frame) }
             return reject(upload.frame, cause, isRepeat: upload.isRepeat)
@@ -269,7 +269,7 @@ extension UploaderMachine {
         // It is due later if unchanged frames have their own rate, or if a receiver has connected meanwhile.
         let isKept = slots.isOwed || (!skipsUnchanged && frame.ticket > slots.flushedTicket)
         let isNewest = slots.waiting == nil && slots.deferral == nil && !isClosed
-        let cause: DropCause = skipsUnchanged && !slots.isOwed ? .unchanged : .paced
+        let cause: SampleUploader.DropCause = skipsUnchanged && !slots.isOwed ? .unchanged : .paced
         guard isKept, isNewest else { return dropUnchanged(frame, cause) }
         statistics.drop(cause)
         slots.deferral = schedule.deferral(of: frame, .paced)
@@ -305,7 +305,7 @@ extension UploaderMachine {
     }
 
     /// Handles the outcome of the submitted message: `failure` is nil if all of it was accepted.
-    package mutating func sent(_ failure: DropCause?, at now: UInt64) {
+    package mutating func sent(_ failure: SampleUploader.DropCause?, at now: UInt64) {
         guard case .sending(var upload) = slots.activity else { return }
         slots.activity = .idle
         // If the receiver is gone meanwhile, the image leaves its buffer, but not what was sent.
@@ -330,7 +330,7 @@ extension UploaderMachine {
     }
 
     /// Keeps a frame that could not be sent, for the next receiver or for another attempt.
-    mutating func fail(_ upload: FrameSlots.Upload, _ cause: DropCause, at now: UInt64) {
+    mutating func fail(_ upload: FrameSlots.Upload, _ cause: SampleUploader.DropCause, at now: UInt64) {
         slots.isOwed = true
         schedule.attemptFailed(under: upload.revision, at: now)
         schedule.forget(upload.frame)

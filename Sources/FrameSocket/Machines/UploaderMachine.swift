@@ -173,7 +173,9 @@ package struct UploaderMachine: Sendable {
 
     /// Returns why the newest frame up to `ticket` has not been sent; nil if it has, or if a newer frame has taken its
     /// place, or if the pacing has left it out.
-    package func causeOfLoss(upTo ticket: UInt64) -> DropCause? { slots.causeOfLoss(upTo: ticket, barrier) }
+    package func causeOfLoss(upTo ticket: UInt64) -> SampleUploader.DropCause? {
+        slots.causeOfLoss(upTo: ticket, barrier)
+    }
 
     /// Whether a frame up to `ticket` is still to be sent or dropped.
     package func isPending(upTo ticket: UInt64) -> Bool { oldestPendingTicket.map { $0 <= ticket } ?? false }
@@ -196,7 +198,7 @@ package struct UploaderMachine: Sendable {
 
     /// The reason that no frame may be sent now; nil if one may.
     @inline(__always)
-    var barrier: DropCause? {
+    var barrier: SampleUploader.DropCause? {
         guard terms.isConnected else { return .notConnected }
         if terms.isPaused { return .paused }
         return terms.wants.contains(.frames) ? nil : .notWanted

@@ -13,12 +13,12 @@ package struct FramePacer: Sendable {
     package enum Decision: Sendable, Hashable {
         /// The frame is sent.
         case take
-        /// The frame is not sent: ``DropCause/paced`` or ``DropCause/unchanged``.
-        case drop(DropCause)
+        /// The frame is not sent: ``SampleUploader/DropCause/paced`` or ``SampleUploader/DropCause/unchanged``.
+        case drop(SampleUploader.DropCause)
     }
 
     /// The pacing; a new rate counts from the last frame that was sent.
-    package var pacing: Pacing {
+    package var pacing: SampleUploader.Pacing {
         didSet { if pacing.rate != oldValue.rate { makeSchedules() } }
     }
 
@@ -49,7 +49,7 @@ package struct FramePacer: Sendable {
     private static let jump = 1e9
 
     /// Creates a pacer that takes the next frame.
-    package init(_ pacing: Pacing) {
+    package init(_ pacing: SampleUploader.Pacing) {
         self.pacing = pacing
         makeSchedules()
     }
@@ -64,7 +64,7 @@ package struct FramePacer: Sendable {
     /// - Parameters:
     ///   - timestamp: The frame's presentation time in nanoseconds.
     ///   - isChanged: Whether the frame differs from the last one that was taken. Evaluated at most once: never if the
-    ///     rate alone drops the frame, always if the frame is taken and ``Pacing/comparesImages`` is true.
+    ///     rate alone drops the frame, always if the frame is taken and ``SampleUploader/Pacing/comparesImages`` is true.
     /// - Returns: Whether the frame is taken, and the cause if it is not.
     package mutating func decide(at timestamp: UInt64, isChanged: @autoclosure () -> Bool = true) -> Decision {
         observe(timestamp)
@@ -93,7 +93,7 @@ package struct FramePacer: Sendable {
     }
 
     /// Returns the cause for dropping an unchanged frame that would be due if changed; nil to keep it.
-    private func causeToDropUnchanged(at timestamp: UInt64) -> DropCause? {
+    private func causeToDropUnchanged(at timestamp: UInt64) -> SampleUploader.DropCause? {
         if pacing.skipsUnchanged {
             return isKeepAliveDue(at: timestamp) ? nil : .unchanged
         }
@@ -110,7 +110,7 @@ package struct FramePacer: Sendable {
 
     // MARK: Frames that were passed over
 
-    /// The shortest silence after which the last frame is sent for `Pacing.Rate.every(_:)`, in nanoseconds.
+    /// The shortest silence after which the last frame is sent for `SampleUploader.Pacing.Rate.every(_:)`, in nanoseconds.
     ///
     /// A source that submits several frames at once has not fallen silent between them.
     package static let shortestSilence: UInt64 = 100_000_000

@@ -36,7 +36,7 @@ extension Frame {
     ///   remain, `unsupported` for 4:1:1 turned on its side, and errors for damaged data.
     public func uprightJPEG(
         edges: JPEGTransform.Edges = .trim,
-        limits: JPEGLimits = .init()
+        limits: JPEGDecoder.Limits = .init()
     ) throws(TurboJPEGError) -> FrameMessage {
         var info = header.info
         info.orientation = .up

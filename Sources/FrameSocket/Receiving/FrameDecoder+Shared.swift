@@ -28,7 +28,7 @@ extension FrameDecoder {
         of shared: SharedImage,
         in frame: Frame,
         as format: PixelFormat,
-        scale: ScalingFactor
+        scale: JPEGDecoder.ScalingFactor
     ) throws(TurboJPEGError) -> DecodedFrame {
         let pool = configuration.jpeg.pool
         var image = try PixelBuffer(sharing: shared)

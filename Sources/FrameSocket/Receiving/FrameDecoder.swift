@@ -79,7 +79,7 @@ public final class FrameDecoder: Sendable {
     public func decode(
         _ frame: Frame,
         as format: PixelFormat = .bgra,
-        scale: ScalingFactor = .full
+        scale: JPEGDecoder.ScalingFactor = .full
     ) throws(TurboJPEGError) -> PixelBuffer {
         try decodeFrame(frame, as: format, scale: scale).image
     }
@@ -93,13 +93,13 @@ public final class FrameDecoder: Sendable {
     /// - Parameters:
     ///   - frame: The frame.
     ///   - format: The pixel format of the image.
-    ///   - scale: The fraction of the size to decode to; every row counts as changed unless it is `ScalingFactor.full`.
+    ///   - scale: The fraction of the size to decode to; every row counts as changed unless it is `JPEGDecoder.ScalingFactor.full`.
     /// - Returns: The image, as returned by ``decode(_:as:scale:)``, and what belongs to it.
     /// - Throws: The errors of ``decode(_:as:scale:)``.
     public func decodeFrame(
         _ frame: Frame,
         as format: PixelFormat = .bgra,
-        scale: ScalingFactor = .full
+        scale: JPEGDecoder.ScalingFactor = .full
     ) throws(TurboJPEGError) -> DecodedFrame {
         let startedAt = MonotonicClock.now()
         var decoded = try frame.reading { () throws(TurboJPEGError) -> DecodedFrame in
@@ -144,7 +144,7 @@ public final class FrameDecoder: Sendable {
         _ jpeg: Span<UInt8>,
         of frame: Frame,
         as format: PixelFormat,
-        scale: ScalingFactor,
+        scale: JPEGDecoder.ScalingFactor,
         _ strips: StripDecoder?
     ) throws(TurboJPEGError) -> DecodedFrame {
         let bufferSize = frame.bufferSize

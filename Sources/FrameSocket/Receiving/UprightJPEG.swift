@@ -11,7 +11,7 @@ struct UprightJPEG {
         _ jpeg: FrameBytes,
         _ orientation: FrameOrientation,
         edges: JPEGTransform.Edges,
-        limits: JPEGLimits
+        limits: JPEGDecoder.Limits
     ) throws(TurboJPEGError) {
         let transform = JPEGTransform(uprighting: orientation)
         let turned = try transform.apply(to: jpeg.span, edges: edges, limits: limits)

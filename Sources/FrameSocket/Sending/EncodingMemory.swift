@@ -68,8 +68,8 @@ enum EncodingMemory {
     /// Returns the size with sides clamped to a JPEG's: other images are never encoded, and must not overflow.
     private static func encodable(_ size: BufferSize) -> BufferSize {
         BufferSize(
-            width: min(max(size.width, 0), OutputScale.Box.maximumSide),
-            height: min(max(size.height, 0), OutputScale.Box.maximumSide)
+            width: min(max(size.width, 0), SampleUploader.OutputScale.Box.maximumSide),
+            height: min(max(size.height, 0), SampleUploader.OutputScale.Box.maximumSide)
         )
     }
 

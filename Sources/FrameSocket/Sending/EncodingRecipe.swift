@@ -10,7 +10,7 @@ package final class EncodingRecipe: Sendable {
     /// The part of the configuration that the encoder needs.
     struct Settings: Sendable, Hashable {
         let quality: Int
-        let scale: OutputScale
+        let scale: SampleUploader.OutputScale
         let subsampling: ChromaSubsampling
         let appliesOrientation: Bool
         let allowsStrips: Bool
@@ -116,7 +116,7 @@ package final class EncodingRecipe: Sendable {
         copying pixels: borrowing PixelBuffer,
         _ orientation: FrameOrientation,
         _ settings: Settings,
-        color: VideoColor = .jpeg,
+        color: PixelBuffer.Color = .jpeg,
         isShared: Bool = false,
         limit: Int
     ) {
@@ -156,7 +156,7 @@ package final class EncodingRecipe: Sendable {
     /// - Throws: `allocationFailed`, or `invalidSize` if the result has more pixels than the library can scale.
     package func copy(
         _ image: PixelBuffer,
-        of color: VideoColor,
+        of color: PixelBuffer.Color,
         pool: PixelBuffer.Pool
     ) throws(TurboJPEGError) -> PixelBuffer {
         let scaled = try self.image.scaled(image, pool: pool)

@@ -6,15 +6,15 @@ extension OutputPlan {
     ///
     /// The factor is the smallest that requires no enlargement; of those that the library offers, only powers of two
     /// are cheaper than full size.
-    func scaledDecoding() -> (factor: ScalingFactor, plan: OutputPlan) {
-        for factor in [ScalingFactor.eighth, .quarter, .half] {
+    func scaledDecoding() -> (factor: JPEGDecoder.ScalingFactor, plan: OutputPlan) {
+        for factor in [JPEGDecoder.ScalingFactor.eighth, .quarter, .half] {
             let plan = decoded(by: factor)
             if plan.part.width >= scaled.width, plan.part.height >= scaled.height { return (factor, plan) }
         }
         return (.full, self)
     }
 
-    private func decoded(by factor: ScalingFactor) -> OutputPlan {
+    private func decoded(by factor: JPEGDecoder.ScalingFactor) -> OutputPlan {
         let decoded = factor.scaled(width: image.width, height: image.height)
         var plan = OutputPlan(BufferSize(width: decoded.width, height: decoded.height))
         let divisor = factor.denominator

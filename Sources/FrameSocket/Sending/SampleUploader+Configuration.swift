@@ -17,7 +17,7 @@ extension SampleUploader {
         /// The size of the JPEGs.
         ///
         /// Default: the size of the submitted images.
-        public var scale: OutputScale
+        public var scale: SampleUploader.OutputScale
 
         /// The chroma subsampling; planar images are always 4:2:0.
         ///
@@ -27,7 +27,7 @@ extension SampleUploader {
         /// Which frames are sent.
         ///
         /// Default: every frame.
-        public var pacing: Pacing
+        public var pacing: SampleUploader.Pacing
 
         /// Whether images are flipped and rotated before encoding, so that every receiver shows them upright.
         ///
@@ -57,7 +57,7 @@ extension SampleUploader {
         public var sharing: Sharing
 
         /// The largest image and JPEG that receivers accept; a frame outside these limits, which would end the
-        /// connection, is dropped with ``DropCause/outsideLimits``.
+        /// connection, is dropped with ``SampleUploader/DropCause/outsideLimits``.
         ///
         /// Default: the limits of this package's receivers. Only the sizes of images and bodies apply: `maximumDimension`,
         /// `maximumPixels` and, for JPEGs, `maximumContentLength`. A limit below 1 lets no frame pass.
@@ -71,7 +71,7 @@ extension SampleUploader {
         /// worst-case compressed forms, and the coefficients of JPEGs that are progressive or rotated; the strips that
         /// are kept, unless there is no room for them; and the image and the JPEG of the latest frame. If a newer frame
         /// needs the memory, these are released first, then the waiting frame. A frame that does not fit beside the one in
-        /// progress is dropped with ``DropCause/overMemoryBudget``, and one that would not fit even alone is never sent.
+        /// progress is dropped with ``SampleUploader/DropCause/overMemoryBudget``, and one that would not fit even alone is never sent.
         /// The process needs about 10 MB in addition.
         ///
         /// A size or quality that a receiver prefers applies only while it fits in memory; if it does not, the receiver
@@ -81,9 +81,9 @@ extension SampleUploader {
         /// Creates a configuration with the given values, and defaults for the rest.
         public init(
             quality: Int = 80,
-            scale: OutputScale = .full,
+            scale: SampleUploader.OutputScale = .full,
             subsampling: ChromaSubsampling = .yuv420,
-            pacing: Pacing = .everyFrame,
+            pacing: SampleUploader.Pacing = .everyFrame,
             appliesOrientation: Bool = false,
             sendsTiming: Bool = true,
             strips: Strips = .automatic,

@@ -72,7 +72,7 @@ extension SampleUploader {
     }
 
     /// Returns the error for the latest frame, which was not sent for this cause.
-    private func notSent(_ cause: DropCause) -> TransportError {
+    private func notSent(_ cause: SampleUploader.DropCause) -> TransportError {
         let code: TransportError.Code =
             switch cause {
             case .paused: .paused

@@ -22,7 +22,7 @@ extension SampleUploader {
         /// The number of frames that were not sent, by cause.
         ///
         /// A deferred frame counts here until it is sent.
-        public internal(set) var drops: [DropCause: Int] = [:]
+        public internal(set) var drops: [SampleUploader.DropCause: Int] = [:]
 
         /// The time from submission to the start of encoding, for frames that were not deferred.
         public internal(set) var queueAge = TimeSummary()
@@ -42,12 +42,12 @@ extension SampleUploader {
         /// The number of frames that are waiting or in progress.
         public var inProgress: Int { offered - sent - dropped }
 
-        mutating func drop(_ cause: DropCause) {
+        mutating func drop(_ cause: SampleUploader.DropCause) {
             drops[cause, default: 0] += 1
         }
 
         /// Reverts a drop, because the frame is sent after all.
-        mutating func takeBack(_ cause: DropCause) {
+        mutating func takeBack(_ cause: SampleUploader.DropCause) {
             guard let count = drops[cause] else { return }
             drops[cause] = count > 1 ? count - 1 : nil
         }

@@ -37,7 +37,7 @@ extension SampleUploader {
     @discardableResult
     public func send(
         copying image: PixelBuffer,
-        color: VideoColor = .jpeg,
+        color: PixelBuffer.Color = .jpeg,
         orientation: FrameOrientation = .up,
         timestamp: UInt64? = nil
     ) -> Outcome {
@@ -84,7 +84,7 @@ extension SampleUploader {
     ///   - orientation: The image's orientation.
     ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
     /// - Returns: Whether the frame was accepted, or why it was deferred or dropped; `encodingFailed` if it is not a
-    ///   JPEG, or exceeds `JPEGLimits.ownFiles`.
+    ///   JPEG, or exceeds `JPEGDecoder.Limits.ownFiles`.
     @discardableResult
     public func send(
         resizing jpeg: FrameBytes,
@@ -93,7 +93,7 @@ extension SampleUploader {
     ) -> Outcome {
         do throws(TurboJPEGError) {
             let header = try JPEGHeader(inspecting: jpeg.span)
-            try JPEGLimits.ownFiles.check(width: header.width, height: header.height)
+            try JPEGDecoder.Limits.ownFiles.check(width: header.width, height: header.height)
             let size = BufferSize(width: header.width, height: header.height)
             return offer(.resizableJPEG(jpeg, size), orientation, timestamp)
         } catch {

@@ -41,14 +41,14 @@ public final class SampleUploader: Sendable {
         /// The frame is not sent now, for this cause, but is kept as the latest frame. It is sent when the cause ends,
         /// unless a newer frame has been submitted by then.
         ///
-        /// The cause is ``DropCause/paced``, ``DropCause/notConnected``, ``DropCause/paused`` or
-        /// ``DropCause/notWanted``.
-        case deferred(DropCause)
+        /// The cause is ``SampleUploader/DropCause/paced``, ``SampleUploader/DropCause/notConnected``, ``SampleUploader/DropCause/paused`` or
+        /// ``SampleUploader/DropCause/notWanted``.
+        case deferred(SampleUploader.DropCause)
         /// The frame will not be sent.
         ///
-        /// A frame that was dropped as ``DropCause/unchanged`` may be kept for the next receiver, if the equal frame that
+        /// A frame that was dropped as ``SampleUploader/DropCause/unchanged`` may be kept for the next receiver, if the equal frame that
         /// this receiver has is no longer kept.
-        case dropped(DropCause)
+        case dropped(SampleUploader.DropCause)
     }
 
     /// The connection that frames are sent on.
@@ -222,15 +222,15 @@ public final class SampleUploader: Sendable {
     private func submit(_ message: FrameMessage, for number: Int) {
         do throws(TransportError) {
             try connection.submit(message, for: number) { result in
-                let failure: DropCause? =
-                    if case .failure(let error) = result { DropCause(sending: error) } else { nil }
+                let failure: SampleUploader.DropCause? =
+                    if case .failure(let error) = result { SampleUploader.DropCause(sending: error) } else { nil }
                 self.handle { $0.sent(failure, at: MonotonicClock.now()) }
             }
         } catch {
             guard error.code != .sharedMemory else {
                 return handle { $0.sharingRefused(at: MonotonicClock.now()) }
             }
-            let failure = DropCause(sending: error)
+            let failure = SampleUploader.DropCause(sending: error)
             handle { $0.sent(failure, at: MonotonicClock.now()) }
         }
     }

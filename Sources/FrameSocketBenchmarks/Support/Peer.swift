@@ -62,7 +62,7 @@ enum Peer {
         let client = SocketConnection(path: path, configuration: .benchmark(on: .shared))
         try await client.open(within: .seconds(5))
         // At 4K at half the size, as extensions with little memory do.
-        let scale: OutputScale = size.width > 1920 ? .fraction(numerator: 1, denominator: 2) : .full
+        let scale: SampleUploader.OutputScale = size.width > 1920 ? .fraction(numerator: 1, denominator: 2) : .full
         let uploader = SampleUploader(connection: client, configuration: .init(scale: scale))
         let pool = PixelBuffer.Pool(maximumIdleImages: 1)
         for _ in 0..<frames {

@@ -335,7 +335,7 @@ final class ImageSender: Sendable {
         if command.configuration.sharing != .off {
             parts.insert("\(statistics.shared == 0 ? "none" : "\(statistics.shared)") in shared memory", at: 1)
         }
-        for cause in DropCause.allCases {
+        for cause in SampleUploader.DropCause.allCases {
             if let count = statistics.drops[cause] { parts.append("\(count) dropped: \(cause)") }
         }
         Terminal.say(parts.joined(separator: ", "))

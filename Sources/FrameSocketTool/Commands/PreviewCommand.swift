@@ -73,7 +73,7 @@ struct PreviewCommand: Command {
     }
 
     func run() async throws(CommandFailure) {
-        let stage = PreviewStage(maximumViewers: viewers, limits: isLenient ? .lenient : JPEGLimits())
+        let stage = PreviewStage(maximumViewers: viewers, limits: isLenient ? .lenient : JPEGDecoder.Limits())
         let service = Locked(PreviewService())
         // Without its events the preview ends, though not without a reader, since it has viewers.
         let events = EventOutput(isOn: isJSON) { service.withLock { $0.server }?.close() }

@@ -10,7 +10,7 @@ struct RawOutput {
         /// How pixels are arranged.
         var format: PixelFormat
         /// What the samples of planar formats mean.
-        var color = VideoColor.jpeg
+        var color = PixelBuffer.Color.jpeg
         /// The bytes from one row to the next in each plane; nil if rows are contiguous.
         var strides: [Int]?
         /// Whether YUV4MPEG2 headers precede the stream and each frame.
@@ -20,7 +20,7 @@ struct RawOutput {
     }
 
     private let settings: Settings
-    private let box: OutputScale?
+    private let box: SampleUploader.OutputScale?
     private let decoder: FrameDecoder
     /// Memory for scaled and for converted images, reused from one to the next.
     private let scaled = PixelBuffer.Pool(maximumIdleImages: 1)

@@ -10,14 +10,14 @@ struct RawVideoOptions: Sendable {
         """
 
     /// The requested range.
-    private let range: VideoColor.Range?
-    private let matrix: VideoColor.Matrix?
+    private let range: PixelBuffer.Color.Range?
+    private let matrix: PixelBuffer.Color.Matrix?
     /// The bytes from one row to the next in each plane; nil if rows are contiguous.
     let strides: [Int]?
 
     init(_ arguments: inout Arguments) throws(UsageError) {
-        range = try arguments.value("--range", "full or limited") { VideoColor.Range(rawValue: $0) }
-        matrix = try arguments.value("--matrix", "bt601 or bt709") { VideoColor.Matrix(rawValue: $0) }
+        range = try arguments.value("--range", "full or limited") { PixelBuffer.Color.Range(rawValue: $0) }
+        matrix = try arguments.value("--matrix", "bt601 or bt709") { PixelBuffer.Color.Matrix(rawValue: $0) }
         strides = try arguments.value("--stride", "byte counts such as 1280 or 1172,588,588") { text in
             let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
             let strides = numbers.compactMap(\.self)
@@ -31,8 +31,8 @@ struct RawVideoOptions: Sendable {
     private var hasColor: Bool { range != nil || matrix != nil }
 
     /// Returns what the samples mean, with defaults for what the options leave open.
-    func color(orElse color: VideoColor) -> VideoColor {
-        VideoColor(range: range ?? color.range, matrix: matrix ?? color.matrix)
+    func color(orElse color: PixelBuffer.Color) -> PixelBuffer.Color {
+        PixelBuffer.Color(range: range ?? color.range, matrix: matrix ?? color.matrix)
     }
 
     /// Checks that the options apply to images of a format.

@@ -56,9 +56,9 @@ struct SendOptions {
         )
     }
 
-    private static func scale(_ arguments: inout Arguments) throws(UsageError) -> OutputScale? {
+    private static func scale(_ arguments: inout Arguments) throws(UsageError) -> SampleUploader.OutputScale? {
         let choices = [
-            try arguments.value("--scale", "a fraction such as 1/2") { OutputScale(fraction: $0) },
+            try arguments.value("--scale", "a fraction such as 1/2") { SampleUploader.OutputScale(fraction: $0) },
             try arguments.integer("--width", in: 1...65_500).map { .width($0) },
             try arguments.box("--fit").map { .fit(width: $0.width, height: $0.height) },
             try arguments.box("--letterbox").map { .letterbox(width: $0.width, height: $0.height) },
@@ -71,18 +71,20 @@ struct SendOptions {
         return choices.first
     }
 
-    private static func pacing(_ arguments: inout Arguments) throws(UsageError) -> Pacing {
+    private static func pacing(_ arguments: inout Arguments) throws(UsageError) -> SampleUploader.Pacing {
         let rate = try arguments.number("--rate")
         let every = try arguments.integer("--every", in: 1...(.max))
         guard rate == nil || every == nil else {
             throw UsageError(message: "--rate and --every are mutually exclusive")
         }
-        let pacing = rate.map { Pacing.framesPerSecond($0) } ?? every.map { Pacing.every($0) } ?? .everyFrame
+        let pacing =
+            rate.map { SampleUploader.Pacing.framesPerSecond($0) } ?? every.map { SampleUploader.Pacing.every($0) }
+            ?? .everyFrame
         return arguments.flag("--skip-unchanged") ? pacing.skippingUnchanged() : pacing
     }
 }
 
-extension OutputScale {
+extension SampleUploader.OutputScale {
     /// Parses "1/2", "3/4" or "1"; nil for anything else, and for fractions that are 0 or greater than 1.
     fileprivate init?(fraction text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }

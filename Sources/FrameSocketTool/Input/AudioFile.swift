@@ -7,7 +7,7 @@ struct AudioFile: ~Copyable {
     static let framesPerBlock = 1_024
 
     /// The sample rate and the number of channels.
-    let format: AudioFormat
+    let format: AudioBlock.Format
 
     private let input: AudioInput
     private let decoder: AudioDecoder
@@ -31,7 +31,7 @@ struct AudioFile: ~Copyable {
         }
         let decoder = try AudioDecoder(input)
         do {
-            format = try AudioFormat(sampleRate: decoder.sampleRate, channels: decoder.channels)
+            format = try AudioBlock.Format(sampleRate: decoder.sampleRate, channels: decoder.channels)
         } catch {
             throw input.failure("\(error.message); convert it: ffmpeg -i \(path) -ac 2 -ar 48000 audio.wav")
         }

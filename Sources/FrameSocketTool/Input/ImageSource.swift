@@ -144,7 +144,7 @@ struct Y4MSource: ImageSource {
             width: header.size.width,
             height: header.size.height,
             format: .i420,
-            color: options.color(orElse: VideoColor(range: header.range, matrix: .bt601)),
+            color: options.color(orElse: PixelBuffer.Color(range: header.range, matrix: .bt601)),
             isMono: header.isMono
         )
     }

@@ -5,7 +5,7 @@ struct RawReader: Sendable {
     private let width: Int
     private let height: Int
     private let format: PixelFormat
-    private let color: VideoColor
+    private let color: PixelBuffer.Color
     /// The padding bytes after each row, by plane.
     private let padding: [Int]
     /// How many planes are read; the others are gray.
@@ -20,7 +20,7 @@ struct RawReader: Sendable {
         width: Int,
         height: Int,
         format: PixelFormat,
-        color: VideoColor,
+        color: PixelBuffer.Color,
         strides: [Int]? = nil,
         isMono: Bool = false
     ) throws(CommandFailure) {

@@ -12,11 +12,11 @@ struct Y4MHeader: Sendable, Equatable {
     /// The frames per second; nil if the stream does not state them.
     var framesPerSecond: Double?
     /// The range of the samples: limited unless stated otherwise.
-    var range: VideoColor.Range
+    var range: PixelBuffer.Color.Range
     /// Whether there is only luma.
     var isMono = false
 
-    init(size: BufferSize, framesPerSecond: Double?, range: VideoColor.Range) {
+    init(size: BufferSize, framesPerSecond: Double?, range: PixelBuffer.Color.Range) {
         (self.size, self.framesPerSecond, self.range) = (size, framesPerSecond, range)
     }
 

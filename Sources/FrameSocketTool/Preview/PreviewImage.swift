@@ -13,7 +13,7 @@ final class PreviewImage: Sendable {
 
     private let frame: Frame
     private let received: FrameBytes
-    private let limits: JPEGLimits
+    private let limits: JPEGDecoder.Limits
     private let finished = Locked<FrameBytes?>(nil)
 
     /// Creates an image from a frame.
@@ -25,7 +25,7 @@ final class PreviewImage: Sendable {
     ///   - number: Its number among all images.
     ///   - limits: The limits that its JPEG must meet if it has to be rotated.
     /// - Throws: An error if the frame is not a JPEG that states a size.
-    init(_ frame: Frame, number: Int, limits: JPEGLimits) throws(TurboJPEGError) {
+    init(_ frame: Frame, number: Int, limits: JPEGDecoder.Limits) throws(TurboJPEGError) {
         let (received, stated) = try frame.sizedJPEG()
         self.frame = frame
         self.received = received

@@ -43,14 +43,14 @@ final class PreviewStage: Sendable {
     let audience: PreviewAudience
 
     /// The limits of JPEGs that have to be rotated.
-    private let limits: JPEGLimits
+    private let limits: JPEGDecoder.Limits
 
     /// Distinguishes this preview's images from those of another one at the same address, which numbers its own alike.
     private let identity: String
     private let locked = Locked(State())
     private let tending = Locked<(@Sendable () -> Void)?>(nil)
 
-    init(maximumViewers: Int, limits: JPEGLimits = JPEGLimits()) {
+    init(maximumViewers: Int, limits: JPEGDecoder.Limits = JPEGDecoder.Limits()) {
         audience = PreviewAudience(maximum: maximumViewers)
         self.limits = limits
         var generator = SystemRandomNumberGenerator()

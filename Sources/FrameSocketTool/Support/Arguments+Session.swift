@@ -26,8 +26,8 @@ extension Arguments {
     /// Takes an option whose value is the size of images to be made.
     mutating func box(_ name: String) throws(UsageError) -> BufferSize? {
         let box = try size(name)
-        if let box, max(box.width, box.height) > OutputScale.Box.maximumSide {
-            throw UsageError(message: "\(name): at most \(OutputScale.Box.maximumSide) per side")
+        if let box, max(box.width, box.height) > SampleUploader.OutputScale.Box.maximumSide {
+            throw UsageError(message: "\(name): at most \(SampleUploader.OutputScale.Box.maximumSide) per side")
         }
         return box
     }

@@ -13,7 +13,7 @@ public struct AudioHeader: Sendable, Hashable {
     public var contentLength: Int
 
     /// The source of the audio: the field `Audio-Kind`.
-    public var kind: AudioKind
+    public var kind: AudioHeader.Kind
 
     /// The number of samples per second in each channel: the field `Audio-Sample-Rate`.
     public var sampleRate: Int
@@ -31,7 +31,7 @@ public struct AudioHeader: Sendable, Hashable {
     /// Creates a header without checking the values; a decoder may reject them.
     public init(
         contentLength: Int,
-        kind: AudioKind,
+        kind: AudioHeader.Kind,
         sampleRate: Int,
         channels: Int,
         timestamp: UInt64? = nil,
@@ -78,10 +78,12 @@ extension AudioHeader {
     }
 }
 
-/// The source of the audio in a message; the raw value is the word in the field `Audio-Kind`.
-public enum AudioKind: String, Sendable, CaseIterable, Hashable {
-    /// The audio of the shared app or screen.
-    case app
-    /// The voice of the person who is sharing.
-    case microphone
+extension AudioHeader {
+    /// The source of the audio in a message; the raw value is the word in the field `Audio-Kind`.
+    public enum Kind: String, Sendable, CaseIterable, Hashable {
+        /// The audio of the shared app or screen.
+        case app
+        /// The voice of the person who is sharing.
+        case microphone
+    }
 }

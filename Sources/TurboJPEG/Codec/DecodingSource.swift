@@ -12,8 +12,8 @@ struct DecodingSource {
     /// meaning in the pixel formats.
     init(
         _ jpeg: Span<UInt8>,
-        scale: ScalingFactor,
-        limits: JPEGLimits,
+        scale: JPEGDecoder.ScalingFactor,
+        limits: JPEGDecoder.Limits,
         handle: borrowing CodecHandle
     ) throws(TurboJPEGError) {
         header = try JPEGHeader(inspecting: jpeg, with: handle)
@@ -27,7 +27,7 @@ struct DecodingSource {
     /// that holds whole blocks. If a block is scaled to few samples, those can be fewer, and it reads past its memory.
     var hasRoomForPlanes: Bool {
         // The library uses the largest scale that yields an image of this size.
-        let scale = ScalingFactor.allSupported.first {
+        let scale = JPEGDecoder.ScalingFactor.allSupported.first {
             let size = $0.scaled(width: header.width, height: header.height)
             return size.width <= width && size.height <= height
         }

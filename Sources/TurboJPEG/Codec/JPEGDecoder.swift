@@ -11,7 +11,7 @@ internal import CTurboJPEG
 /// ```
 public struct JPEGDecoder: Sendable {
     /// The method that computes the cosine transform; accurate by default.
-    public var dct: DCTMethod = .accurate
+    public var dct: JPEGEncoder.DCTMethod = .accurate
 
     /// Whether chroma is repeated instead of interpolated (`TJFLAG_FASTUPSAMPLE`), which is 10% faster and less
     /// accurate; false by default.
@@ -24,7 +24,7 @@ public struct JPEGDecoder: Sendable {
     public var stopsOnWarning = true
 
     /// The limits that a JPEG must meet.
-    public var limits = JPEGLimits()
+    public var limits = JPEGDecoder.Limits()
 
     /// The pool that provides and reuses the memory of decoded images.
     public let pool: PixelBuffer.Pool
@@ -57,7 +57,7 @@ public struct JPEGDecoder: Sendable {
     public func decode(
         _ jpeg: Span<UInt8>,
         as format: PixelFormat,
-        scale: ScalingFactor = .full
+        scale: JPEGDecoder.ScalingFactor = .full
     ) throws(TurboJPEGError) -> PixelBuffer {
         try decode(jpeg, structure(of: jpeg), as: format, scale: scale)
     }
@@ -66,7 +66,7 @@ public struct JPEGDecoder: Sendable {
     package func decode(
         _ jpeg: Span<UInt8>,
         as format: PixelFormat,
-        scale: ScalingFactor,
+        scale: JPEGDecoder.ScalingFactor,
         checking check: (Int, Int) throws(TurboJPEGError) -> Void
     ) throws(TurboJPEGError) -> PixelBuffer {
         let structure = try structure(of: jpeg)
@@ -79,7 +79,7 @@ public struct JPEGDecoder: Sendable {
         _ jpeg: Span<UInt8>,
         _ structure: JPEGStructure,
         as format: PixelFormat,
-        scale: ScalingFactor = .full
+        scale: JPEGDecoder.ScalingFactor = .full
     ) throws(TurboJPEGError) -> PixelBuffer {
         try structure.repair.apply(to: jpeg) { jpeg throws(TurboJPEGError) in
             let handle = try CodecHandle(for: .decompress)
@@ -107,7 +107,7 @@ public struct JPEGDecoder: Sendable {
     public func decode(
         _ jpeg: Span<UInt8>,
         into buffer: inout PixelBuffer,
-        scale: ScalingFactor = .full
+        scale: JPEGDecoder.ScalingFactor = .full
     ) throws(TurboJPEGError) -> (width: Int, height: Int) {
         try structure(of: jpeg).repair.apply(to: jpeg) { jpeg throws(TurboJPEGError) in
             try decodeAccepted(jpeg, into: &buffer, scale: scale)
@@ -117,7 +117,7 @@ public struct JPEGDecoder: Sendable {
     private func decodeAccepted(
         _ jpeg: Span<UInt8>,
         into buffer: inout PixelBuffer,
-        scale: ScalingFactor
+        scale: JPEGDecoder.ScalingFactor
     ) throws(TurboJPEGError) -> (width: Int, height: Int) {
         let handle = try CodecHandle(for: .decompress)
         let source = try DecodingSource(jpeg, scale: scale, limits: limits, handle: handle)
@@ -199,18 +199,20 @@ public struct JPEGDecoder: Sendable {
     }
 }
 
-/// The method that computes the discrete cosine transform.
-public enum DCTMethod: Sendable, Hashable, CaseIterable {
-    /// The accurate integer method (`TJFLAG_ACCURATEDCT`).
-    case accurate
-    /// A less accurate method (`TJFLAG_FASTDCT`): 5% faster decoding and no faster encoding on current processors.
-    case fast
+extension JPEGEncoder {
+    /// The method that computes the discrete cosine transform.
+    public enum DCTMethod: Sendable, Hashable, CaseIterable {
+        /// The accurate integer method (`TJFLAG_ACCURATEDCT`).
+        case accurate
+        /// A less accurate method (`TJFLAG_FASTDCT`): 5% faster decoding and no faster encoding on current processors.
+        case fast
 
-    /// The library's flag for this method.
-    var flag: Int32 {
-        switch self {
-        case .accurate: TJFLAG_ACCURATEDCT
-        case .fast: TJFLAG_FASTDCT
+        /// The library's flag for this method.
+        var flag: Int32 {
+            switch self {
+            case .accurate: TJFLAG_ACCURATEDCT
+            case .fast: TJFLAG_FASTDCT
+            }
         }
     }
 }

@@ -21,13 +21,13 @@ public struct JPEGEncoder: Sendable {
     public var subsampling: ChromaSubsampling
 
     /// The method that computes the cosine transform; accurate by default, because `fast` does not speed up encoding.
-    public var dct: DCTMethod
+    public var dct: JPEGEncoder.DCTMethod
 
     /// Reusable planes for data that the library needs in another shape.
     let scratch = PixelBuffer.Pool()
 
     /// Creates an encoder with options.
-    public init(quality: Int = 80, subsampling: ChromaSubsampling = .yuv420, dct: DCTMethod = .accurate) {
+    public init(quality: Int = 80, subsampling: ChromaSubsampling = .yuv420, dct: JPEGEncoder.DCTMethod = .accurate) {
         self.quality = quality
         self.subsampling = subsampling
         self.dct = dct

@@ -13,7 +13,7 @@ public struct JPEGHeader: Sendable, Hashable {
 
     /// Reads the header of a JPEG of any kind (`tjDecompressHeader3`), without reading the compressed data.
     ///
-    /// Deviations from the format that the library reads are accepted: see ``JPEGLimits/acceptsDeviations``.
+    /// Deviations from the format that the library reads are accepted: see ``JPEGDecoder/Limits/acceptsDeviations``.
     ///
     /// - Throws: `notJPEG`; `noPicture` if there are only tables; `truncated` if the bytes end within the header;
     ///   `malformed` and `missingTable` for a header that violates the format; `tooLarge` for a side of more than
@@ -66,7 +66,7 @@ public struct JPEGHeader: Sendable, Hashable {
 
     /// Returns the end of the first image in `jpeg`, after its last marker; nil if the bytes are not a complete JPEG.
     package static func endOfImage(in jpeg: Span<UInt8>) -> Int? {
-        var limits = JPEGLimits.any
+        var limits = JPEGDecoder.Limits.any
         limits.acceptsTrailingData = true
         guard let structure = try? JPEGGate.structure(of: jpeg, limits: limits) else { return nil }
         return structure.repair.missingEnd == nil ? structure.end : nil

@@ -54,7 +54,7 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
     public func apply(
         to jpeg: Span<UInt8>,
         edges: Edges = .keep,
-        limits: JPEGLimits = .init()
+        limits: JPEGDecoder.Limits = .init()
     ) throws(TurboJPEGError) -> [UInt8] {
         let structure = try JPEGGate.structure(of: jpeg, limits: limits)
         return try structure.repair.apply(to: jpeg) { jpeg throws(TurboJPEGError) in

@@ -33,7 +33,7 @@ public struct TurboJPEGError: Error, Sendable, Hashable {
     /// The offset of the first wrong byte in the input; nil if it is not known, or the failure is not about bytes.
     public let byteOffset: UInt64?
 
-    /// Whether limits that accept deviations (``JPEGLimits/acceptsDeviations``) would not have caused this error.
+    /// Whether limits that accept deviations (``JPEGDecoder/Limits/acceptsDeviations``) would not have caused this error.
     package let isDeviation: Bool
 
     /// The `errno` of the failed system call; always nil, because the library reports none.

@@ -11,7 +11,7 @@ struct JPEGGate {
         case image
     }
 
-    let limits: JPEGLimits
+    let limits: JPEGDecoder.Limits
     private let extent: Extent
     /// Whether damaged or truncated data is accepted, for the library to decode as far as possible.
     let toleratesDamage: Bool
@@ -34,7 +34,7 @@ struct JPEGGate {
     ///   `tooManyScans` or `trailingData`.
     static func structure(
         of jpeg: Span<UInt8>,
-        limits: JPEGLimits,
+        limits: JPEGDecoder.Limits,
         toleratesDamage: Bool = false,
         extent: Extent = .image
     ) throws(TurboJPEGError) -> JPEGStructure {
@@ -43,7 +43,7 @@ struct JPEGGate {
         return gate.structure
     }
 
-    private init(limits: JPEGLimits, toleratesDamage: Bool, extent: Extent) {
+    private init(limits: JPEGDecoder.Limits, toleratesDamage: Bool, extent: Extent) {
         self.limits = limits
         self.extent = extent
         self.toleratesDamage = toleratesDamage
@@ -309,7 +309,7 @@ extension JPEGGate {
     }
 }
 
-extension JPEGLimits {
+extension JPEGDecoder.Limits {
     /// Rejects a size over the limits.
     ///
     /// Sides are at most 65,535 x 2, so their product does not overflow.

@@ -7,7 +7,7 @@ struct StripOptions: Sendable, Hashable {
     let format: PixelFormat
     let quality: Int
     let subsampling: ChromaSubsampling
-    let dct: DCTMethod
+    let dct: JPEGEncoder.DCTMethod
 
     /// Creates the options for an image.
     ///

@@ -9,7 +9,7 @@ import Testing
 @Suite struct AudioFileTests {
     /// What is read of a file: its format and blocks, and why the reading ended.
     private struct Reading {
-        var format: AudioFormat?
+        var format: AudioBlock.Format?
         var blocks: [AudioBlock] = []
         var failure: CommandFailure?
 
@@ -61,7 +61,7 @@ import Testing
         let samples = (0..<frames * channels).map { Int16(truncatingIfNeeded: $0 &* 7_919) }
         let reading = try read(wave([format(channels: channels), data(samples)]), startTime: 1_000)
         #expect(reading.failure == nil)
-        #expect(try reading.format == AudioFormat(sampleRate: 44_100, channels: channels))
+        #expect(try reading.format == AudioBlock.Format(sampleRate: 44_100, channels: channels))
         #expect(reading.samples == samples)
         #expect(reading.blocks.dropLast().allSatisfy { $0.frameCount == 1_024 })
         for (index, block) in reading.blocks.enumerated() {

@@ -46,10 +46,10 @@ func level(_ samples: some Collection<Int16>) -> Double {
     return 10 * log10(max(power, 1e-6) / (32_767 * 32_767 / 2))
 }
 
-extension AudioFormat {
+extension AudioBlock.Format {
     /// A format that is known to be supported.
-    static func of(_ sampleRate: Int, _ channels: Int) throws -> AudioFormat {
-        try AudioFormat(sampleRate: sampleRate, channels: channels)
+    static func of(_ sampleRate: Int, _ channels: Int) throws -> AudioBlock.Format {
+        try AudioBlock.Format(sampleRate: sampleRate, channels: channels)
     }
 }
 

@@ -80,12 +80,12 @@ import Testing
         let testDescription: String
         let configuration: SampleUploader.Configuration
         let steps: [UploaderRig.Step]
-        let cause: DropCause?
+        let cause: SampleUploader.DropCause?
 
         init(
             _ name: String,
             _ steps: [UploaderRig.Step],
-            _ cause: DropCause?,
+            _ cause: SampleUploader.DropCause?,
             with configuration: SampleUploader.Configuration = .init()
         ) {
             (testDescription, self.configuration, self.steps, self.cause) = (name, configuration, steps, cause)

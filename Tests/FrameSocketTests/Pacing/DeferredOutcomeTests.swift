@@ -10,7 +10,7 @@ import Testing
     enum Obstacle: CaseIterable {
         case nobodyConnected, pause, nothingWanted, pacing
 
-        var cause: DropCause {
+        var cause: SampleUploader.DropCause {
             switch self {
             case .nobodyConnected: .notConnected
             case .pause: .paused

@@ -38,7 +38,7 @@ import TurboJPEG
     }
 
     @Test func `a JPEG that is sent as it is, or in another stated size, is no unchanged frame`() async throws {
-        let pacing = Pacing.everyFrame.skippingUnchanged(keepAlive: nil)
+        let pacing = SampleUploader.Pacing.everyFrame.skippingUnchanged(keepAlive: nil)
         let receiver = try RawReceiver(.init(scale: .half, pacing: pacing))
         let visit = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })

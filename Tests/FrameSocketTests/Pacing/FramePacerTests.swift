@@ -8,7 +8,9 @@ private func times(_ count: Int, rate: Double, from start: UInt64 = 5_000_000_00
     (0..<count).map { start + UInt64((Double($0) * 1e9 / rate).rounded()) }
 }
 
-private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool = { _ in true }) -> [Int] {
+private func taken(_ pacing: SampleUploader.Pacing, _ times: [UInt64], isChanged: (Int) -> Bool = { _ in true })
+    -> [Int]
+{
     var pacer = FramePacer(pacing)
     return times.indices.filter { pacer.decide(at: times[$0], isChanged: isChanged($0)) == .take }
 }
@@ -180,7 +182,9 @@ private func taken(_ pacing: Pacing, _ times: [UInt64], isChanged: (Int) -> Bool
     @Test(arguments: [UInt64(1), 2, 3, 4])
     func `any timestamps are accepted`(seed: UInt64) {
         var random = SplitMix(seed: seed)
-        for pacing in [Pacing.framesPerSecond(30), .adaptive(), .every(3), .everyFrame.skippingUnchanged()] {
+        for pacing in [
+            SampleUploader.Pacing.framesPerSecond(30), .adaptive(), .every(3), .everyFrame.skippingUnchanged(),
+        ] {
             var pacer = FramePacer(pacing)
             var count = 0
             for _ in 0..<2000 {

@@ -241,7 +241,7 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         numbers: [UInt64]
     ) {
         // The memory limit lets the unchanged frame take the place of its equal.
-        let pacing = Pacing.framesPerSecond(10).skippingUnchanged(keepAlive: nil)
+        let pacing = SampleUploader.Pacing.framesPerSecond(10).skippingUnchanged(keepAlive: nil)
         var rig = UploaderRig(.init(pacing: pacing, maximumMemory: 150))
         rig.run([.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(500), .disconnect])
         rig.run(steps + [.offer(3), .connect, .wait(500)])
@@ -284,7 +284,7 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         #expect(rig.submitted.count == 10)
     }
 
-    static let rates: [Pacing] = [
+    static let rates: [SampleUploader.Pacing] = [
         .framesPerSecond(10), .framesPerSecond(15), .framesPerSecond(60), .every(3), .adaptive(still: 1, motion: 10),
         .framesPerSecond(10).skippingUnchanged(keepAlive: .seconds(1)),
     ]
@@ -292,7 +292,7 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
     /// Shows P290.
     @Test(arguments: rates, [UInt64(16), 7, 40])
     func `a source whose timestamps stand still is paced by the time of submission`(
-        pacing: Pacing,
+        pacing: SampleUploader.Pacing,
         interval: UInt64
     ) {
         var (own, standing) = (UploaderRig(.init(pacing: pacing)), UploaderRig(.init(pacing: pacing)))

@@ -8,7 +8,7 @@ import Testing
     /// A frame's worth of nanoseconds at 60 Hz.
     private static let step: UInt64 = 16_666_667
 
-    private static let pacings: [Pacing] = [
+    private static let pacings: [SampleUploader.Pacing] = [
         .framesPerSecond(15), .framesPerSecond(2), .every(3), .every(7), .adaptive(still: 5, motion: 15),
         .framesPerSecond(15).skippingUnchanged(keepAlive: nil), .every(3).skippingUnchanged(keepAlive: nil),
     ]
@@ -22,7 +22,9 @@ import Testing
 
     /// Shows P67.
     @Test(arguments: pacings, [2, 6])
-    func `the last frame of a burst arrives, once and after the others`(pacing: Pacing, count: Int) async throws {
+    func `the last frame of a burst arrives, once and after the others`(pacing: SampleUploader.Pacing, count: Int)
+        async throws
+    {
         let receiver = try RawReceiver(.init(pacing: pacing))
         let visit = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })
@@ -46,8 +48,8 @@ import Testing
     }
 
     /// Shows P207.
-    @Test(arguments: [Pacing.framesPerSecond(0.001), .every(1000)])
-    func `finishing sends the last frame at once`(pacing: Pacing) async throws {
+    @Test(arguments: [SampleUploader.Pacing.framesPerSecond(0.001), .every(1000)])
+    func `finishing sends the last frame at once`(pacing: SampleUploader.Pacing) async throws {
         let receiver = try RawReceiver(.init(pacing: pacing))
         let visit = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })

@@ -6,7 +6,7 @@ import Testing
 /// A receiver that wants frames has the latest one, however silent the source is and whatever happened before.
 @Suite(.timeLimit(.minutes(5))) struct LatestFrameTests {
     /// Pacings under which a receiver has the latest frame all the same.
-    private static let pacings: [Pacing] = [
+    private static let pacings: [SampleUploader.Pacing] = [
         .everyFrame, .everyFrame.skippingUnchanged(keepAlive: nil), .framesPerSecond(1),
         .framesPerSecond(1).skippingUnchanged(keepAlive: nil), .every(3),
     ]
@@ -15,7 +15,9 @@ import Testing
 
     /// Shows P61.
     @Test(arguments: pacings)
-    func `a receiver that connects after the only frame was submitted gets it at once`(pacing: Pacing) async throws {
+    func `a receiver that connects after the only frame was submitted gets it at once`(pacing: SampleUploader.Pacing)
+        async throws
+    {
         let directory = try TemporaryDirectory()
         let uploader = SampleUploader(connection: directory.connection(), configuration: .init(pacing: pacing))
         uploader.offer(1)
@@ -28,7 +30,9 @@ import Testing
     }
 
     @Test(arguments: pacings)
-    func `a receiver that returns gets the frame that it had, without a new one being submitted`(pacing: Pacing)
+    func `a receiver that returns gets the frame that it had, without a new one being submitted`(
+        pacing: SampleUploader.Pacing
+    )
         async throws
     {
         let receiver = try RawReceiver(.init(pacing: pacing))
@@ -45,7 +49,7 @@ import Testing
 
     /// Shows P296.
     @Test func `a receiver that returns gets an unchanged frame for whose equal there was no memory`() async throws {
-        let pacing = Pacing.framesPerSecond(0.01).skippingUnchanged(keepAlive: nil)
+        let pacing = SampleUploader.Pacing.framesPerSecond(0.01).skippingUnchanged(keepAlive: nil)
         let receiver = try RawReceiver(.init(pacing: pacing, maximumMemory: 20_000))
         let first = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })
@@ -112,7 +116,7 @@ import Testing
 
     /// Shows P64.
     @Test(arguments: pacings)
-    func `a refresh is obeyed even if the source is silent`(pacing: Pacing) async throws {
+    func `a refresh is obeyed even if the source is silent`(pacing: SampleUploader.Pacing) async throws {
         let receiver = try RawReceiver(.init(pacing: pacing))
         let visit = try await receiver.accept()
         try await visit.ask(.helloForImages)
@@ -147,7 +151,7 @@ import Testing
 
     /// Shows P69.
     @Test func `a silent source is kept alive if unchanged frames are skipped`() async throws {
-        let pacing = Pacing.everyFrame.skippingUnchanged(keepAlive: .milliseconds(30))
+        let pacing = SampleUploader.Pacing.everyFrame.skippingUnchanged(keepAlive: .milliseconds(30))
         let receiver = try RawReceiver(.init(pacing: pacing))
         let visit = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.connection.isOpen })

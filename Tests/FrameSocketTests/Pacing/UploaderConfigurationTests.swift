@@ -206,10 +206,11 @@ struct Wire {
     // MARK: Sizes of JPEGs
 
     @Test(arguments: [
-        (OutputScale.full, 640, 400), (.half, 320, 200), (.fit(width: 100, height: 100), 100, 62), (.width(72), 72, 46),
+        (SampleUploader.OutputScale.full, 640, 400), (.half, 320, 200), (.fit(width: 100, height: 100), 100, 62),
+        (.width(72), 72, 46),
         (.fill(width: 60, height: 60), 60, 60), (.letterbox(width: 100, height: 100), 100, 100),
     ])
-    func `a JPEG is sent at a smaller size`(scale: OutputScale, width: Int, height: Int) async throws {
+    func `a JPEG is sent at a smaller size`(scale: SampleUploader.OutputScale, width: Int, height: Int) async throws {
         for subsampling in [ChromaSubsampling.yuv420, .yuv444, .gray] {
             let image = try OutputPixelTests.gradient(.rgb, width: 640, height: 400)
             let jpeg: [UInt8] = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(image)

@@ -106,8 +106,8 @@ import Testing
         }
     }
 
-    private static let colors = VideoColor.Range.allCases.flatMap { range in
-        VideoColor.Matrix.allCases.map { VideoColor(range: range, matrix: $0) }
+    private static let colors = PixelBuffer.Color.Range.allCases.flatMap { range in
+        PixelBuffer.Color.Matrix.allCases.map { PixelBuffer.Color(range: range, matrix: $0) }
     }
 
     // MARK: Scaled samples
@@ -188,7 +188,7 @@ import Testing
     }
 
     /// A scale of any kind.
-    static func scale(_ image: inout Case) -> OutputScale {
+    static func scale(_ image: inout Case) -> SampleUploader.OutputScale {
         let box = (image.side(upTo: 2_000), image.side(upTo: 300))
         return switch Int.random(in: 0..<7, using: &image.random) {
         case 0: .full

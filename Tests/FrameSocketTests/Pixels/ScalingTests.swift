@@ -212,7 +212,7 @@ import Testing
             UInt8(50 + x * 25 / width)
         }
         for (numerator, denominator) in [(2, 5), (1, 3), (1, 2), (2, 3), (3, 4), (1, 1)] {
-            let scale = OutputScale.fraction(numerator: numerator, denominator: denominator)
+            let scale = SampleUploader.OutputScale.fraction(numerator: numerator, denominator: denominator)
             let plan = scale.plan(forWidth: width, height: height)
             let result =
                 image.format.canBecomePlanes(by: plan)
@@ -226,15 +226,20 @@ import Testing
 
     @Test(
         arguments: [
-            (OutputScale.full, (1125, 2436), (1125, 2436)), (.half, (1125, 2436), (562, 1218)), (.half, (1, 1), (1, 1)),
+            (SampleUploader.OutputScale.full, (1125, 2436), (1125, 2436)), (.half, (1125, 2436), (562, 1218)),
+            (.half, (1, 1), (1, 1)),
             (.half, (2, 3), (1, 1)), (.fraction(numerator: 3, denominator: 4), (1920, 1080), (1440, 810)),
             (.fraction(numerator: 1, denominator: 3), (100, 2), (33, 1)),
             (.fraction(numerator: 0, denominator: 3), (100, 2), (100, 2)),
             (.fraction(numerator: 1, denominator: 0), (100, 2), (100, 2)),
             (.fraction(numerator: .max, denominator: 1), (100, 2), (100, 2)),
-        ] as [(OutputScale, (Int, Int), (Int, Int))]
+        ] as [(SampleUploader.OutputScale, (Int, Int), (Int, Int))]
     )
-    func `a scale rounds down to at least one pixel`(scale: OutputScale, size: (Int, Int), expected: (Int, Int)) {
+    func `a scale rounds down to at least one pixel`(
+        scale: SampleUploader.OutputScale,
+        size: (Int, Int),
+        expected: (Int, Int)
+    ) {
         #expect(scale.size(forWidth: size.0, height: size.1) == expected)
     }
 }

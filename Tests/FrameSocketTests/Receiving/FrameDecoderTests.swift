@@ -71,8 +71,9 @@ import Testing
         #expect(try decoder.decode(frame(jpeg, 40, 30)).width == 40)
     }
 
-    @Test(arguments: ScalingFactor.allSupported, [(64, 48), (63, 47), (65, 49)])
-    func `frames can be decoded at a fraction of their size`(scale: ScalingFactor, size: (Int, Int)) throws {
+    @Test(arguments: JPEGDecoder.ScalingFactor.allSupported, [(64, 48), (63, 47), (65, 49)])
+    func `frames can be decoded at a fraction of their size`(scale: JPEGDecoder.ScalingFactor, size: (Int, Int)) throws
+    {
         let jpeg = try jpeg(64, 48)
         let image = try FrameDecoder().decode(frame(jpeg, size.0, size.1), as: .rgb, scale: scale)
         let wanted = scale.scaled(width: size.0, height: size.1)

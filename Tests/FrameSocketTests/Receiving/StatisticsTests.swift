@@ -63,6 +63,8 @@ import Testing
     }
 
     @Test func `every cause has a sentence of its own`() {
-        #expect(Set(DropCause.allCases.map(\.description)).count == DropCause.allCases.count)
+        #expect(
+            Set(SampleUploader.DropCause.allCases.map(\.description)).count == SampleUploader.DropCause.allCases.count
+        )
     }
 }

@@ -97,9 +97,10 @@ import Testing
         #expect(kept == nil)
     }
 
-    @Test(arguments: [ScalingFactor.full, .half])
-    func `what was kept for a connection is released by the next one's frame of any scale`(scale: ScalingFactor) throws
-    {
+    @Test(arguments: [JPEGDecoder.ScalingFactor.full, .half])
+    func `what was kept for a connection is released by the next one's frame of any scale`(
+        scale: JPEGDecoder.ScalingFactor
+    ) throws {
         let decoder = FrameDecoder()
         let sent = try FrameEncoder().encode(.pixels(try testImage(64, 64, as: .bgra)), Self.up, .init())
         do {

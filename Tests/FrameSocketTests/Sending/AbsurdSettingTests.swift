@@ -12,7 +12,7 @@ import Testing
     enum Fate: Sendable, Equatable {
         /// It is sent in this size, and equals what the other configuration makes of it.
         case sent(width: Int, height: Int, like: @Sendable () -> SampleUploader.Configuration)
-        case dropped(DropCause)
+        case dropped(SampleUploader.DropCause)
 
         static func sent(_ width: Int = 64, _ height: Int = 48) -> Fate {
             .sent(width: width, height: height) { .init() }

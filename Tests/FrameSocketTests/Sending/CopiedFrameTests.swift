@@ -32,7 +32,7 @@ import Testing
 
     @Test func `every value of limited range becomes the nearest of the full range`() throws {
         let image = try ramp()
-        let color = VideoColor(range: .limited, matrix: .bt601)
+        let color = PixelBuffer.Color(range: .limited, matrix: .bt601)
         let result = try recipe(image).copy(image, of: color, pool: PixelBuffer.Pool())
         #expect(result.format == .nv12 && result.width == 256 && result.height == 2)
         for value in 0...255 {
@@ -46,7 +46,7 @@ import Testing
     @Test func `the image stays unchanged, and memory is reused`() throws {
         let image = try ramp()
         let pool = PixelBuffer.Pool()
-        for color in [VideoColor.jpeg, VideoColor(range: .limited, matrix: .bt709)] {
+        for color in [PixelBuffer.Color.jpeg, PixelBuffer.Color(range: .limited, matrix: .bt709)] {
             let address = try recipe(image).copy(image, of: color, pool: pool).address
             #expect(image.hasSamePixels(as: try ramp()) && address != image.address)
             #expect(try recipe(image).copy(image, of: color, pool: pool).address == address)
@@ -76,8 +76,8 @@ import Testing
         #expect(bytes(found.jpeg) == bytes(expected.jpeg), "\(name)")
     }
 
-    @Test(arguments: [OutputScale.full, .half, .letterbox(width: 40, height: 40)])
-    func `what the source draws after the call is not sent`(scale: OutputScale) async throws {
+    @Test(arguments: [SampleUploader.OutputScale.full, .half, .letterbox(width: 40, height: 40)])
+    func `what the source draws after the call is not sent`(scale: SampleUploader.OutputScale) async throws {
         let receiver = try RawReceiver(.init(quality: 100, scale: scale, subsampling: .yuv444))
         let visit = try await receiver.accept()
         var image = try PixelBuffer(width: 64, height: 48, format: .bgra, zeroFilled: true)

@@ -79,7 +79,9 @@ import Testing
         let jpeg: [UInt8] = try encoder(&example).encode(example.image)
         let decoder = Self.decoder()
         let scale = try #require(
-            ScalingFactor.allSupported.filter { $0.numerator <= $0.denominator }.randomElement(using: &example.random)
+            JPEGDecoder.ScalingFactor.allSupported.filter { $0.numerator <= $0.denominator }.randomElement(
+                using: &example.random
+            )
         )
         let colors = try ReferenceImage(decoder.decode(jpeg.span, as: .rgb, scale: scale))
         let size = scale.scaled(width: example.image.width, height: example.image.height)
@@ -104,7 +106,7 @@ import Testing
     private func checkPart(
         _ expected: PixelBuffer,
         _ jpeg: [UInt8],
-        _ scale: ScalingFactor,
+        _ scale: JPEGDecoder.ScalingFactor,
         _ image: inout PixelPropertyTests.Case,
         _ name: String
     ) throws {

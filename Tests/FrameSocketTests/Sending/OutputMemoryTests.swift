@@ -56,13 +56,17 @@ import Testing
     }
 
     @Test(arguments: [
-        (OutputScale.full, ScalingFactor.full), (.half, .half), (.fraction(numerator: 1, denominator: 3), .half),
+        (SampleUploader.OutputScale.full, JPEGDecoder.ScalingFactor.full), (.half, .half),
+        (.fraction(numerator: 1, denominator: 3), .half),
         (.fraction(numerator: 1, denominator: 4), .quarter), (.fraction(numerator: 3, denominator: 4), .full),
         (.width(720), .half), (.width(200), .eighth), (.fit(width: 1920, height: 1080), .full),
         (.letterbox(width: 480, height: 480), .quarter), (.fill(width: 480, height: 480), .half),
         (.fill(width: 270, height: 270), .quarter), (.fill(width: 600, height: 600), .full),
     ])
-    func `a JPEG is decoded at the smallest size that will do`(scale: OutputScale, factor: ScalingFactor) {
+    func `a JPEG is decoded at the smallest size that will do`(
+        scale: SampleUploader.OutputScale,
+        factor: JPEGDecoder.ScalingFactor
+    ) {
         let plan = scale.plan(forWidth: 1920, height: 1080)
         let decoding = plan.scaledDecoding()
         #expect(decoding.factor == (plan.isIdentity ? .full : factor), "\(plan)")

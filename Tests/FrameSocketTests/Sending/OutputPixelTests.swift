@@ -49,8 +49,8 @@ import Testing
 
     static let colored = PixelFormat.allCases.filter { $0 != .gray }
 
-    @Test(arguments: colored, [OutputScale.fit(width: 60, height: 40), .half, .width(50), .full])
-    func `scaling keeps the image`(_ format: PixelFormat, _ scale: OutputScale) throws {
+    @Test(arguments: colored, [SampleUploader.OutputScale.fit(width: 60, height: 40), .half, .width(50), .full])
+    func `scaling keeps the image`(_ format: PixelFormat, _ scale: SampleUploader.OutputScale) throws {
         let image = try Self.quarters(format, width: 160, height: 96)
         let result = try image.applying(scale.plan(forWidth: 160, height: 96))
         #expect((result.width, result.height) == scale.size(forWidth: 160, height: 96))
@@ -69,7 +69,7 @@ import Testing
     @Test(arguments: colored)
     func `the bars of a letterbox are black`(_ format: PixelFormat) throws {
         let image = try Self.quarters(format, width: 160, height: 80)
-        let plan = OutputScale.letterbox(width: 80, height: 80).plan(forWidth: 160, height: 80)
+        let plan = SampleUploader.OutputScale.letterbox(width: 80, height: 80).plan(forWidth: 160, height: 80)
         // Memory that was used before shows what is not written.
         let pool = PixelBuffer.Pool()
         for _ in 0..<1 {
@@ -122,7 +122,7 @@ import Testing
         _ format: PixelFormat,
         _ orientation: FrameOrientation
     ) throws {
-        let scale = OutputScale.letterbox(width: 101, height: 75)
+        let scale = SampleUploader.OutputScale.letterbox(width: 101, height: 75)
         var decoder = JPEGDecoder()
         // Interpolated chroma would reach into the bars.
         decoder.usesFastUpsampling = true
@@ -192,7 +192,7 @@ import Testing
     @Test(arguments: colored)
     func `filling a box cuts two sides`(_ format: PixelFormat) throws {
         let image = try Self.quarters(format, width: 200, height: 100)
-        let plan = OutputScale.fill(width: 50, height: 50).plan(forWidth: 200, height: 100)
+        let plan = SampleUploader.OutputScale.fill(width: 50, height: 50).plan(forWidth: 200, height: 100)
         let result = try image.applying(plan)
         #expect((result.width, result.height) == (50, 50))
         #expect(Self.isNear(try Self.color(result, 1, 1), [250, 0, 0]))
@@ -207,7 +207,10 @@ import Testing
         for plane in 0..<image.planeCount {
             try image.withMutablePlane(plane) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
         }
-        let plan = OutputScale.fill(width: 10, height: 10, rotation: .never).plan(forWidth: 24, height: 10)
+        let plan = SampleUploader.OutputScale.fill(width: 10, height: 10, rotation: .never).plan(
+            forWidth: 24,
+            height: 10
+        )
         #expect(plan.part == PixelRectangle(x: 6, y: 0, width: 10, height: 10))
         let result = try image.applying(plan)
         for plane in 0..<image.planeCount {
@@ -225,7 +228,7 @@ import Testing
 
     @Test func `a plan for another size is refused`() throws {
         let image = try PixelBuffer(width: 10, height: 10, format: .bgra)
-        let plan = OutputScale.half.plan(forWidth: 10, height: 11)
+        let plan = SampleUploader.OutputScale.half.plan(forWidth: 10, height: 11)
         #expect(throws: TurboJPEGError.self) { try image.applying(plan) }
         #expect(throws: TurboJPEGError.self) { try image.planes(by: plan, pool: PixelBuffer.Pool()) }
     }

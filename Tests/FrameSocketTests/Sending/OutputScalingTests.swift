@@ -69,9 +69,12 @@ import Testing
 
     @Test(
         arguments: [PixelFormat.bgra, .bgrx, .rgba],
-        [OutputScale.half, .width(100), .letterbox(width: 90, height: 90)]
+        [SampleUploader.OutputScale.half, .width(100), .letterbox(width: 90, height: 90)]
     )
-    func `planes made while scaling equal planes made afterwards`(_ format: PixelFormat, _ scale: OutputScale) throws {
+    func `planes made while scaling equal planes made afterwards`(
+        _ format: PixelFormat,
+        _ scale: SampleUploader.OutputScale
+    ) throws {
         let image = try OutputPixelTests.gradient(format, width: 403, height: 302)
         let plan = scale.plan(forWidth: 403, height: 302)
         #expect(image.format.canBecomePlanes(by: plan))
@@ -85,10 +88,15 @@ import Testing
 
     @Test func `pixels that stay large keep their format`() throws {
         let image = try PixelBuffer(width: 100, height: 100, format: .bgra)
-        #expect(image.format.canBecomePlanes(by: OutputScale.width(60).plan(forWidth: 100, height: 100)) == false)
-        #expect(image.format.canBecomePlanes(by: OutputScale.width(50).plan(forWidth: 100, height: 100)))
+        #expect(
+            image.format.canBecomePlanes(by: SampleUploader.OutputScale.width(60).plan(forWidth: 100, height: 100))
+                == false
+        )
+        #expect(image.format.canBecomePlanes(by: SampleUploader.OutputScale.width(50).plan(forWidth: 100, height: 100)))
         let planar = try PixelBuffer(width: 100, height: 100, format: .nv12)
-        #expect(planar.format.canBecomePlanes(by: OutputScale.half.plan(forWidth: 100, height: 100)) == false)
+        #expect(
+            planar.format.canBecomePlanes(by: SampleUploader.OutputScale.half.plan(forWidth: 100, height: 100)) == false
+        )
     }
 
     @Test(arguments: [(1080, 540, 1), (1080, 361, 1), (2160, 100, 2), (7, 3, 2), (5, 1, 1), (4000, 1, 2), (1, 1, 1)])

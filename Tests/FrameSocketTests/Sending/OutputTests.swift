@@ -6,13 +6,13 @@ import Testing
 @Suite(.tags(.computes)) struct OutputTests {
     @Test(
         arguments: [
-            OutputScale.full, .half, .fraction(numerator: .max, denominator: .max), .width(100),
+            SampleUploader.OutputScale.full, .half, .fraction(numerator: .max, denominator: .max), .width(100),
             .fit(width: 100, height: 100), .letterbox(width: 100, height: 100), .fill(width: 100, height: 100),
             .fit(width: 100, height: .max), .letterbox(width: .max, height: .max), .fill(width: .max, height: .max),
         ],
         [Int.min, -1, 0, 1, 65_500, 65_501, .max]
     )
-    func `the size that is sent is that of an image, whatever is asked`(scale: OutputScale, side: Int) {
+    func `the size that is sent is that of an image, whatever is asked`(scale: SampleUploader.OutputScale, side: Int) {
         for (width, height) in [(side, side), (side, 100), (100, side)] {
             let size = scale.size(forWidth: width, height: height)
             #expect(1...65_500 ~= size.width && 1...65_500 ~= size.height, "\(width)x\(height) becomes \(size)")
@@ -20,7 +20,7 @@ import Testing
     }
 
     struct Case: CustomTestStringConvertible {
-        let scale: OutputScale
+        let scale: SampleUploader.OutputScale
         let image: (Int, Int)
         /// x, y, width, height.
         let part: (Int, Int, Int, Int)
@@ -33,7 +33,7 @@ import Testing
 
         /// Where the canvas is as large as the scaled image.
         init(
-            _ scale: OutputScale,
+            _ scale: SampleUploader.OutputScale,
             _ image: (Int, Int),
             _ part: (Int, Int, Int, Int),
             _ scaled: (Int, Int),
@@ -211,7 +211,7 @@ import Testing
         y: Int
     ) {
         let (width, height) = orientation.swapsAxes ? (47, 61) : (61, 47)
-        let plan = OutputScale.letterbox(width: 101, height: 75)
+        let plan = SampleUploader.OutputScale.letterbox(width: 101, height: 75)
             .plan(forWidth: width, height: height, orientation: orientation, appliesOrientation: true)
         let (scaledWidth, scaledHeight) = orientation.swapsAxes ? (46, 60) : (60, 46)
         #expect(plan.place == PixelRectangle(x: x, y: y, width: scaledWidth, height: scaledHeight))
@@ -229,10 +229,10 @@ import Testing
         func side() -> Int { Int.random(in: 1...(1 << Int.random(in: 1...15, using: &random)), using: &random) }
         for _ in 0..<3000 {
             let (width, height) = (side(), side())
-            let turning = OutputScale.Box.Rotation.allCases.randomElement(using: &random) ?? .never
+            let turning = SampleUploader.OutputScale.Box.Rotation.allCases.randomElement(using: &random) ?? .never
             let scale =
                 [
-                    OutputScale.full, .half, .width(side()),
+                    SampleUploader.OutputScale.full, .half, .width(side()),
                     .fit(width: side(), height: side(), rotation: turning),
                     .letterbox(width: side(), height: side(), rotation: turning),
                     .fill(width: side(), height: side(), rotation: turning),

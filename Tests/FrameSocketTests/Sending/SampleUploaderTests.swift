@@ -104,10 +104,14 @@ import Testing
     }
 
     @Test(arguments: [
-        (OutputScale.half, (1125, 2436), (562, 1218)), (.full, (37, 23), (37, 23)),
+        (SampleUploader.OutputScale.half, (1125, 2436), (562, 1218)), (.full, (37, 23), (37, 23)),
         (.fraction(numerator: 3, denominator: 4), (1125, 2436), (843, 1827)), (.half, (1, 1), (1, 1)),
     ])
-    func `the size that is sent is scaled and rounded down`(scale: OutputScale, size: (Int, Int), sent: (Int, Int))
+    func `the size that is sent is scaled and rounded down`(
+        scale: SampleUploader.OutputScale,
+        size: (Int, Int),
+        sent: (Int, Int)
+    )
         async throws
     {
         let (uploader, server, received) = try await pair(.init(scale: scale))

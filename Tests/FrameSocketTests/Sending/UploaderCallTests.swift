@@ -204,7 +204,7 @@ import Testing
     // MARK: Time
 
     @Test func `the latest frame is repeated while the source is silent`() async throws {
-        let pacing = Pacing.everyFrame.skippingUnchanged(keepAlive: .milliseconds(1))
+        let pacing = SampleUploader.Pacing.everyFrame.skippingUnchanged(keepAlive: .milliseconds(1))
         let (uploader, server, peer) = try await pair(.init(pacing: pacing))
         let body = body(7, count: 20_000)
         let header = FrameHeader(

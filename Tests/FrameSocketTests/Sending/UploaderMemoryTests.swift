@@ -219,7 +219,7 @@ import Testing
 
     @Test func `sizes far beyond what can be encoded do not overflow`() throws {
         let image = try testImage(64, 48, as: .bgra)
-        let scale = OutputScale.letterbox(width: .max, height: .max)
+        let scale = SampleUploader.OutputScale.letterbox(width: .max, height: .max)
         let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(scale: scale))
         #expect(need.total > 0)
     }
@@ -296,7 +296,7 @@ import Testing
     func `the memory of pixels that are interpolated counts`(format: PixelFormat, divisor: Int) throws {
         let image = try PixelBuffer(width: 640, height: 480, format: format)
         func need(_ numerator: Int, _ denominator: Int) -> Int {
-            let scale = OutputScale.fraction(numerator: numerator, denominator: denominator)
+            let scale = SampleUploader.OutputScale.fraction(numerator: numerator, denominator: denominator)
             let configuration = SampleUploader.Configuration(scale: scale, subsampling: .yuv444, strips: .off)
             let canvas = BufferSize(width: 640 * numerator / denominator, height: 480 * numerator / denominator)
             let planes = EncodingMemory.bytes(ofPlanesFor: canvas, format)
@@ -310,16 +310,16 @@ import Testing
 
     @Test(
         arguments: [(PixelFormat.bgra, 1), (.rgb, 1), (.nv12, 4), (.i420, 0), (.gray, 0)],
-        [VideoColor.jpeg, VideoColor(range: .limited, matrix: .bt709)]
+        [PixelBuffer.Color.jpeg, PixelBuffer.Color(range: .limited, matrix: .bt709)]
     )
     func `the memory of pixels that are interpolated or converted while they are copied counts`(
         _ pixels: (format: PixelFormat, divisor: Int),
-        color: VideoColor
+        color: PixelBuffer.Color
     ) throws {
         let (format, divisor) = pixels
         let image = try PixelBuffer(width: 640, height: 480, format: format)
         // A JPEG of this quality takes less than what is needed to make the copy.
-        func byteCount(_ scale: OutputScale) -> Int {
+        func byteCount(_ scale: SampleUploader.OutputScale) -> Int {
             EncodingRecipe(
                 copying: image,
                 .up,

@@ -60,7 +60,7 @@ import Testing
     /// Shows P296.
     @Test func `an unchanged image is kept for the next receiver if its equal gave up the only buffer`() throws {
         let image = try testImage(64, 48, as: .gray)
-        let pacing = Pacing.adaptive(still: 0.001, motion: 0.1)
+        let pacing = SampleUploader.Pacing.adaptive(still: 0.001, motion: 0.1)
         var uploader = SharingUploader(.init(pacing: pacing, strips: .off, sharing: .allowed(buffers: 1)))
         #expect(try uploader.send(.pixels(image)).job.lease != nil)
         uploader.release(0)
@@ -116,7 +116,7 @@ import Testing
     /// Shows P79.
     @Test func `a new size applies to the latest image at once, and an equal one is no news then`() throws {
         let image = try testImage(64, 48, as: .gray)
-        let pacing = Pacing.everyFrame.skippingUnchanged(keepAlive: nil)
+        let pacing = SampleUploader.Pacing.everyFrame.skippingUnchanged(keepAlive: nil)
         var uploader = SharingUploader(.init(pacing: pacing, strips: .off, sharing: .allowed(buffers: 3)))
         #expect(try uploader.send(.pixels(image)).job.lease != nil)
         // The receiver keeps the first buffer, so that the repeat is copied to another.

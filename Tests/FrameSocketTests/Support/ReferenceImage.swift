@@ -109,11 +109,11 @@ struct ReferenceImage {
     }
 
     /// Samples of another range and matrix, before they are rounded.
-    func converted(from source: VideoColor, to target: VideoColor) -> [[Double]] {
-        func weights(_ color: VideoColor) -> (red: Double, blue: Double) {
+    func converted(from source: PixelBuffer.Color, to target: PixelBuffer.Color) -> [[Double]] {
+        func weights(_ color: PixelBuffer.Color) -> (red: Double, blue: Double) {
             color.matrix == .bt601 ? (0.299, 0.114) : (0.2126, 0.0722)
         }
-        func levels(_ color: VideoColor) -> (black: Double, luma: Double, chroma: Double) {
+        func levels(_ color: PixelBuffer.Color) -> (black: Double, luma: Double, chroma: Double) {
             color.range == .full ? (0, 255, 255) : (16, 219, 224)
         }
         func convert(_ sample: (Double, Double, Double)) -> (Double, Double, Double) {

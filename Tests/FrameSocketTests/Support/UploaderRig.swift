@@ -34,7 +34,7 @@ struct UploaderRig {
         /// The message in progress has been sent.
         case messageIsOut
         /// The message in progress fails.
-        case sendingFails(DropCause)
+        case sendingFails(SampleUploader.DropCause)
         case finish(UInt64)
         case cancelFinish(UInt64)
         case close
@@ -215,7 +215,7 @@ struct UploaderCase: CustomTestStringConvertible, Sendable {
     /// How many of these were sent before.
     var repeats = 0
     /// The frames that count as dropped at the end.
-    var drops: [DropCause: Int] = [:]
+    var drops: [SampleUploader.DropCause: Int] = [:]
 
     init(
         _ name: String,
@@ -223,7 +223,7 @@ struct UploaderCase: CustomTestStringConvertible, Sendable {
         _ steps: [UploaderRig.Step],
         sends: [UInt8],
         repeats: Int = 0,
-        drops: [DropCause: Int] = [:]
+        drops: [SampleUploader.DropCause: Int] = [:]
     ) {
         (testDescription, self.configuration, self.steps) = (name, configuration, steps)
         (self.sends, self.repeats, self.drops) = (sends, repeats, drops)
@@ -234,7 +234,7 @@ struct UploaderCase: CustomTestStringConvertible, Sendable {
         _ steps: [UploaderRig.Step],
         sends: [UInt8],
         repeats: Int = 0,
-        drops: [DropCause: Int] = [:]
+        drops: [SampleUploader.DropCause: Int] = [:]
     ) {
         self.init(name, .init(), steps, sends: sends, repeats: repeats, drops: drops)
     }

@@ -21,7 +21,7 @@ import Testing
         )
     }
 
-    private func sound(_ seed: Int, count: Int = 2048, kind: AudioKind = .app) -> AudioMessage {
+    private func sound(_ seed: Int, count: Int = 2048, kind: AudioHeader.Kind = .app) -> AudioMessage {
         AudioMessage(
             kind: kind,
             sampleRate: 44_100,
@@ -317,7 +317,7 @@ import Testing
         _ = await statuses.next()
         var audio = receiver.audio.makeAsyncIterator()
         for seed in 0..<50 {
-            let kind: AudioKind = seed % 2 == 0 ? .app : .microphone
+            let kind: AudioHeader.Kind = seed % 2 == 0 ? .app : .microphone
             #expect(try sender.send(sound(seed, kind: kind)))
             let received = try #require(await audio.next())
             #expect(received.samples.array() == body(seed, count: 2048))

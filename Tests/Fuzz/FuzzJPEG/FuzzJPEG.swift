@@ -86,7 +86,12 @@ private enum Outcome: Equatable {
     case image(PixelBuffer)
     case failure(TurboJPEGError)
 
-    init(of jpeg: Span<UInt8>, by decoder: JPEGDecoder, as format: PixelFormat, scale: ScalingFactor = .full) {
+    init(
+        of jpeg: Span<UInt8>,
+        by decoder: JPEGDecoder,
+        as format: PixelFormat,
+        scale: JPEGDecoder.ScalingFactor = .full
+    ) {
         do {
             self = .image(try decoder.decode(jpeg, as: format, scale: scale))
         } catch {

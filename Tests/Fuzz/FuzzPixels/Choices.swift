@@ -41,17 +41,20 @@ struct Choices {
         mutating get { FrameOrientation.allCases[Int(byte()) % FrameOrientation.allCases.count] }
     }
 
-    var scale: ScalingFactor {
+    var scale: JPEGDecoder.ScalingFactor {
         mutating get {
-            let factors = ScalingFactor.allSupported.filter { $0.numerator <= $0.denominator }
+            let factors = JPEGDecoder.ScalingFactor.allSupported.filter { $0.numerator <= $0.denominator }
             return factors[Int(byte()) % factors.count]
         }
     }
 
-    var color: VideoColor {
+    var color: PixelBuffer.Color {
         mutating get {
             let choice = byte()
-            return VideoColor(range: choice & 1 == 0 ? .full : .limited, matrix: choice & 2 == 0 ? .bt601 : .bt709)
+            return PixelBuffer.Color(
+                range: choice & 1 == 0 ? .full : .limited,
+                matrix: choice & 2 == 0 ? .bt601 : .bt709
+            )
         }
     }
 
@@ -69,8 +72,10 @@ struct Choices {
     mutating func plan(for image: PixelBuffer) -> OutputPlan {
         let kind = byte()
         let box = (width: side(), height: side())
-        let rotation = OutputScale.Box.Rotation.allCases[Int(kind >> 4) % OutputScale.Box.Rotation.allCases.count]
-        let scale: OutputScale =
+        let rotation = SampleUploader.OutputScale.Box.Rotation.allCases[
+            Int(kind >> 4) % SampleUploader.OutputScale.Box.Rotation.allCases.count
+        ]
+        let scale: SampleUploader.OutputScale =
             switch kind % 7 {
             case 0: .half
             case 1: .fraction(numerator: box.width % 9, denominator: box.height % 9)

@@ -215,7 +215,7 @@ extension World {
         guard offer.isImage, offer.revision == sender.terms.revision, let box = sender.terms.preferences.size else {
             return
         }
-        let wanted = OutputScale.fit(width: box.width, height: box.height)
+        let wanted = SampleUploader.OutputScale.fit(width: box.width, height: box.height)
             .plan(forWidth: offer.size.width, height: offer.size.height, orientation: offer.orientation).canvas
         check(
             .preferencesAreAnswered,

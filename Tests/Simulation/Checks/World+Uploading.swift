@@ -128,7 +128,7 @@ extension World {
         let preferences = sender.terms.preferences
         if let box = preferences.size {
             let offer = sender.offers[Int(number) - 1]
-            let wanted = OutputScale.fit(width: box.width, height: box.height)
+            let wanted = SampleUploader.OutputScale.fit(width: box.width, height: box.height)
                 .plan(forWidth: offer.size.width, height: offer.size.height, orientation: offer.orientation).canvas
             if header.bufferSize != wanted { return true }
         }

@@ -132,7 +132,7 @@ final class SimSender {
 
     /// What decides how an image is encoded.
     struct Look: Equatable {
-        let scale: OutputScale
+        let scale: SampleUploader.OutputScale
         let quality: Int
 
         init(_ configuration: SampleUploader.Configuration) {

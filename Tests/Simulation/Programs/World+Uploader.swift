@@ -26,18 +26,18 @@ extension World {
         if sender.closeReason != nil { handle(sender) { $0.close(at: now) } }
     }
 
-    private static func scale(_ largestSide: Int?) -> OutputScale {
+    private static func scale(_ largestSide: Int?) -> SampleUploader.OutputScale {
         largestSide.map { .fit(width: $0, height: $0) } ?? .full
     }
 
-    private static func pacing(_ choice: Plan.PacingChoice) -> Pacing {
+    private static func pacing(_ choice: Plan.PacingChoice) -> SampleUploader.Pacing {
         switch choice {
         case .everyFrame: .everyFrame
         case .every(let n): .every(n)
         case .framesPerSecond(let rate): .framesPerSecond(rate)
         case .adaptive(let still, let motion): .adaptive(still: still, motion: motion)
         case .skippingUnchanged(let rate, let keepAlive):
-            (rate.map { .framesPerSecond($0) } ?? Pacing.everyFrame)
+            (rate.map { .framesPerSecond($0) } ?? SampleUploader.Pacing.everyFrame)
                 .skippingUnchanged(keepAlive: keepAlive.map { .nanoseconds(Int64($0)) })
         }
     }
@@ -130,7 +130,7 @@ extension World {
         _ outcome: SampleUploader.Outcome,
         _ number: UInt32,
         of sender: SimSender,
-        after drops: [DropCause: Int]
+        after drops: [SampleUploader.DropCause: Int]
     ) {
         note("  frame \(number): \(outcome)")
         if case .dropped(let cause) = outcome, let machine = sender.uploader?.machine {
@@ -195,7 +195,7 @@ extension World {
         checkLatestIsKept(sender)
     }
 
-    private static func cause(_ error: TransportError) -> DropCause {
+    private static func cause(_ error: TransportError) -> SampleUploader.DropCause {
         switch error.code {
         case .closed: .notConnected
         case .paused: .paused

@@ -2,7 +2,7 @@ import FrameSocket
 import FrameSocketAudio
 
 // 10 ms of 44,100 Hz mono, pulled as 48,000 Hz stereo.
-let format = try AudioFormat(sampleRate: 44_100, channels: 1)
+let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
 let buffer = AudioRingBuffer()
 buffer.push(try AudioBlock(format: format, samples: [Int16](repeating: 1_000, count: 4_410)))
 let pull = try buffer.pull(frames: 480, rate: 48_000, channels: 2)

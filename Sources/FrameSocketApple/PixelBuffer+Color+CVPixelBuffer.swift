@@ -5,7 +5,7 @@
     internal import Foundation
     internal import FrameSocket
 
-    extension VideoColor {
+    extension PixelBuffer.Color {
         /// Creates the color space of a Core Video buffer, from its pixel format and its attached matrix.
         ///
         /// The matrix is BT.601 unless BT.709 is attached, as cameras and high-definition screens do.

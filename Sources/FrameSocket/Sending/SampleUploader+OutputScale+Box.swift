@@ -1,6 +1,6 @@
 public import FrameWire
 
-extension OutputScale {
+extension SampleUploader.OutputScale {
     /// A target size for images, and how they are fitted to it.
     public struct Box: Sendable, Hashable {
         /// How an image of another aspect ratio fills the box.

@@ -1,43 +1,45 @@
-/// The meaning of planar video samples: their range, and the matrix that converts them to red, green and blue.
-///
-/// Planar formats of `PixelBuffer` have the meaning that a JPEG has, ``jpeg``: full range and the matrix of BT.601.
-/// Most video uses limited range, and BT.709 from 720 rows up. Misinterpreted samples look pale, dark or off in hue.
-public struct VideoColor: Sendable, Hashable {
-    /// The sample values that represent black, white and no color.
-    public enum Range: String, Sendable, Hashable, CaseIterable {
-        /// Luma from 0 to 255, chroma around 128 from 0 to 255 (`pc`, JFIF).
-        case full
-        /// Luma from 16 to 235, chroma around 128 from 16 to 240 (`tv`).
-        case limited
+extension PixelBuffer {
+    /// The meaning of planar video samples: their range, and the matrix that converts them to red, green and blue.
+    ///
+    /// Planar formats of `PixelBuffer` have the meaning that a JPEG has, ``jpeg``: full range and the matrix of BT.601.
+    /// Most video uses limited range, and BT.709 from 720 rows up. Misinterpreted samples look pale, dark or off in hue.
+    public struct Color: Sendable, Hashable {
+        /// The sample values that represent black, white and no color.
+        public enum Range: String, Sendable, Hashable, CaseIterable {
+            /// Luma from 0 to 255, chroma around 128 from 0 to 255 (`pc`, JFIF).
+            case full
+            /// Luma from 16 to 235, chroma around 128 from 16 to 240 (`tv`).
+            case limited
 
-        fileprivate var black: Double { self == .full ? 0 : 16 }
-        fileprivate var lumaSteps: Double { self == .full ? 255 : 219 }
-        fileprivate var chromaSteps: Double { self == .full ? 255 : 224 }
-    }
+            fileprivate var black: Double { self == .full ? 0 : 16 }
+            fileprivate var lumaSteps: Double { self == .full ? 255 : 219 }
+            fileprivate var chromaSteps: Double { self == .full ? 255 : 224 }
+        }
 
-    /// The weights of red, green and blue in luma.
-    public enum Matrix: String, Sendable, Hashable, CaseIterable {
-        /// ITU-R BT.601: JPEG, and video of standard definition.
-        case bt601
-        /// ITU-R BT.709: video of high definition.
-        case bt709
+        /// The weights of red, green and blue in luma.
+        public enum Matrix: String, Sendable, Hashable, CaseIterable {
+            /// ITU-R BT.601: JPEG, and video of standard definition.
+            case bt601
+            /// ITU-R BT.709: video of high definition.
+            case bt709
 
-        fileprivate var red: Double { self == .bt601 ? 0.299 : 0.2126 }
-        fileprivate var blue: Double { self == .bt601 ? 0.114 : 0.0722 }
-    }
+            fileprivate var red: Double { self == .bt601 ? 0.299 : 0.2126 }
+            fileprivate var blue: Double { self == .bt601 ? 0.114 : 0.0722 }
+        }
 
-    /// The sample values that represent black, white and no color.
-    public var range: Range
-    /// The weights of red, green and blue in luma.
-    public var matrix: Matrix
+        /// The sample values that represent black, white and no color.
+        public var range: Range
+        /// The weights of red, green and blue in luma.
+        public var matrix: Matrix
 
-    /// The meaning in a JPEG: full range, BT.601.
-    public static let jpeg = VideoColor(range: .full, matrix: .bt601)
+        /// The meaning in a JPEG: full range, BT.601.
+        public static let jpeg = Color(range: .full, matrix: .bt601)
 
-    /// Creates a meaning of samples.
-    public init(range: Range, matrix: Matrix) {
-        self.range = range
-        self.matrix = matrix
+        /// Creates a meaning of samples.
+        public init(range: Range, matrix: Matrix) {
+            self.range = range
+            self.matrix = matrix
+        }
     }
 }
 
@@ -55,7 +57,7 @@ struct VideoColorConversion {
     private let blue: (fromBlue: Int32, fromRed: Int32)
     private let red: (fromBlue: Int32, fromRed: Int32)
 
-    init(from source: VideoColor, to target: VideoColor) {
+    init(from source: PixelBuffer.Color, to target: PixelBuffer.Color) {
         let (old, new) = (source.matrix, target.matrix)
         let green = 1 - old.red - old.blue
         // Red, green and blue of a sample with Y 0, as multiples of Cb and Cr.
@@ -125,8 +127,8 @@ extension PixelBuffer {
     /// - Returns: The converted image; this one, without a copy, if there is nothing to convert.
     /// - Throws: `allocationFailed`.
     public func converted(
-        from source: VideoColor,
-        to target: VideoColor = .jpeg,
+        from source: Color,
+        to target: Color = .jpeg,
         pool: PixelBuffer.Pool = PixelBuffer.Pool()
     ) throws(TurboJPEGError) -> PixelBuffer {
         guard source != target, format.isPlanar else { return self }

@@ -1,0 +1,86 @@
+extension SampleUploader {
+    /// Which of the submitted frames are sent.
+    ///
+    /// The last frame of a burst is never lost: a frame that is not sent at once is deferred, and sent when its time comes,
+    /// unless a newer one has been submitted by then.
+    ///
+    /// ```swift
+    /// uploader.update { $0.pacing = .everyFrame }
+    /// uploader.update { $0.pacing = .every(3) }
+    /// uploader.update { $0.pacing = .framesPerSecond(15).skippingUnchanged() }
+    /// uploader.update { $0.pacing = .adaptive(still: 15, motion: 30) }
+    /// ```
+    public struct Pacing: Sendable, Hashable {
+        /// How often a frame is sent.
+        public enum Rate: Sendable, Hashable {
+            /// Every frame.
+            case everyFrame
+            /// The first frame and every `n`-th after it; every frame if `n` is less than 2.
+            ///
+            /// If the source falls silent, its last frame is sent after `n` intervals of the source, but no sooner than
+            /// after a tenth of a second.
+            case every(_ n: Int)
+            /// An average number of frames per second of presentation time, never in bursts.
+            ///
+            /// The frame nearest to its due time is sent. A rate that is not greater than 0, or not finite, sets no limit.
+            case framesPerSecond(Double)
+            /// Frames that differ from the one sent before at the rate `motion`, and others at the rate `still`; a rate that
+            /// is not greater than 0, or not finite, sets no limit.
+            case adaptive(still: Double, motion: Double)
+        }
+
+        /// How often a frame is sent.
+        public var rate: Rate
+
+        /// Whether frames that equal the one sent before are skipped.
+        ///
+        /// Comparing costs one pass over the bytes of frames that are due, on the thread that submits them: about
+        /// a twentieth of the time needed to encode them.
+        public var skipsUnchanged: Bool
+
+        /// The time after which an unchanged frame is sent nevertheless, if ``skipsUnchanged`` is set; nil for never.
+        ///
+        /// It tells a receiver that the sender is alive, and resends what a receiver missed. If the source submits nothing
+        /// for so long, its latest frame is sent again, but no more often than the rate allows, and at most ten times a
+        /// second. A time below zero counts as zero.
+        public var keepAlive: Duration?
+
+        /// Creates a pacing with the given rate, which by default sends unchanged frames too.
+        public init(_ rate: Rate, skipsUnchanged: Bool = false, keepAlive: Duration? = .seconds(1)) {
+            self.rate = rate
+            self.skipsUnchanged = skipsUnchanged
+            self.keepAlive = keepAlive
+        }
+
+        /// Every frame.
+        public static let everyFrame = Pacing(.everyFrame)
+
+        /// Returns a pacing that sends the first frame and every `n`-th after it; Jitsi sends every third.
+        public static func every(_ n: Int) -> Pacing { Pacing(.every(n)) }
+
+        /// Returns a pacing with a limit of frames per second of presentation time.
+        public static func framesPerSecond(_ rate: Double) -> Pacing {
+            Pacing(.framesPerSecond(rate))
+        }
+
+        /// Returns a pacing with one rate while nothing changes, and another while something does.
+        ///
+        /// The defaults are those of NetEase.
+        public static func adaptive(still: Double = 15, motion: Double = 30) -> Pacing {
+            Pacing(.adaptive(still: still, motion: motion))
+        }
+
+        /// Returns this pacing, skipping frames that equal the one sent before.
+        ///
+        /// - Parameter keepAlive: The time after which an unchanged frame is sent nevertheless; nil for never.
+        /// - Returns: The pacing, at the same rate.
+        public func skippingUnchanged(keepAlive: Duration? = .seconds(1)) -> Pacing {
+            Pacing(rate, skipsUnchanged: true, keepAlive: keepAlive)
+        }
+
+        /// Whether frames are compared with the one sent before.
+        package var comparesImages: Bool {
+            if case .adaptive = rate { true } else { skipsUnchanged }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+package import FrameWire
+package import TurboJPEG
+
+extension SampleUploader {
+    /// The size of the sent image relative to the submitted one.
+    ///
+    /// Boxes and widths refer to the upright image: if the orientation turns the image on its side, they apply after the
+    /// turn. Images are never enlarged.
+    ///
+    /// An invalid scale leaves the image at its size: a fraction that is not between 0 and 1, and a width or height below
+    /// 1. Sides above 65,500 pixels, the limit of the JPEG format, count as 65,500.
+    public enum OutputScale: Sendable, Hashable {
+        /// The size of the submitted image.
+        case full
+
+        /// A fraction of width and height, rounded down, at least 1 pixel: 1125x2436 by a half is 562x1218.
+        case fraction(numerator: Int, denominator: Int)
+
+        /// At most this many pixels wide, with the height in proportion; NetEase sends 720. Both sides are whole chroma
+        /// samples, so even for 4:2:0, like those of ``fit(width:height:rotation:)``.
+        case width(Int)
+
+        /// A custom size, and how the image fills it.
+        case box(Box)
+
+        /// Half the width and half the height, as Jitsi sends.
+        public static let half = OutputScale.fraction(numerator: 1, denominator: 2)
+
+        /// At most this width and height, in proportion; what is sent is no larger than the scaled image.
+        ///
+        /// By default the box is rotated with the image: a portrait image has at most the box's width in height. Agora sends
+        /// 640x360, and 360x640 of a portrait image.
+        public static func fit(width: Int, height: Int, rotation: Box.Rotation = .withImage)
+            -> OutputScale
+        {
+            box(width, height, .fit, rotation)
+        }
+
+        /// Exactly this size, rotated with the image by default, with the image in the center and black bars around it.
+        ///
+        /// Of a smaller image with an odd side, the last column or row is left out if it shares its chroma with a bar.
+        public static func letterbox(width: Int, height: Int, rotation: Box.Rotation = .withImage)
+            -> OutputScale
+        {
+            box(width, height, .letterbox, rotation)
+        }
+
+        /// Exactly this size or, for a smaller image, this aspect ratio, filled with the center of the image.
+        public static func fill(width: Int, height: Int, rotation: Box.Rotation = .withImage)
+            -> OutputScale
+        {
+            box(width, height, .fill, rotation)
+        }
+
+        private static func box(_ width: Int, _ height: Int, _ filling: Box.Filling, _ rotation: Box.Rotation)
+            -> OutputScale
+        {
+            guard width > 0, height > 0 else { return .full }
+            return .box(Box(width: width, height: height, filling: filling, rotation: rotation))
+        }
+
+        /// Returns the size that is sent, with 4:2:0, for an upright image of the given size.
+        ///
+        /// Images have sides of 1 to 65,500 pixels; any other number counts as the nearest of these.
+        public func size(forWidth width: Int, height: Int) -> (width: Int, height: Int) {
+            func clamped(_ side: Int) -> Int { min(max(side, 1), Box.maximumSide) }
+            let canvas = plan(forWidth: clamped(width), height: clamped(height)).canvas
+            return (canvas.width, canvas.height)
+        }
+
+        /// Returns the plan for an image of the given size, in the coordinates of its buffer.
+        ///
+        /// - Parameters:
+        ///   - width: The image's width in pixels.
+        ///   - height: The image's height in pixels.
+        ///   - orientation: The image's orientation.
+        ///   - appliesOrientation: Whether the image is rotated upright before it is encoded.
+        ///   - subsampling: Sizes that the scale does not state exactly are multiples of its chroma samples: even for 4:2:0.
+        /// - Returns: The plan, for `PixelBuffer.applying(_:pool:)`.
+        package func plan(
+            forWidth width: Int,
+            height: Int,
+            orientation: FrameOrientation = .up,
+            appliesOrientation: Bool = false,
+            subsampling: ChromaSubsampling = .yuv420
+        ) -> OutputPlan {
+            let image = BufferSize(width: width, height: height)
+            switch self {
+            case .full:
+                return OutputPlan(image)
+            case .fraction(let numerator, let denominator):
+                return .fraction(of: image, numerator, denominator)
+            case .width, .box:
+                // A block lies in the image as that is encoded; the planner's image is upright.
+                let block = appliesOrientation ? subsampling.blockSize : subsampling.blockSize.turned(by: orientation)
+                let turned = plan(OutputPlanner(image.turned(by: orientation), block)).turned(by: orientation)
+                return appliesOrientation ? turned.placed(forRotationFrom: orientation) : turned
+            }
+        }
+
+        private func plan(_ planner: OutputPlanner) -> OutputPlan {
+            switch self {
+            case .box(let box):
+                let size = box.size(for: planner.image)
+                return switch box.filling {
+                case .fit: planner.fit(size)
+                case .letterbox: planner.letterbox(size)
+                case .fill: planner.fill(size)
+                }
+            case .width(let width):
+                guard width > 0 else { return OutputPlan(planner.image) }
+                return planner.fit(BufferSize(width: min(width, Box.maximumSide), height: .max))
+            case .full, .fraction:
+                return OutputPlan(planner.image)
+            }
+        }
+    }
+}
+
+extension BufferSize {
+    /// Converts between the size in the buffer and the upright size.
+    func turned(by orientation: FrameOrientation) -> BufferSize {
+        orientation.swapsAxes ? BufferSize(width: height, height: width) : self
+    }
+}
+
+extension ChromaSubsampling {
+    /// The pixels that share a chroma sample.
+    fileprivate var blockSize: BufferSize {
+        BufferSize(width: mcuWidth / 8, height: mcuHeight / 8)
+    }
+}

@@ -58,7 +58,10 @@ import Testing
         let thread = IOThread()
         let gate = Gate()
         let elsewhere = try TemporaryDirectory()
-        let blocking = try elsewhere.server(delegate: Blocker(gate)) { $0.thread = thread }
+        let blocking = try elsewhere.server {
+            $0.thread = thread
+            $0.tap = Blocker(gate)
+        }
         let server = try directory.server {
             $0.thread = thread
             $0.limits.linger = .milliseconds(20)
@@ -94,16 +97,16 @@ import Testing
         func deadlinePassed() { events.withLock { $0.append("deadline") } }
     }
 
-    /// A delegate that holds up its thread with the first frame.
-    private final class Blocker: FrameServer.Delegate {
+    /// A tap that holds up its thread with every read.
+    private final class Blocker: FrameServer.Tap {
         private let gate: Gate
 
         init(_ gate: Gate) {
             self.gate = gate
         }
 
-        func connectionDidOpen(_ connection: FrameConnection) {}
-        func connection(_ connection: FrameConnection, didReceive frame: Frame) { gate.hold() }
-        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {}
+        func connectionDidOpen(_ id: Int) {}
+        func connection(_ id: Int, didRead bytes: Span<UInt8>) { gate.hold() }
+        func connectionDidClose(_ id: Int) {}
     }
 }

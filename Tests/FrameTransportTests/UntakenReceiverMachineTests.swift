@@ -9,10 +9,9 @@ import Testing
 @Suite(.tags(.computes)) struct UntakenReceiverMachineTests {
     /// A connection that waits to be taken, with a body over its share of 1,000 bytes.
     private func untaken(bytes: Int = 5000) -> ReceiverRig {
-        var rig = ReceiverRig {
+        var rig = ReceiverRig(isTaken: false) {
             $0.allowance = 2000
             $0.largestGrant = 100_000
-            $0.isTaken = false
         }
         rig.arrive(message(body(1, count: 800)) + message(body(2, count: bytes)))
         return rig

@@ -86,9 +86,6 @@ package struct ReceiverMachine: ~Copyable {
         package var resetKeepsData = true
         /// Whether the sender may share memory.
         package var acceptsSharedMemory = false
-        /// Whether the program has the connection from the start, as a delegate does; otherwise it waits to be taken,
-        /// which ``taken(at:)`` reports.
-        package var isTaken = true
 
         package init() {}
     }
@@ -140,7 +137,7 @@ package struct ReceiverMachine: ~Copyable {
     var now: UInt64 = 0
 
     /// Whether the program has taken the connection.
-    var isTaken: Bool
+    var isTaken = false
     /// The number of the latest request for memory.
     var lastRequest = 0
 
@@ -174,7 +171,6 @@ package struct ReceiverMachine: ~Copyable {
     /// Creates the machine of a connection that has just been accepted; call ``start(at:)`` first.
     package init(_ configuration: Configuration, pool: FrameBytes.Pool, tally: DecodingTally? = nil) {
         self.configuration = configuration
-        isTaken = configuration.isTaken
         assembler = FrameAssembler(limits: configuration.limits.wire, pool: pool, tally: tally)
         shared = SharedBuffers(isAccepting: configuration.acceptsSharedMemory)
         state = .receiving(.open(room: nil))

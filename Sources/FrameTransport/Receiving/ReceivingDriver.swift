@@ -37,19 +37,15 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// The memory that the sender shares.
     var mappings: SharedMappings
     private var wasReady = false
-    private var sink: ((Frame) -> Void)?
-    private var onEnd: ((CloseReason) -> Void)?
     private var onReady: (() -> Void)?
     private var onClosed: ((_ wasReady: Bool) -> Void)?
     var onDropped: (@Sendable () -> Void)?
 
-    /// Creates the driver of a connection that the program has from the start, or that waits until ``taken()``.
     init(
         _ descriptor: consuming OwnedDescriptor,
         id: Int,
         thread: IOThread,
         configuration: FrameServer.Configuration,
-        isTaken: Bool,
         counts: ReceivedCounts,
         onUndecodable: @escaping @Sendable (_ index: Int) -> Void
     ) {
@@ -66,7 +62,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         settings.hello = configuration.hello
         settings.allowance = allowance
         settings.largestGrant = memory.largestGrant
-        settings.isTaken = isTaken
         settings.resetKeepsData = Syscalls.isLocal(descriptor.rawValue)
         settings.acceptsSharedMemory =
             configuration.acceptsSharedMemory && settings.resetKeepsData && SharedMemory.isSupported
@@ -130,12 +125,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// Handles that the program has taken the connection, on any thread; see ``ReceiverMachine/taken(at:)``.
     func taken() {
         thread.execute { self.change { $0.taken(at: MonotonicClock.now()) } }
-    }
-
-    /// Delivers to closures instead of the mailbox.
-    func deliver(to sink: @escaping (Frame) -> Void, end: @escaping (CloseReason) -> Void) {
-        self.sink = sink
-        onEnd = end
     }
 
     /// Closes cleanly; see ``ReceiverMachine/close(_:at:)``.
@@ -337,7 +326,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     }
 
     private func reserveRoom(onceEmpty: Bool) {
-        guard sink == nil else { return machine.reserved(.max) }
         let (room, waiting) = mailbox.reserve(onceEmpty: onceEmpty)
         machine.reserved(room, behind: waiting)
     }
@@ -348,12 +336,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private func deliver(_ frame: Frame, more: Bool) {
         counts.frames.increment()
         counts.bytes.add(frame.jpeg.count)
-        if let sink {
-            sink(frame.handedOver())
-        } else {
-            mailbox.put(frame, weight: frame.memoryByteCount, more: more)
-            hasHeldBack = hasHeldBack || more
-        }
+        mailbox.put(frame, weight: frame.memoryByteCount, more: more)
+        hasHeldBack = hasHeldBack || more
     }
 
     // MARK: Ending
@@ -374,8 +358,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         closed.set(reason)
         endMailboxes(reason.error)
         keepUnread()
-        onEnd?(reason)
         onClosed?(wasReady)
-        (sink, onEnd, onReady, onClosed) = (nil, nil, nil, nil)
+        (onReady, onClosed) = (nil, nil)
     }
 }

@@ -47,14 +47,17 @@ struct ReceiverRig: ~Copyable {
     /// How many commands came after the last one.
     private(set) var commandsAfterClose = 0
 
+    /// Starts the connection, which the program takes at once unless `isTaken` is false.
     init(
         pool: FrameBytes.Pool = FrameBytes.Pool(maximumIdleBytes: 1 << 20),
+        isTaken: Bool = true,
         _ change: (inout ReceiverMachine.Configuration) -> Void = { _ in }
     ) {
         var configuration = ReceiverMachine.Configuration()
         change(&configuration)
         machine = ReceiverMachine(configuration, pool: pool)
         machine.start(at: now)
+        if isTaken { machine.taken(at: now) }
         run()
     }
 

@@ -133,7 +133,6 @@ final class SimReceiver {
         configuration.hello = server.plan.hello.map { ControlRequest.Hello(wants: $0) }
         configuration.allowance = allowance
         configuration.largestGrant = largestGrant
-        configuration.isTaken = server.plan.usesDelegate
         configuration.resetKeepsData = !server.plan.isPort
         acceptsSharedMemory = server.plan.acceptsSharedMemory && !server.plan.isPort
         configuration.acceptsSharedMemory = acceptsSharedMemory

@@ -88,7 +88,6 @@ extension World {
         case .countDroppedAudio: break
         case .deliverShared, .mapBuffer, .dropDescriptor, .unmapBuffers: perform(shared: command, of: receiver)
         case .reserveRoom(let onceEmpty):
-            if servers[receiver.server].plan.usesDelegate { return receiver.machine.reserved(.max) }
             let (room, waiting) = receiver.mailbox.reserve(onceEmpty: onceEmpty)
             receiver.machine.reserved(room, behind: waiting)
         case .askForMemory(let byteCount, let request): ask(receiver, for: byteCount, request: request)

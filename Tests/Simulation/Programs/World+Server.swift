@@ -262,11 +262,6 @@ extension World {
         receiver.isPresented = true
         server.presented.append(receiver.id)
         tell(.tokenShown(receiver.id), of: receiver)
-        if server.plan.usesDelegate {
-            server.current = receiver.index
-            receiver.isTaken = true
-            return
-        }
         tell(.queued(receiver.id), of: receiver)
         let (isAccepted, woken) = server.mailbox.put(receiver.index)
         // A token may come after the end.

@@ -88,6 +88,21 @@ import Testing
         _ = blocking
     }
 
+    @Test func `a body without memory returns its grant while the program has its connection`() async throws {
+        let budget = MemoryBudget(maximumBytes: 256 << 20)
+        let server = try directory.server {
+            $0.memory = budget
+            $0.pool = FrameBytes.Pool(maximumIdleBytes: 0) { _ in .none }
+        }
+        let free = budget.free
+        let client = try PeerSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        try await client.write(Array(message(body(1, count: 16 << 20)).prefix(1000)))
+        #expect(try await connection.closed().error?.code == .noMemory)
+        #expect(budget.free == free)
+        server.close()
+    }
+
     /// Records the calls of its thread.
     private final class Recorder: IOHandler, @unchecked Sendable {
         let events = Locked([String]())

@@ -206,7 +206,9 @@ private struct PromiseTable {
         var numbers: [Substring: Set<Int>] = [:]
         var made: Set<Substring> = []
         for text in sources {
-            made.formUnion(text.matches(of: /\b(?:check|violate)\(\s*\.(\w+)/).map(\.1))
+            // Words end at a dot too, as in `world.check(…)`.
+            let call = /\b(?:check|violate)\(\s*\.(\w+)/.wordBoundaryKind(.simple)
+            made.formUnion(text.matches(of: call).map(\.1))
             var comment = ""
             for line in text.split(separator: "\n") {
                 if let match = line.firstMatch(of: /^\s*case (\w+)/) {

@@ -65,12 +65,11 @@ public struct Frame: Sendable {
         index: Int,
         receivedAt: UInt64,
         transferTime: UInt64,
-        tally: DecodingTally?,
-        grant: MemoryBudget.Grant? = nil
+        tally: DecodingTally?
     ) {
         (self.jpeg, self.header, self.index) = (jpeg, header, index)
         (self.receivedAt, transferNanoseconds) = (receivedAt, transferTime)
-        (self.tally, self.grant) = (tally, grant)
+        self.tally = tally
     }
 
     /// The image's size according to the header; the JPEG's own may differ by a pixel.

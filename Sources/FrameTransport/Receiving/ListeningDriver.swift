@@ -317,16 +317,17 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private func makeWay(_ id: Int) {
         let connection = connections.withLock { $0[id] }
         let isLeaving = connection?.place.revoke() ?? false
-        if isLeaving, let connection { call(connection) { $0.giveWay() } }
+        if isLeaving, let connection { order(connection) { $0.giveWay() } }
         machine.madeWay(id, isLeaving: isLeaving)
     }
 
     private func forEachConnection(_ call: @escaping @Sendable (ReceivingDriver) -> Void) {
-        for connection in connections.withLock({ Array($0.values) }) { self.call(connection, call) }
+        for connection in connections.withLock({ Array($0.values) }) { order(connection, call) }
     }
 
-    private func call(_ connection: ReceivingDriver, _ call: @escaping @Sendable (ReceivingDriver) -> Void) {
-        if connection.thread.isCurrent { call(connection) } else { connection.thread.execute { call(connection) } }
+    /// Calls a connection on its thread, later: it may just be telling this server something.
+    private func order(_ connection: ReceivingDriver, _ call: @escaping @Sendable (ReceivingDriver) -> Void) {
+        connection.thread.execute { call(connection) }
     }
 
     private func stopListening() {

@@ -122,7 +122,9 @@ private struct SimulatorChecks {
     private(set) var unmade: [Substring] = []
 
     init(in sources: [String]) {
-        let made = Set(sources.flatMap { $0.matches(of: /\b(?:check|violate)\(\s*\.(\w+)/).map(\.1) })
+        // Words end at a dot too, as in `world.check(…)`.
+        let call = /\b(?:check|violate)\(\s*\.(\w+)/.wordBoundaryKind(.simple)
+        let made = Set(sources.flatMap { $0.matches(of: call).map(\.1) })
         for text in sources {
             var comment = ""
             for line in text.split(separator: "\n") {

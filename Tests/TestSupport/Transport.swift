@@ -19,17 +19,14 @@ extension TemporaryDirectory {
     }
 
     /// A server at that socket, as patient.
-    package func server(
-        delegate: (any FrameServer.Delegate)? = nil,
-        _ change: (inout FrameServer.Configuration) -> Void = { _ in }
-    ) throws -> FrameServer {
+    package func server(_ change: (inout FrameServer.Configuration) -> Void = { _ in }) throws -> FrameServer {
         var configuration = FrameServer.Configuration()
         configuration.limits.firstFrameTimeout = nil
         configuration.limits.handshakeTimeout = Self.generous
         configuration.limits.headerTimeout = Self.generous
         configuration.limits.bodyTimeout = Self.generous
         change(&configuration)
-        return try FrameServer(at: socket, configuration: configuration, delegate: delegate)
+        return try FrameServer(at: socket, configuration: configuration)
     }
 }
 
@@ -79,6 +76,23 @@ extension FrameMessage {
 extension FrameBytes {
     package convenience init(_ bytes: [UInt8]) {
         self.init(copying: bytes.span)
+    }
+}
+
+extension FrameServer {
+    /// Consumes the frames of every connection until the server ends, each on the thread that reads it.
+    @discardableResult
+    package func consumeOnThreads(_ body: @escaping @Sendable (FrameConnection, Frame) -> Void) -> Task<Void, any Error>
+    {
+        Task { [connections] in
+            try await withThrowingDiscardingTaskGroup { group in
+                for try await connection in connections {
+                    group.addTask(executorPreference: connection.thread) {
+                        for try await frame in connection.frames { body(connection, frame) }
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -75,7 +75,6 @@ package import FrameWire
     private var message: Message?
     /// The memory that the body is read into; for a discarded body, memory that is reused.
     private var body: FrameBytes?
-    private var grant: MemoryBudget.Grant?
     private var largestBody = 0
     private var startedAt: UInt64 = 0
 
@@ -100,7 +99,6 @@ package import FrameWire
     package mutating func abandon() {
         message = nil
         body = nil
-        grant = nil
         staged = 0..<0
     }
 
@@ -113,11 +111,6 @@ package import FrameWire
         let trusted = max(Self.firstCapacity, largestBody * 2)
         body = FrameBytes(capacity: min(length, trusted), pool: pool)
         try makeRoom(for: min(1, length))
-    }
-
-    /// Records the memory grant for the body whose header has arrived.
-    mutating func take(_ grant: MemoryBudget.Grant) {
-        self.grant = grant
     }
 
     /// Decodes the bytes read, up to the end of a message or of a header that is followed by a body.
@@ -185,6 +178,9 @@ package import FrameWire
     }
 
     // MARK: Reading
+
+    /// Returns memory for at most `limit` bytes that no message begins with.
+    func scratch(_ limit: Int) -> MemoryRun { unsafe MemoryRun(rebasing: staging[..<min(limit, staging.count)]) }
 
     /// Returns the memory for the next bytes: at most `limit` bytes of the body, and the staging area after them.
     ///
@@ -256,10 +252,7 @@ package import FrameWire
     }
 
     private mutating func frame(_ header: FrameHeader, _ jpeg: FrameBytes, at now: UInt64) -> Frame {
-        defer {
-            frames += 1
-            grant = nil
-        }
+        defer { frames += 1 }
         largestBody = max(largestBody, jpeg.count)
         return Frame(
             .jpeg(jpeg),
@@ -267,8 +260,7 @@ package import FrameWire
             index: frames,
             receivedAt: now,
             transferTime: now &- startedAt,
-            tally: tally,
-            grant: grant
+            tally: tally
         )
     }
 

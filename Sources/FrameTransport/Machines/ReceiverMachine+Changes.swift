@@ -2,23 +2,23 @@ internal import FrameWire
 
 /// The consequences of events.
 extension ReceiverMachine {
-    mutating func becomeReady() {
-        if let command = newDeadline() { commands.append(command) }
+    mutating func becomeReady(_ system: some System) {
+        updateDeadline(system)
         // Without a hello, a sender does not know that it may share memory.
         let hello = configuration.hello ?? (configuration.acceptsSharedMemory ? ControlRequest.Hello() : nil)
-        if let hello { send(.hello(hello), at: now) }
-        commands.append(.present)
+        if let hello { request(.hello(hello), system) }
+        system.present()
     }
 
     /// Keeps what the hello requests from now on.
-    mutating func heed(_ hello: ControlRequest.Hello) {
+    mutating func heed(_ hello: ControlRequest.Hello, _ system: some System) {
         wants = hello.wants
         assembler.keepsFrames = wants.contains(.frames)
         assembler.longestAudio = wants.contains(.audio) ? audioAllowance : 0
         // Unwanted frames must not hold up anything.
         guard !assembler.keepsFrames, let gate = state.gate else { return }
         if pendingBody != nil, assembler.skipPendingFrame() {
-            withdrawRequest()
+            withdrawRequest(system)
             pendingBody = nil
         }
         if case .open = gate { return }
@@ -28,40 +28,38 @@ extension ReceiverMachine {
     /// The peer has hung up: everything that it sent has arrived, and nothing holds that up any longer.
     ///
     /// A departed sender takes neither a place nor memory that others wait for, whether consumed or not.
-    mutating func hangUp() {
+    mutating func hangUp(_ system: some System) {
         hasHungUp = true
         guard let gate = state.gate else { return }
-        withdrawRequest()
+        withdrawRequest(system)
         if case .open = gate { return }
         setGate(.open(room: nil))
     }
 
-    mutating func withdrawRequest() {
-        if case .awaitingMemory? = state.gate { commands.append(.withdrawRequestForMemory) }
+    mutating func withdrawRequest(_ system: some System) {
+        if case .awaitingMemory? = state.gate { system.withdrawRequestForMemory() }
     }
 
     mutating func setGate(_ gate: Gate) {
         switch state {
         case .receiving: state = .receiving(gate)
         case .draining: state = .draining(gate)
-        case .handshaking, .showingToken, .lingering, .closed: break
+        case .handshaking, .lingering, .closed: break
         }
     }
 
-    /// Deadlines are absolute: set when a phase begins, and not extended while bytes trickle in.
+    /// Sets the deadline of a phase that has just begun.
     ///
-    /// Everything that has arrived has been read. If the deadline has passed and the phase is still the same, the
-    /// connection fails.
-    ///
-    /// - Returns: The command that sets the deadline of a phase that has just begun.
-    mutating func newDeadline() -> Command? {
-        guard case .receiving = state else { return nil }
+    /// Deadlines are absolute: set when a phase begins, and not extended while bytes trickle in. Everything that has
+    /// arrived has been read. If the deadline has passed and the phase is still the same, the connection fails.
+    mutating func updateDeadline(_ system: some System) {
+        guard case .receiving = state else { return }
         // A sender that was asked to be silent may be silent.
         let mustSpeak = !hasPaused && !wants.isEmpty
         let current = Phase(part: assembler.phase, messages: assembler.messages, mustSpeak: mustSpeak)
         if deadlinePhase == current {
-            if isOverdue { failOverdue() }
-            return nil
+            if isOverdue { failOverdue(system) }
+            return
         }
         (deadlinePhase, isOverdue) = (current, false)
         let limits = configuration.limits
@@ -72,57 +70,58 @@ extension ReceiverMachine {
             case .header: limits.headerTimeout
             case .body(let length): limits.bodyDuration(length: length)
             }
-        return .setDeadline(duration.map { $0.after(now) })
+        deadline = duration.map { $0.after(now) }
     }
 
     /// Suspends deadlines for the peer; the deadline of an end, which is this side's, continues.
     mutating func suspendDeadline() {
         guard case .receiving = state else { return }
         (deadlinePhase, isOverdue) = (nil, false)
-        commands.append(.setDeadline(nil))
+        deadline = nil
     }
 
-    private mutating func failOverdue() {
+    private mutating func failOverdue(_ system: some System) {
         let what =
             switch assembler.phase {
             case .betweenMessages: assembler.messages == 0 ? "its first message" : "its next message"
             case .header: "the header of a frame"
             case .body(let length): "the body of a frame of \(length) bytes"
             }
-        finish(.failed(TransportError(.receiveTimedOut, "the sender took too long over \(what)")))
+        finish(.failed(TransportError(.receiveTimedOut, "the sender took too long over \(what)")), system)
     }
 
     /// Handles the end of the stream between two messages.
-    mutating func end() {
-        if case .draining = state { return finish(drainReason) }
-        finish(.closedByPeer(stopReason ?? .stoppedByUser))
+    mutating func end(_ system: some System) {
+        if case .draining = state { return finish(drainReason, system) }
+        finish(.closedByPeer(stopReason ?? .stoppedByUser), system)
     }
 
-    mutating func fail(_ error: TransportError) {
+    mutating func fail(_ error: TransportError, _ system: some System) {
         // A stream that this side ends may end within a message, or fail.
-        if case .draining = state, error.isTruncation { return finish(drainReason) }
-        finish(.failed(error))
+        if case .draining = state, error.isTruncation { return finish(drainReason, system) }
+        finish(.failed(error), system)
     }
 
     /// Shuts down sending, and discards input until the peer has closed too, or the time for that is over.
-    mutating func linger(_ reason: CloseReason) {
+    mutating func linger(_ reason: CloseReason, _ system: some System) {
         state = .lingering(reason)
         pendingBody = nil
         mayRead = true
         assembler.abandon()
         // Requests that the socket has not accepted by now are lost: the peer does not read.
-        commands.append(.endDelivery)
-        commands.append(.shutDownSending)
-        commands.append(.setDeadline(configuration.limits.linger.after(now)))
+        system.endDelivery()
+        system.shutDownSending()
+        deadline = configuration.limits.linger.after(now)
     }
 
-    mutating func finish(_ reason: CloseReason) {
+    mutating func finish(_ reason: CloseReason, _ system: some System) {
         if case .closed = state { return }
-        withdrawRequest()
+        withdrawRequest(system)
         state = .closed(reason)
         pendingBody = nil
         assembler.abandon()
-        commands.append(.close(reason))
+        deadline = nil
+        system.close(reason)
     }
 }
 

@@ -1,52 +1,38 @@
-package import FrameWire
+internal import FrameWire
 
 /// Frames in shared memory.
 extension ReceiverMachine {
     // MARK: Events
 
-    /// Handles descriptors that arrived with the bytes of a read; reported before the read.
-    ///
-    /// None may come with a token, before anything can be announced.
-    package mutating func didReceiveDescriptors(_ count: Int, areLost: Bool) {
-        switch state {
-        case .handshaking: finish(.failed(SharedBuffers.unannounced))
-        case .receiving, .draining: shared.arrived(count, areLost: areLost)
-        case .showingToken, .lingering, .closed: break
-        }
-    }
-
-    /// Handles the mapping of an announced buffer.
-    package mutating func bufferMapped(_ header: SharedFrameHeader.Buffer) {
-        shared.mapped(header)
-    }
-
-    /// Handles an announced buffer that was not mapped: because it is not what it should be or, with nil, because this
-    /// process has no room for it.
-    package mutating func bufferRefused(_ error: TransportError?) {
-        if let error { fail(error) } else { declineSharedMemory() }
-    }
-
     /// Handles the program's release of the last frame in a buffer.
-    package mutating func bufferReleased(_ index: Int) {
-        shared.released(index)
-        queueSharedRequests()
+    package mutating func bufferReleased(_ index: Int, _ system: some System) {
+        release(index, system)
+        proceed(system)
     }
 
     /// Handles that the memory of the buffers is needed for other connections.
-    package mutating func sharedMemoryRevoked() {
-        declineSharedMemory()
+    package mutating func sharedMemoryRevoked(_ system: some System) {
+        declineSharedMemory(system)
+        proceed(system)
+    }
+
+    // MARK: Consequences
+
+    private mutating func release(_ index: Int, _ system: some System) {
+        shared.released(index)
+        writeSharedRequests(system)
     }
 
     /// Accepts no further frames in shared memory.
-    mutating func declineSharedMemory() {
+    mutating func declineSharedMemory(_ system: some System) {
         guard shared.terms == .accepted, closeReason == nil else { return }
         shared.decline()
-        commands.append(.unmapBuffers)
-        queueSharedRequests()
+        system.unmapBuffers()
+        writeSharedRequests(system)
     }
 
-    private mutating func queueSharedRequests() {
-        if isReady, shared.queueRequests(in: &outbox) { commands.append(.writeRequests) }
+    private mutating func writeSharedRequests(_ system: some System) {
+        if isReady, shared.queueRequests(in: &outbox) { writeRequests(system) }
     }
 
     // MARK: Messages
@@ -62,43 +48,36 @@ extension ReceiverMachine {
         }
     }
 
-    /// Handles an announcement.
-    ///
-    /// - Returns: What to do with its descriptor.
-    mutating func announced(_ header: SharedFrameHeader.Buffer) -> Command? {
+    /// Handles an announcement, and its descriptor.
+    mutating func announced(_ header: SharedFrameHeader.Buffer, _ system: some System) {
         do throws(TransportError) {
             switch try shared.announced(header) {
-            case .map: return .mapBuffer(header)
-            case .drop: return .dropDescriptor
-            case .skip: return nil
-            case .decline: declineSharedMemory()
+            case .map: if try system.map(header) { shared.mapped(header) } else { declineSharedMemory(system) }
+            case .drop: system.dropDescriptor()
+            case .skip: break
+            case .decline: declineSharedMemory(system)
             }
         } catch {
-            fail(error)
+            fail(error, system)
         }
-        return nil
     }
 
     /// Handles a frame in a shared buffer, for which the consumer has this much room.
-    ///
-    /// - Returns: The command that delivers it; nil if it is not delivered.
-    mutating func delivery(of header: SharedFrameHeader, room: Int?) -> Command? {
+    mutating func deliver(_ header: SharedFrameHeader, _ room: Int?, _ system: some System) {
         do throws(TransportError) {
-            guard try shared.frame(header) else { return nil }
+            guard try shared.frame(header) else { return }
         } catch {
-            fail(error)
-            return nil
+            return fail(error, system)
         }
         guard assembler.keepsFrames else {
-            bufferReleased(header.buffer)
             shared.hasSkippedFrame = true
-            return nil
+            return release(header.buffer, system)
         }
         var header = header
         // The stated rows are compared with a frame that the consumer does not have.
         if shared.hasSkippedFrame { header.changedRows = nil }
         shared.hasSkippedFrame = false
         useRoom(room)
-        return .deliverShared(assembler.takeFrame(header, at: now), header, more: mayRead || assembler.hasMore)
+        system.deliver(assembler.takeFrame(header, at: now), in: header, more: mayRead || assembler.hasMore)
     }
 }

@@ -1,22 +1,59 @@
 internal import FrameWire
 
-/// Events from the socket and the clock.
+/// The socket and the clock.
 extension ReceiverMachine {
+    // MARK: Events
+
     /// Handles readiness: the socket is readable or writable, or the peer has hung up.
-    package mutating func becameReady(_ readiness: Readiness, at now: UInt64) {
-        self.now = now
+    package mutating func becameReady(_ readiness: Readiness, _ system: some System) {
+        now = system.now
         if !hasYielded { turn = Turn() }
         if readiness.contains(.readable) { mayRead = true }
-        if readiness.contains(.hangup) { hangUp() }
-        if readiness.contains(.writable), !outbox.bytes.isEmpty, isReady { commands.append(.writeRequests) }
+        if readiness.contains(.hangup) { hangUp(system) }
+        if readiness.contains(.writable), isReady { writeRequests(system) }
+        proceed(system)
     }
 
-    /// Handles bytes read of the sender's token.
-    package mutating func didReadToken(_ bytes: Span<UInt8>, at now: UInt64) {
-        self.now = now
-        guard case .handshaking(var reader) = state else { return }
-        turn.readsLeft -= 1
-        reader.take(bytes)
+    /// Handles the passing of the deadline.
+    package mutating func deadlinePassed(_ system: some System) {
+        now = system.now
+        deadline = nil
+        switch state {
+        case .handshaking:
+            let message = "the sender did not send its token in time"
+            finish(.failed(TransportError(.handshakeTimedOut, message)), system)
+        case .receiving:
+            // What has arrived and not been read, for which this side has not had the time, may end the phase.
+            isOverdue = true
+        case .draining:
+            // Only what has arrived by now is delivered.
+            system.shutDownReceiving()
+            mayRead = true
+            hangUp(system)
+        case .lingering(let reason):
+            finish(reason, system)
+        case .closed:
+            break
+        }
+        proceed(system)
+    }
+
+    // MARK: Reading
+
+    /// Reads a part of the sender's token, and answers it once it is complete.
+    mutating func readToken(_ reader: TokenReader, _ system: some System) {
+        let run = unsafe assembler.scratch(reader.remaining)
+        let count: Int
+        do throws(Errno) {
+            count = try result(of: unsafe system.readToken(into: run), system)
+        } catch {
+            return readFailed(error, system)
+        }
+        // None may come with a token, before anything can be announced.
+        if system.takeArrivals() != nil { return finish(.failed(SharedBuffers.unannounced), system) }
+        guard count > 0 else { return }
+        var reader = reader
+        unsafe reader.take(Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: run[..<count])))
         state = .handshaking(reader)
         guard reader.remaining == 0 else { return }
         guard reader.isRight else {
@@ -25,140 +62,122 @@ extension ReceiverMachine {
             if reader.hasMessage {
                 outbox.add(.hello(ControlRequest.Hello()))
                 outbox.add(.stop(.tokenRejected))
-                commands.append(.writeRequests)
+                writeRequests(system)
             }
             // Not closed at once: unread bytes would turn the end that the sender sees into a reset.
-            return linger(.failed(TransportError(.tokenRejected, "the sender's token is not the expected one")))
+            return linger(.failed(TransportError(.tokenRejected, "the sender's token is not the expected one")), system)
         }
-        state = .showingToken
-        commands.append(.keepPlace)
-    }
-
-    /// Handles the attempt to keep the place, which fails if the server has given it to another connection.
-    package mutating func didKeepPlace(_ isKept: Bool, at now: UInt64) {
-        self.now = now
-        guard case .showingToken = state else { return }
-        if isKept { commands.append(.writeToken) } else { losePlace() }
-    }
-
-    /// Handles the write of this side's token, or its failure.
-    package mutating func didWriteToken(_ error: TransportError?, at now: UInt64) {
-        self.now = now
-        guard case .showingToken = state else { return }
-        if let error { return finish(.failed(error)) }
+        guard system.keepPlace() else { return losePlace(system) }
+        do throws(TransportError) {
+            try system.writeToken()
+        } catch {
+            return finish(.failed(error), system)
+        }
+        now = system.now
         state = .receiving(.open(room: nil))
-        becomeReady()
+        becomeReady(system)
     }
 
-    /// Handles a read of `count` bytes into the memory of ``readTargets()``, whose first run had room for `first`.
-    package mutating func didRead(_ count: Int, into first: Int, isShort: Bool, at now: UInt64) {
-        self.now = now
-        turn.readsLeft -= 1
-        turn.bytesLeft -= count
-        // A short read has emptied the socket, and the next bytes are reported separately; but an end that was reported
-        // together with these bytes is not reported again.
-        mayRead = !isShort || hasHungUp
-        assembler.didRead(count, into: first)
+    mutating func discard(_ system: some System) {
+        do throws(Errno) {
+            _ = try result(of: system.discard(), system)
+        } catch {
+            readFailed(error, system)
+        }
     }
 
-    /// Handles a read of bytes to discard.
-    package mutating func didDiscard() {
-        turn.readsLeft -= 1
+    /// Reads into the current body, and behind it.
+    mutating func read(_ system: some System) {
+        let (first, second): (MemoryRun, MemoryRun)
+        do throws(TransportError) {
+            unsafe (first, second) = try assembler.targets(limit: max(1, turn.bytesLeft))
+        } catch {
+            return fail(error, system)
+        }
+        do throws(Errno) {
+            let transfer = try unsafe system.read(into: first, second)
+            let count = result(of: transfer, system)
+            guard case .bytes(_, let isShort) = transfer, count > 0 else { return }
+            if let (count, areLost) = system.takeArrivals() { shared.arrived(count, areLost: areLost) }
+            turn.bytesLeft -= count
+            // A short read has emptied the socket, and the next bytes are reported separately; but an end that was
+            // reported together with these bytes is not reported again.
+            mayRead = !isShort || hasHungUp
+            assembler.didRead(count, into: first.count)
+        } catch {
+            readFailed(error, system)
+        }
     }
 
-    /// Handles a read that found nothing.
-    package mutating func wouldBlock(at now: UInt64) {
-        self.now = now
-        mayRead = false
+    /// Handles what every read may find; returns the number of bytes, 0 if there are none now or ever again.
+    private mutating func result(of transfer: Transfer, _ system: some System) -> Int {
+        now = system.now
+        switch transfer {
+        case .bytes(0, _):
+            endOfStream(system)
+            return 0
+        case .bytes(let count, _):
+            turn.readsLeft -= 1
+            return count
+        case .wouldBlock:
+            mayRead = false
+            return 0
+        }
     }
 
-    /// Handles the end of the peer's stream.
-    package mutating func endOfStream() {
+    private mutating func endOfStream(_ system: some System) {
         mayRead = false
         switch state {
         case .handshaking:
-            finish(
-                .failed(
-                    TransportError(.tokenRejected, "the other side closed the connection instead of sending its token")
-                )
-            )
-        case .showingToken, .closed:
-            break
+            let message = "the other side closed the connection instead of sending its token"
+            finish(.failed(TransportError(.tokenRejected, message)), system)
         case .lingering(let reason):
-            finish(reason)
+            finish(reason, system)
         case .receiving, .draining:
             // A write has taken the system's only report of a reset, which over TCP may have cost whole messages.
-            if let resetError { return fail(.lost(resetError)) }
+            if let resetError { return fail(.lost(resetError), system) }
             do throws(TransportError) {
                 try assembler.finish()
-                end()
+                end(system)
             } catch {
-                fail(error)
+                fail(error, system)
             }
+        case .closed:
+            break
         }
     }
 
-    /// Handles a failed read.
-    package mutating func readFailed(_ error: Errno) {
+    /// Handles a failed read, or that the socket cannot be watched.
+    package mutating func readFailed(_ error: Errno, _ system: some System) {
         mayRead = false
         switch state {
-        case .closed:
-            break
+        case .handshaking:
+            finish(.failed(.lost(error)), system)
         case .lingering(let reason):
-            finish(reason)
+            finish(reason, system)
         case .receiving, .draining:
             // A peer that closes without having read this side's requests resets the connection: the end is orderly
             // nevertheless, if nothing that it sent is lost.
             let isOrderly = error == .reset && configuration.resetKeepsData && outbox.hasWritten
-            if isOrderly, assembler.phase == .betweenMessages { return end() }
-            fail(.lost(error))
-        case .handshaking, .showingToken:
-            finish(.failed(.lost(error)))
-        }
-    }
-
-    /// Handles a lack of memory for a read.
-    package mutating func readFailed(_ error: TransportError) {
-        fail(error)
-    }
-
-    /// Handles a failure to write requests: the reads encounter it too, but may find no more than an end.
-    package mutating func requestsFailed(_ error: Errno) {
-        if error == .reset, !configuration.resetKeepsData { resetError = error }
-        didWriteRequests(0)
-    }
-
-    /// Records how many bytes of the requests were written.
-    package mutating func didWriteRequests(_ count: Int) {
-        outbox.didWrite(count)
-        // What had no room in the outbox may have it now; the next report of room writes it.
-        if isReady { _ = shared.queueRequests(in: &outbox) }
-        let mustWatch = !outbox.bytes.isEmpty && isReady
-        guard mustWatch != watchesRoom, closeReason == nil else { return }
-        watchesRoom = mustWatch
-        commands.append(.watchRoom(mustWatch))
-    }
-
-    /// Handles the passing of the deadline.
-    package mutating func deadlinePassed(at now: UInt64) {
-        self.now = now
-        switch state {
-        case .handshaking, .showingToken:
-            finish(
-                .failed(TransportError(.handshakeTimedOut, "the sender did not send its token in time"))
-            )
-        case .receiving:
-            // What has arrived and not been read, for which this side has not had the time, may end the phase.
-            isOverdue = true
-        case .draining:
-            // Only what has arrived by now is delivered.
-            commands.append(.shutDownReceiving)
-            mayRead = true
-            hangUp()
-        case .lingering(let reason):
-            finish(reason)
+            if isOrderly, assembler.phase == .betweenMessages { return end(system) }
+            fail(.lost(error), system)
         case .closed:
             break
         }
+    }
+
+    // MARK: Writing
+
+    /// Writes as many of the requests as the socket takes.
+    mutating func writeRequests(_ system: some System) {
+        guard !outbox.bytes.isEmpty else { return }
+        do throws(Errno) {
+            if case .bytes(let count, _) = try system.write(outbox.bytes) { outbox.didWrite(count) }
+        } catch {
+            // The reads encounter the failure too, but may find no more than an end.
+            if error == .reset, !configuration.resetKeepsData { resetError = error }
+        }
+        // What had no room in the outbox may have it now; the next report of room writes it.
+        if isReady { _ = shared.queueRequests(in: &outbox) }
     }
 }

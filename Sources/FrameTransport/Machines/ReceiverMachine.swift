@@ -3,63 +3,9 @@ package import FrameWire
 /// Makes every decision on the receiving end of one connection: the handshake, what is read when and for how long, what
 /// waits for the consumer or for memory, the deadlines, the requests to the sender, and the end.
 ///
-/// The shell reports events, and executes the commands from ``nextCommand()`` until there are no more.
+/// The shell reports events. The machine calls a ``System`` to carry out what it decides, and sets ``deadline`` and
+/// ``watchesRoom``, which the shell compares with what it has set after each event.
 package struct ReceiverMachine: ~Copyable {
-    /// A command to the shell.
-    package enum Command {
-        /// Read at most this many bytes of the token; report with ``didReadToken(_:at:)`` or as for a read.
-        case readToken(count: Int)
-        /// Keep the connection's place at the server, which may have been revoked, and report with
-        /// ``didKeepPlace(_:at:)``.
-        case keepPlace
-        /// Write this side's token, and report with ``didWriteToken(_:at:)``.
-        case writeToken
-        /// Present the connection to the program: frames may arrive from now on.
-        case present
-        /// Ask the consumer's side how many frames it has room for, optionally after it has taken what waits there, and
-        /// report with ``reserved(_:behind:)``.
-        case reserveRoom(onceEmpty: Bool)
-        /// Read once into ``readTargets()``, and report with ``didRead(_:into:isShort:at:)``, ``wouldBlock(at:)``,
-        /// ``endOfStream()`` or ``readFailed(_:)``.
-        case read
-        /// Deliver a frame; if `more` may follow in this run, its consumer can be woken at the end of the run.
-        case deliver(Frame, more: Bool)
-        /// Deliver a frame in a shared buffer, with its image; report ``bufferReleased(_:)`` when that is released.
-        ///
-        /// Indirect, so that every other command takes fewer bytes.
-        indirect case deliverShared(Frame, SharedFrameHeader, more: Bool)
-        /// Map the first descriptor that has arrived, and report with ``bufferMapped(_:)`` or ``bufferRefused(_:)``.
-        case mapBuffer(SharedFrameHeader.Buffer)
-        /// Close the first descriptor that has arrived.
-        case dropDescriptor
-        /// Release every shared buffer that the program does not hold.
-        case unmapBuffers
-        case deliverAudio(AudioMessage)
-        case deliverStatus(SenderStatus)
-        /// Count an audio message that was requested, but exceeds the memory for audio.
-        case countDroppedAudio
-        /// Request a part of the memory budget; report with ``memoryGranted(_:for:at:)`` and this number, now or later.
-        case askForMemory(byteCount: Int, request: Int)
-        /// Cancel the last request for memory, which may have been granted already.
-        case withdrawRequestForMemory
-        /// Write what ``outbox`` holds, and report with ``didWriteRequests(_:)``.
-        case writeRequests
-        /// Start or stop reporting when the socket has room.
-        case watchRoom(Bool)
-        case setDeadline(UInt64?)
-        case shutDownSending
-        case shutDownReceiving
-        /// Read and discard, and report with ``didDiscard()``, ``wouldBlock(at:)``, ``endOfStream()`` or
-        /// ``readFailed(_:)``.
-        case discard
-        /// Let other connections have their turns, then call ``resume(at:)``.
-        case yield
-        /// Deliver nothing further; the consumer keeps what it has not taken yet.
-        case endDelivery
-        /// Close the socket, and report the reason. This is the last command.
-        case close(CloseReason)
-    }
-
     /// The limits of one turn before other connections have theirs.
     package struct Turn: Sendable {
         package static let messages = 16
@@ -86,9 +32,6 @@ package struct ReceiverMachine: ~Copyable {
         package var resetKeepsData = true
         /// Whether the sender may share memory.
         package var acceptsSharedMemory = false
-        /// Whether the program has the connection from the start, as a delegate does; otherwise it waits to be taken,
-        /// which ``taken(at:)`` reports.
-        package var isTaken = true
 
         package init() {}
     }
@@ -107,8 +50,6 @@ package struct ReceiverMachine: ~Copyable {
 
     enum State {
         case handshaking(TokenReader)
-        /// The sender's token was valid: the place is being kept, and this side's token written.
-        case showingToken
         case receiving(Gate)
         /// This side ends the connection once what has arrived is delivered.
         case draining(Gate)
@@ -119,7 +60,7 @@ package struct ReceiverMachine: ~Copyable {
         var gate: Gate? {
             switch self {
             case .receiving(let gate), .draining(let gate): gate
-            case .handshaking, .showingToken, .lingering, .closed: nil
+            case .handshaking, .lingering, .closed: nil
             }
         }
     }
@@ -134,13 +75,12 @@ package struct ReceiverMachine: ~Copyable {
     let configuration: Configuration
     var state: State
     var assembler: FrameAssembler
-    var commands: [Command] = []
     var turn = Turn()
     var hasYielded = false
     var now: UInt64 = 0
 
     /// Whether the program has taken the connection.
-    var isTaken: Bool
+    var isTaken = false
     /// The number of the latest request for memory.
     var lastRequest = 0
 
@@ -156,7 +96,6 @@ package struct ReceiverMachine: ~Copyable {
 
     /// The requests waiting to be written.
     package internal(set) var outbox = RequestOutbox()
-    var watchesRoom = false
     /// A reset that a write of requests encountered, over TCP.
     var resetError: Errno?
     var hasSaidHello = false
@@ -166,15 +105,16 @@ package struct ReceiverMachine: ~Copyable {
     var drainReason = CloseReason.closedLocally(.stoppedByUser)
     /// The buffers that the sender shares.
     package internal(set) var shared: SharedBuffers
+    /// The time at which ``deadlinePassed(_:)`` is to be called; nil for never.
+    package internal(set) var deadline: UInt64?
     /// What the sender had been doing when its deadline was set; nil if it has none.
     var deadlinePhase: Phase?
     /// Whether that deadline has passed.
     var isOverdue = false
 
-    /// Creates the machine of a connection that has just been accepted; call ``start(at:)`` first.
+    /// Creates the machine of a connection that has just been accepted; call ``start(_:)`` first.
     package init(_ configuration: Configuration, pool: FrameBytes.Pool, tally: DecodingTally? = nil) {
         self.configuration = configuration
-        isTaken = configuration.isTaken
         assembler = FrameAssembler(limits: configuration.limits.wire, pool: pool, tally: tally)
         shared = SharedBuffers(isAccepting: configuration.acceptsSharedMemory)
         state = .receiving(.open(room: nil))
@@ -191,6 +131,9 @@ extension ReceiverMachine {
         if case .closed(let reason) = state { reason } else { nil }
     }
 
+    /// Whether the shell has to call ``becameReady(_:_:)`` when the socket has room.
+    package var watchesRoom: Bool { isReady && !outbox.bytes.isEmpty }
+
     /// The number of complete messages of any kind.
     package var messages: Int { assembler.messages }
 
@@ -205,13 +148,4 @@ extension ReceiverMachine {
 
     /// Returns the part of an allowance that is for audio, if wanted.
     package static func audioAllowance(of allowance: Int) -> Int { allowance / 8 }
-
-    /// Returns the memory for the next read.
-    ///
-    /// - Throws: `noMemory`.
-    package mutating func readTargets() throws(TransportError) -> (
-        UnsafeMutableRawBufferPointer, UnsafeMutableRawBufferPointer
-    ) {
-        try unsafe assembler.targets(limit: max(1, turn.bytesLeft))
-    }
 }

@@ -69,12 +69,11 @@ public struct Frame: Sendable {
         index: Int,
         receivedAt: UInt64,
         transferTime: UInt64,
-        tally: DecodingTally?,
-        grant: MemoryBudget.Grant? = nil
+        tally: DecodingTally?
     ) {
         (self.content, self.header, self.index) = (content, header, index)
         (self.receivedAt, transferNanoseconds) = (receivedAt, transferTime)
-        (self.tally, self.grant) = (tally, grant)
+        self.tally = tally
     }
 
     /// The JPEG; nil if the image is in shared memory, which only happens if the program asks for it.

@@ -114,15 +114,9 @@ public final class FrameServer: Sendable {
     ///     has at most 82. Its directory must exist, belong to this user or root, and not be writable by others, unless
     ///     it has the sticky bit.
     ///   - configuration: The configuration.
-    ///   - delegate: Receives connections and frames as they arrive, on the thread that reads them, in place of
-    ///     ``connections`` and ``FrameConnection/frames``. The server retains it until it is closed.
     /// - Throws: `pathTooLong`, `invalidPath`, `unsafePath`, `notASocket`, `addressInUse`, `cannotCreate` or `system`.
-    public convenience init(
-        at path: String,
-        configuration: Configuration = .init(),
-        delegate: (any Delegate)? = nil
-    ) throws(TransportError) {
-        try self.init(at: .path(path), configuration: configuration, delegate: delegate)
+    public convenience init(at path: String, configuration: Configuration = .init()) throws(TransportError) {
+        try self.init(at: .path(path), configuration: configuration)
     }
 
     /// Creates a server that listens at a path, or at a port of the loopback address.
@@ -130,17 +124,13 @@ public final class FrameServer: Sendable {
     /// - Parameters:
     ///   - endpoint: The path or port.
     ///   - configuration: The configuration; for a port, with tokens.
-    ///   - delegate: The delegate, as for a server at a path.
     /// - Throws: The errors of a server at a path, `tokenRequired` or `invalidToken`.
-    public convenience init(
-        at endpoint: SocketEndpoint,
-        configuration: Configuration = .init(),
-        delegate: (any Delegate)? = nil
-    ) throws(TransportError) {
+    public convenience init(at endpoint: SocketEndpoint, configuration: Configuration = .init()) throws(TransportError)
+    {
         try configuration.checkThreads()
         try endpoint.check(configuration.tokens)
         let socket = try ListeningSocket(at: endpoint, backlog: configuration.limits.maximumBacklog)
-        self.init(socket, configuration, delegate)
+        self.init(socket, configuration)
     }
 
     /// Creates a server that takes over a listening socket, as passed by a service manager.
@@ -151,27 +141,21 @@ public final class FrameServer: Sendable {
     /// - Parameters:
     ///   - socket: The socket, which the server owns from now on, even if this throws.
     ///   - configuration: The configuration; for a port, with tokens.
-    ///   - delegate: The delegate, as for a server at a path.
     /// - Throws: `unfitSocket`, `tokenRequired`, `invalidToken` or `system`.
     public convenience init(
         inheriting socket: InheritedSocket,
-        configuration: Configuration = .init(),
-        delegate: (any Delegate)? = nil
+        configuration: Configuration = .init()
     ) throws(TransportError) {
         let socket = try ListeningSocket(inheriting: socket)
         try configuration.checkThreads()
         try socket.endpoint.check(configuration.tokens)
-        self.init(socket, configuration, delegate)
+        self.init(socket, configuration)
     }
 
-    private init(
-        _ socket: consuming ListeningSocket,
-        _ configuration: Configuration,
-        _ delegate: (any Delegate)?
-    ) {
+    private init(_ socket: consuming ListeningSocket, _ configuration: Configuration) {
         endpoint = socket.endpoint
         self.configuration = configuration
-        driver = ListeningDriver(socket, configuration: configuration, delegate: delegate)
+        driver = ListeningDriver(socket, configuration: configuration)
         configuration.thread.execute { [driver] in driver.start() }
     }
 
@@ -251,24 +235,6 @@ public final class FrameServer: Sendable {
                 try await next(isolation: nil)
             }
         }
-    }
-}
-
-extension FrameServer {
-    /// Receives connections and frames from a ``FrameServer`` as they arrive, on the thread that reads the connection:
-    /// the server's, or one of its readers.
-    ///
-    /// Work in these methods delays every connection of that thread. With several readers, they are called for several
-    /// connections at once.
-    public protocol Delegate: AnyObject, Sendable {
-        /// Called when a sender has connected.
-        func connectionDidOpen(_ connection: FrameConnection)
-
-        /// Called when a frame has arrived.
-        func connection(_ connection: FrameConnection, didReceive frame: Frame)
-
-        /// Called when a connection has ended; nothing more arrives from it.
-        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason)
     }
 }
 

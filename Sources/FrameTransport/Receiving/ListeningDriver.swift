@@ -30,7 +30,6 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
 
     private var machine: ListenerMachine
     private var isRunning = false
-    private var delegate: (any FrameServer.Delegate)?
     private var registration: IORegistration?
     /// The connections; other threads only read what these hold.
     let connections = Locked<[Int: ReceivingDriver]>([:])
@@ -41,18 +40,13 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private var refusal: TransportError?
     let endpoint: String
 
-    init(
-        _ socket: consuming ListeningSocket,
-        configuration: FrameServer.Configuration,
-        delegate: (any FrameServer.Delegate)?
-    ) {
+    init(_ socket: consuming ListeningSocket, configuration: FrameServer.Configuration) {
         isOwn = socket.isOwn
         if case .path(let path) = socket.endpoint { self.path = path } else { path = nil }
         endpoint = socket.endpoint.description
         self.socket = Locked(consume socket)
         log = EventLog(configuration.log)
         self.configuration = configuration
-        self.delegate = delegate
         thread = configuration.thread
         places = configuration.memory.open(places: configuration.limits.maximumConnections)
         machine = ListenerMachine(limits: configuration.limits, usesTokens: configuration.tokens != nil)
@@ -262,7 +256,6 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             id: id,
             thread: reader,
             configuration: configuration,
-            isTaken: delegate != nil,
             counts: received,
             onUndecodable: { [log, endpoint] index in
                 let text = "frame \(index) could not be decoded"
@@ -273,25 +266,15 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         )
         connections.withLock { $0[id] = driver }
         configuration.tap?.connectionDidOpen(id)
-        let (delegate, mailbox) = (delegate, mailbox)
-        let (log, endpoint) = (log, endpoint)
+        let (log, endpoint, mailbox) = (log, endpoint, mailbox)
         let onReady = { @Sendable [weak self] () -> Void in
             log?.report(.opened(id, peer, at: endpoint))
             let connection = FrameConnection(id: id, peer: peer, driver: driver)
-            guard let delegate else {
-                self?.onThread {
-                    $0.machine.tokenShown(id)
-                    $0.machine.queued(id)
-                }
-                if !mailbox.put(connection) { self?.onThread { $0.machine.taken(id) } }
-                return
+            self?.onThread {
+                $0.machine.tokenShown(id)
+                $0.machine.queued(id)
             }
-            self?.onThread { $0.machine.tokenShown(id) }
-            delegate.connectionDidOpen(connection)
-            driver.deliver(
-                to: { frame in delegate.connection(connection, didReceive: frame) },
-                end: { reason in delegate.connection(connection, didCloseFor: reason) }
-            )
+            if !mailbox.put(connection) { self?.onThread { $0.machine.taken(id) } }
         }
         let onClosed = { @Sendable [weak self] (wasReady: Bool) -> Void in
             if let reason = driver.closed.value {
@@ -334,23 +317,23 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     private func makeWay(_ id: Int) {
         let connection = connections.withLock { $0[id] }
         let isLeaving = connection?.place.revoke() ?? false
-        if isLeaving, let connection { call(connection) { $0.giveWay() } }
+        if isLeaving, let connection { order(connection) { $0.giveWay() } }
         machine.madeWay(id, isLeaving: isLeaving)
     }
 
     private func forEachConnection(_ call: @escaping @Sendable (ReceivingDriver) -> Void) {
-        for connection in connections.withLock({ Array($0.values) }) { self.call(connection, call) }
+        for connection in connections.withLock({ Array($0.values) }) { order(connection, call) }
     }
 
-    private func call(_ connection: ReceivingDriver, _ call: @escaping @Sendable (ReceivingDriver) -> Void) {
-        if connection.thread.isCurrent { call(connection) } else { connection.thread.execute { call(connection) } }
+    /// Calls a connection on its thread, later: it may just be telling this server something.
+    private func order(_ connection: ReceivingDriver, _ call: @escaping @Sendable (ReceivingDriver) -> Void) {
+        connection.thread.execute { call(connection) }
     }
 
     private func stopListening() {
         release()
         registration?.cancel(isClosed: true)
         registration = nil
-        delegate = nil
         places = nil
     }
 }

@@ -11,7 +11,7 @@ internal import CFrameTransport
 #endif
 
 /// The result of a nonblocking read or write.
-enum Transfer {
+package enum Transfer {
     /// The number of bytes; fewer than requested (`isShort`) if the socket is now empty, or full.
     case bytes(Int, isShort: Bool)
     case wouldBlock

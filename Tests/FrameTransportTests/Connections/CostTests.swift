@@ -49,7 +49,6 @@ import Testing
         // What is longer is copied by a call, each of the dozen times that a frame is passed on.
         #expect(MemoryLayout<Frame>.size <= 124)
         #expect(MemoryLayout<FrameAssembler.Event>.size <= 128)
-        #expect(MemoryLayout<ReceiverMachine.Command>.size <= 128)
     }
 
     /// Shows P180.

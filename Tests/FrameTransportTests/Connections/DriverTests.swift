@@ -60,7 +60,10 @@ import Testing
         let thread = IOThread()
         let gate = Gate()
         let elsewhere = try TemporaryDirectory()
-        let blocking = try elsewhere.server(delegate: Blocker(gate)) { $0.thread = thread }
+        let blocking = try elsewhere.server {
+            $0.thread = thread
+            $0.tap = Blocker(gate)
+        }
         let server = try directory.server {
             $0.thread = thread
             $0.limits.linger = .milliseconds(20)
@@ -87,6 +90,21 @@ import Testing
         _ = blocking
     }
 
+    @Test func `a body without memory returns its grant while the program has its connection`() async throws {
+        let budget = MemoryBudget(maximumBytes: 256 << 20)
+        let server = try directory.server {
+            $0.memory = budget
+            $0.pool = FrameBytes.Pool(maximumIdleBytes: 0) { _ in .none }
+        }
+        let free = budget.free
+        let client = try PeerSocket.connected(to: directory.socket)
+        let connection = try #require(try await firstConnection(of: server))
+        try await client.write(Array(message(body(1, count: 16 << 20)).prefix(1000)))
+        #expect(try await connection.closed().error?.code == .noMemory)
+        #expect(budget.free == free)
+        server.close()
+    }
+
     /// Records the calls of its thread.
     private final class Recorder: IOHandler, @unchecked Sendable {
         let events = Locked([String]())
@@ -96,16 +114,16 @@ import Testing
         func deadlinePassed() { events.withLock { $0.append("deadline") } }
     }
 
-    /// A delegate that holds up its thread with the first frame.
-    private final class Blocker: FrameServer.Delegate {
+    /// A tap that holds up its thread with every read.
+    private final class Blocker: FrameServer.Tap {
         private let gate: Gate
 
         init(_ gate: Gate) {
             self.gate = gate
         }
 
-        func connectionDidOpen(_ connection: FrameConnection) {}
-        func connection(_ connection: FrameConnection, didReceive frame: Frame) { gate.hold() }
-        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {}
+        func connectionDidOpen(_ id: Int) {}
+        func connection(_ id: Int, didRead bytes: Span<UInt8>) { gate.hold() }
+        func connectionDidClose(_ id: Int) {}
     }
 }

@@ -165,40 +165,29 @@ import Testing
         #expect(try await connections.next() == nil)
     }
 
-    @Test func `L9: a delegate may close everything from within its callbacks`() async throws {
+    @Test func `L9: a consumer on the connection's thread may close everything`() async throws {
         for moment in 0..<3 {
             let directory = try TemporaryDirectory()
-            let closer = Closer(moment)
-            let server = try directory.server(delegate: closer)
-            closer.server.withLock { $0 = server }
+            let server = try directory.server()
             let client = try PeerSocket.connected(to: directory.socket)
             try? await client.write(message(body(1, count: 100)) + message(body(2, count: 100)))
             client.finishWriting()
+            let connection = try #require(try await firstConnection(of: server))
+            let consuming = Task(executorPreference: connection.thread) {
+                func close(at now: Int) {
+                    guard now == moment else { return }
+                    connection.close()
+                    server.close()
+                    connection.close()
+                }
+                close(at: 0)
+                for try await _ in connection.frames { close(at: 1) }
+                close(at: 2)
+            }
+            try await consuming.value
             try await server.closed()
             #expect(directory.names == [])
-            closer.server.withLock { $0 = nil }
         }
-    }
-
-    /// Closes the server and the connection when the latter opens, receives or ends.
-    private final class Closer: FrameServer.Delegate {
-        let server = Mutex<FrameServer?>(nil)
-        private let moment: Int
-
-        init(_ moment: Int) {
-            self.moment = moment
-        }
-
-        private func close(_ connection: FrameConnection, at moment: Int) {
-            guard moment == self.moment else { return }
-            connection.close()
-            server.withLock { $0 }?.close()
-            connection.close()
-        }
-
-        func connectionDidOpen(_ connection: FrameConnection) { close(connection, at: 0) }
-        func connection(_ connection: FrameConnection, didReceive frame: Frame) { close(connection, at: 1) }
-        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) { close(connection, at: 2) }
     }
 
     /// Deadlines that follow the wall clock pass, or never do, when somebody sets it.

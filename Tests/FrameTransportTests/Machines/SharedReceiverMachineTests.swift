@@ -56,58 +56,48 @@ import Testing
 
     /// Shows P266.
     @Test func `a hello after declining does not offer shared memory again`() {
-        var rig = rig()
-        rig.machine.send(.hello(ControlRequest.Hello()), at: rig.now)
-        rig.run()
-        rig.machine.send(.decline, at: rig.now)
-        rig.run()
-        rig.machine.send(.hello(ControlRequest.Hello(sharedMemory: 1)), at: rig.now)
-        rig.machine.send(.decline, at: rig.now)
-        rig.run()
+        let rig = rig()
+        rig.machine.send(.hello(ControlRequest.Hello()), rig)
+        rig.machine.send(.decline, rig)
+        rig.machine.send(.hello(ControlRequest.Hello(sharedMemory: 1)), rig)
+        rig.machine.send(.decline, rig)
         let said = hello(sharedMemory: 1) + hello(sharedMemory: 1) + ControlRequest.decline.encoded()
         #expect(rig.written == said + hello(sharedMemory: nil) && rig.unmapped == 1)
     }
 
     @Test func `the program cannot release what it does not hold`() {
-        var rig = rig()
+        let rig = rig()
         rig.arrive(announcement() + frame(), passing: 1)
-        rig.machine.send(.release(buffer: 0), at: rig.now)
-        rig.run()
+        rig.machine.send(.release(buffer: 0), rig)
         #expect(rig.written == hello(sharedMemory: 1))
     }
 
     // MARK: Frames
 
     @Test func `an announced frame is delivered, and its release goes to the sender`() {
-        var rig = rig()
+        let rig = rig()
         rig.arrive(announcement() + frame(), passing: 1)
         #expect(rig.mapped == [SharedFrameHeader.Buffer(index: 0, byteCount: 4096)] && rig.sharedFrames.count == 1)
-        rig.machine.bufferReleased(0)
-        rig.run()
+        rig.machine.bufferReleased(0, rig)
         #expect(rig.written == hello(sharedMemory: 1) + release())
         // Twice is once.
-        rig.machine.bufferReleased(0)
-        rig.run()
+        rig.machine.bufferReleased(0, rig)
         rig.arrive(frame())
         #expect(rig.written == hello(sharedMemory: 1) + release() && rig.sharedFrames.count == 2)
     }
 
     /// Shows P267.
     @Test func `frames of both kinds are numbered together, and those that are not delivered have no number`() {
-        var rig = rig()
+        let rig = rig()
         rig.arrive(announcement() + jpeg + frame(), passing: 1)
-        rig.machine.bufferReleased(0)
-        rig.run()
-        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), at: rig.now)
-        rig.run()
+        rig.machine.bufferReleased(0, rig)
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), rig)
         // Released at once.
         rig.arrive(frame() + frame() + jpeg)
         #expect(rig.sharedFrames.count == 1)
-        rig.machine.send(.hello(ControlRequest.Hello()), at: rig.now)
-        rig.run()
+        rig.machine.send(.hello(ControlRequest.Hello()), rig)
         rig.arrive(frame())
-        rig.machine.send(.decline, at: rig.now)
-        rig.run()
+        rig.machine.send(.decline, rig)
         rig.arrive(frame() + jpeg)
         #expect(rig.frames.map(\.index) == [0, 3] && rig.sharedFrames.map(\.frame.index) == [1, 2])
         #expect(rig.reason == nil)
@@ -115,58 +105,51 @@ import Testing
 
     /// Shows P117.
     @Test func `after a frame that was not wanted every row of the next one may have changed`() {
-        var rig = rig()
+        let rig = rig()
         func take(_ rows: Range<Int>) {
             rig.arrive(frame(changedRows: rows))
-            rig.machine.bufferReleased(0)
-            rig.run()
+            rig.machine.bufferReleased(0, rig)
         }
         rig.arrive(announcement() + frame(), passing: 1)
-        rig.machine.bufferReleased(0)
-        rig.run()
+        rig.machine.bufferReleased(0, rig)
         take(0..<4)
-        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), at: rig.now)
-        rig.run()
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), rig)
         take(4..<8)
-        rig.machine.send(.hello(ControlRequest.Hello()), at: rig.now)
-        rig.run()
+        rig.machine.send(.hello(ControlRequest.Hello()), rig)
         take(0..<0)
         take(2..<3)
         #expect(rig.sharedFrames.map(\.header.changedRows) == [nil, 0..<4, nil, 2..<3])
     }
 
     @Test func `a frame that is not wanted is released at once`() {
-        var rig = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
+        let rig = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
         rig.room = 0
         rig.arrive(announcement() + frame(), passing: 1)
         #expect(rig.sharedFrames.isEmpty && rig.written == hello(.audio, sharedMemory: 1) + release())
     }
 
     @Test func `nothing follows the close, not even what concerns requests queued before it`() {
-        var rig = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
+        let rig = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
         rig.isWritable = false
-        rig.machine.send(.ping(1), at: rig.now)
-        rig.run()
+        rig.machine.send(.ping(1), rig)
         rig.isWritable = true
         rig.arrive(announcement() + frame() + frame(5), passing: 1)
         let code = rig.reason?.error?.code
-        #expect(code == .sharedMemory && rig.commandsAfterClose == 0)
+        #expect(code == .sharedMemory && rig.callsAfterClose == 0)
     }
 
     /// Shows P264.
     @Test func `releases wait for room in the outbox, and go out when there is some`() {
-        var rig = rig()
+        let rig = rig()
         for index in 0..<8 { rig.arrive(announcement(index) + frame(index), passing: 1) }
         rig.isWritable = false
-        for number in 0..<1000 { rig.machine.send(.ping(UInt64(number)), at: rig.now) }
-        for index in 0..<8 { rig.machine.bufferReleased(index) }
-        rig.run()
+        for number in 0..<1000 { rig.machine.send(.ping(UInt64(number)), rig) }
+        for index in 0..<8 { rig.machine.bufferReleased(index, rig) }
         let held = rig.machine.shared.heldCount
         #expect(held == 8)
         rig.isWritable = true
         for _ in 0..<3 {
-            rig.machine.becameReady(.writable, at: 1)
-            rig.run()
+            rig.machine.becameReady(.writable, rig)
         }
         let rest = rig.machine.shared.heldCount
         let said = String(decoding: rig.written, as: UTF8.self)
@@ -174,22 +157,20 @@ import Testing
     }
 
     @Test func `nothing is read for a consumer without room, shared or not`() {
-        var rig = rig()
+        let rig = rig()
         rig.room = 0
         rig.arrive(announcement() + frame(), passing: 1)
         #expect(rig.sharedFrames.isEmpty && rig.reads == 0)
         rig.room = 1
         rig.passed = (1, false)
-        rig.machine.roomAvailable(at: 2)
-        rig.run()
+        rig.machine.roomAvailable(rig)
         #expect(rig.sharedFrames.count == 1)
     }
 
     @Test func `messages in shared memory use up a turn as others do`() {
-        var rig = rig()
+        let rig = rig()
         rig.arrive(announcement(), passing: 1)
-        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), at: rig.now)
-        rig.run()
+        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), rig)
         rig.arrive((0..<100).flatMap { _ in frame() })
         let first = rig.machine.messages
         #expect(rig.yields == 1 && first <= 1 + ReceiverMachine.Turn.messages)
@@ -200,9 +181,8 @@ import Testing
 
     // MARK: Declining
 
-    /// Shows P265.
-    @Test func `a buffer without room is declined, and JPEGs continue`() {
-        var rig = rig()
+    @Test func `a buffer that there is no room for is declined, and JPEGs go on`() {
+        let rig = rig()
         rig.refusal = .some(nil)
         rig.arrive(announcement() + frame() + jpeg, passing: 1)
         #expect(rig.written == hello(sharedMemory: 1) + ControlRequest.decline.encoded())
@@ -211,32 +191,30 @@ import Testing
         #expect(rig.dropped == 1 && rig.frames.count == 2 && rig.unmapped == 1)
     }
 
-    @Test func `a descriptor for which this process has no room is declined, and JPEGs continue`() {
-        var rig = rig()
+    @Test func `a descriptor that this process had no room for is declined, and JPEGs go on`() {
+        let rig = rig()
         rig.arrive(announcement() + frame() + jpeg, passing: 0, losing: true)
         #expect(rig.written == hello(sharedMemory: 1) + ControlRequest.decline.encoded())
         #expect(rig.frames.count == 1 && rig.mapped.isEmpty && rig.dropped == 0 && rig.reason == nil)
     }
 
     @Test func `memory that is needed for others is declined, once`() {
-        var rig = rig()
+        let rig = rig()
         rig.arrive(announcement() + frame(), passing: 1)
         for _ in 0..<2 {
-            rig.machine.sharedMemoryRevoked()
-            rig.run()
+            rig.machine.sharedMemoryRevoked(rig)
         }
         #expect(rig.written == hello(sharedMemory: 1) + ControlRequest.decline.encoded() && rig.unmapped == 1)
         // Held until now, and released to nobody.
-        rig.machine.bufferReleased(0)
-        rig.run()
+        rig.machine.bufferReleased(0, rig)
         rig.arrive(jpeg)
         #expect(rig.written == hello(sharedMemory: 1) + ControlRequest.decline.encoded() && rig.frames.count == 1)
     }
 
     // MARK: Errors
 
-    @Test func `an invalid buffer ends the connection, after the messages before it`() {
-        var rig = rig()
+    @Test func `a buffer that is not what it should be ends the connection, after what came before it`() {
+        let rig = rig()
         let error = TransportError.sharedMemory("wrong")
         rig.refusal = .some(error)
         rig.arrive(jpeg + announcement() + jpeg, passing: 1)
@@ -246,17 +224,17 @@ import Testing
     /// Shows P261.
     @Test func `frames before a wrong descriptor are delivered, though they came in the same read`() {
         for (count, isLost) in [(2, false), (1, true), (4, true)] {
-            var rig = rig()
+            let rig = rig()
             rig.arrive(jpeg + announcement() + jpeg, passing: count, losing: isLost)
             #expect(rig.reason?.error?.code == .sharedMemory && rig.frames.count == 1)
         }
-        var rig = rig()
+        let rig = rig()
         rig.arrive(jpeg, passing: 1)
         #expect(rig.reason?.error?.code == .sharedMemory && rig.frames.count == 1)
     }
 
     @Test func `a server that did not ask skips messages for shared memory`() {
-        var rig = ReceiverRig()
+        let rig = ReceiverRig()
         rig.arrive(announcement() + frame() + frame(3) + jpeg)
         #expect(rig.frames.map(\.index) == [0] && rig.mapped.isEmpty && rig.written.isEmpty && rig.reason == nil)
     }
@@ -264,36 +242,32 @@ import Testing
     // MARK: Ends
 
     @Test func `memory that is needed for others after the connection's end is not declined`() {
-        var rig = rig()
+        let rig = rig()
         rig.arrive(announcement() + frame(), passing: 1)
         rig.arrive([], end: true)
-        rig.machine.sharedMemoryRevoked()
-        rig.run()
+        rig.machine.sharedMemoryRevoked(rig)
         let isOver = rig.reason != nil
-        #expect(isOver && rig.commandsAfterClose == 0 && rig.unmapped == 0)
+        #expect(isOver && rig.callsAfterClose == 0 && rig.unmapped == 0)
     }
 
     @Test func `a release after the connection's end does nothing`() {
-        var rig = rig()
+        let rig = rig()
         rig.arrive(announcement() + frame(), passing: 1)
         let said = rig.written
-        rig.machine.close(nil, at: 2)
-        rig.run()
-        rig.machine.bufferReleased(0)
-        rig.run()
+        rig.machine.close(nil, rig)
+        rig.machine.bufferReleased(0, rig)
         #expect(rig.written == said)
         rig.arrive([], end: true)
         #expect(rig.reason != nil)
-        rig.machine.bufferReleased(0)
-        rig.machine.sharedMemoryRevoked()
-        rig.run()
+        rig.machine.bufferReleased(0, rig)
+        rig.machine.sharedMemoryRevoked(rig)
         #expect(rig.written == said)
     }
 
     // MARK: Deadlines
 
     @Test func `an announcement is a first message, after which a sender may be silent`() {
-        var rig = rig { $0.limits.firstFrameTimeout = .seconds(1) }
+        let rig = rig { $0.limits.firstFrameTimeout = .seconds(1) }
         #expect(rig.deadline == rig.now + 1_000_000_000)
         rig.arrive(announcement(), passing: 1)
         #expect(rig.mapped.count == 1 && rig.deadline == nil)

@@ -1,7 +1,6 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
-import Synchronization
 import TestSupport
 import Testing
 
@@ -159,34 +158,21 @@ import Testing
         first.close()
     }
 
-    @Test func `a delegate may close its server and start the next one at the same path`() async throws {
+    @Test func `a consumer on its server's thread may close it and start the next one at the same path`() async throws {
         let directory = try TemporaryDirectory()
-        let successor = Successor(directory)
-        successor.server.withLock { $0 = try? directory.server(delegate: successor) }
+        let server = try directory.server()
         let sender = try PeerSocket.connected(to: directory.socket)
         try await sender.write(message([1]))
-        #expect(await becomesTrue { successor.outcome.withLock { $0 } != nil }, "closing never returns")
-        #expect(throws: Never.self) { try successor.outcome.withLock { $0 }?.get().close() }
-    }
-
-    /// Closes its server at the first frame, and starts another one in its place.
-    private final class Successor: FrameServer.Delegate {
-        let server = Mutex<FrameServer?>(nil)
-        let outcome = Mutex<Result<FrameServer, any Error>?>(nil)
-        private let directory: TemporaryDirectory
-
-        init(_ directory: TemporaryDirectory) {
-            self.directory = directory
+        let connection = try #require(try await firstConnection(of: server))
+        let consuming = Task(executorPreference: connection.thread) { () -> FrameServer? in
+            for try await _ in connection.frames {
+                server.close()
+                return try directory.server()
+            }
+            return nil
         }
-
-        func connectionDidOpen(_ connection: FrameConnection) {}
-
-        func connection(_ connection: FrameConnection, didReceive frame: Frame) {
-            server.withLock { $0.take() }?.close()
-            let next = Result { try directory.server() }
-            outcome.withLock { $0 = next }
-        }
-
-        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {}
+        let next = try #require(try await soon { try await consuming.value }, "closing never returns")
+        next?.close()
+        #expect(next != nil)
     }
 }

@@ -126,7 +126,8 @@ import Testing
     @Test func `a turn of a sender of large frames is bounded in bytes`() async throws {
         let directory = try TemporaryDirectory()
         let arrivals = Arrivals()
-        let server = try directory.server(delegate: arrivals) { $0.tap = arrivals }
+        let server = try directory.server { $0.tap = arrivals }
+        server.consumeOnThreads { _, frame in arrivals.note(frame) }
         let innocent = try PeerSocket.connected(to: directory.socket)
         await server.settle()
         let flooder = try PeerSocket.connected(to: directory.socket)
@@ -154,7 +155,7 @@ import Testing
 }
 
 /// Counts the bytes that a server reads, and notes how many they are whenever a small frame arrives.
-private final class Arrivals: FrameServer.Delegate, FrameServer.Tap {
+private final class Arrivals: FrameServer.Tap {
     private struct State {
         var bytes = 0
         var longestRead = 0
@@ -180,15 +181,13 @@ private final class Arrivals: FrameServer.Delegate, FrameServer.Tap {
         }
     }
 
-    func connection(_ connection: FrameConnection, didReceive frame: Frame) {
+    func note(_ frame: Frame) {
         guard frame.jpeg?.count == 3 else { return }
         state.withLock { $0.positions.append($0.bytes) }
     }
 
     func connectionDidOpen(_ id: Int) {}
     func connectionDidClose(_ id: Int) {}
-    func connectionDidOpen(_ connection: FrameConnection) {}
-    func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {}
 }
 
 extension PeerSocket {

@@ -47,8 +47,8 @@ import Testing
         try await server.closed()
     }
 
-    /// Where a delegate and a tap were called.
-    private final class Witness: FrameServer.Delegate, FrameServer.Tap {
+    /// Where a tap was called, and where a consumer ran that prefers the connection's thread.
+    private final class Witness: FrameServer.Tap {
         let (own, reader): (IOThread, IOThread)
         private let calls = Locked<[String]>([])
 
@@ -56,7 +56,7 @@ import Testing
 
         var all: [String] { calls.withLock { $0 } }
 
-        private func note(_ call: String) {
+        func note(_ call: String) {
             let place = own.isCurrent ? "server" : reader.isCurrent ? "reader" : "elsewhere"
             calls.withLock { $0.append("\(call) \(place)") }
         }
@@ -64,49 +64,39 @@ import Testing
         func connectionDidOpen(_ id: Int) { note("tap opens:") }
         func connection(_ id: Int, didRead bytes: Span<UInt8>) { note("tap reads:") }
         func connectionDidClose(_ id: Int) { note("tap closes:") }
-        func connectionDidOpen(_ connection: FrameConnection) { note("opens:") }
-        func connection(_ connection: FrameConnection, didReceive frame: Frame) { note("receives:") }
-        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) { note("closes:") }
     }
 
     /// Shows P300.
-    @Test func `a delegate is called on the thread that reads, a tap for the ends of a connection on the server's`()
+    @Test func `a tap is called on the thread that reads, and for the ends of a connection on the server's`()
         async throws
     {
         let witness = Witness(IOThread(), IOThread())
-        var configuration = FrameServer.Configuration()
-        (configuration.thread, configuration.readers, configuration.tap) = (witness.own, [witness.reader], witness)
-        let server = try FrameServer(at: directory.socket, configuration: configuration, delegate: witness)
+        let server = try directory.server {
+            ($0.thread, $0.readers, $0.tap) = (witness.own, [witness.reader], witness)
+        }
+        let consuming = server.consumeOnThreads { _, _ in witness.note("receives:") }
         let sender = try PeerSocket.connected(to: directory.socket)
         try await sender.write(message(body(1, count: 300)))
         sender.finishWriting()
         #expect(await eventually { witness.all.contains("tap closes: server") })
-        let calls: Set = [
-            "tap opens: server", "tap reads: reader", "tap closes: server", "opens: reader", "receives: reader",
-            "closes: reader",
-        ]
-        #expect(Set(witness.all) == calls)
         server.close()
         try await server.closed()
+        try await consuming.value
+        let calls: Set = ["tap opens: server", "tap reads: reader", "receives: reader", "tap closes: server"]
+        #expect(Set(witness.all) == calls)
     }
 
-    /// Keeps its thread in the first frame that it receives.
-    private final class Holder: FrameServer.Delegate, FrameServer.Tap {
+    /// Keeps its thread in whatever it reads behind a token.
+    private final class Holder: FrameServer.Tap {
         let gate = Gate()
-        private let presentedIDs = Locked<[Int]>([])
         private let open = Locked<[Int]>([])
 
-        /// The connections that the program has.
-        var presented: [Int] { presentedIDs.withLock { $0 } }
         /// The connections that have a place, or had one and have not ended.
         var connected: [Int] { open.withLock { $0 } }
 
         func connectionDidOpen(_ id: Int) { open.withLock { $0.append(id) } }
-        func connection(_ id: Int, didRead bytes: Span<UInt8>) {}
+        func connection(_ id: Int, didRead bytes: Span<UInt8>) { gate.hold() }
         func connectionDidClose(_ id: Int) { open.withLock { $0.removeAll { $0 == id } } }
-        func connectionDidOpen(_ connection: FrameConnection) { presentedIDs.withLock { $0.append(connection.id) } }
-        func connection(_ connection: FrameConnection, didReceive frame: Frame) { gate.hold() }
-        func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {}
     }
 
     /// Shows P166.
@@ -115,11 +105,13 @@ import Testing
     {
         let (holder, own, reader) = (Holder(), IOThread(), IOThread())
         let token = Array("token".utf8)
-        let server = try directory.server(delegate: holder) {
+        let server = try directory.server {
             ($0.thread, $0.readers, $0.tap) = (own, [reader], holder)
             $0.tokens = HandshakeTokens(shared: token)
             $0.limits.maximumConnections = 2
         }
+        let presented = Locked<[FrameConnection]>([])
+        Task { for try await connection in server.connections { presented.withLock { $0.append(connection) } } }
         let first = try PeerSocket.connected(to: directory.socket)
         try await first.write(token)
         #expect(try await first.read(token.count) == token)
@@ -142,7 +134,7 @@ import Testing
         #expect((try? await second.read(1)) ?? [] == [])
         // The tap, the program and the counter are told one after the other, in no order that is promised.
         #expect(await eventually { holder.connected == [1, 3] })
-        #expect(await eventually { holder.presented == [1, 3] })
+        #expect(await eventually { presented.withLock { $0.map(\.id) } == [1, 3] })
         #expect(await eventually { server.statistics.refusedConnections == 1 })
         server.close()
         try await server.closed()

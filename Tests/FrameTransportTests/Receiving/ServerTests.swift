@@ -50,30 +50,25 @@ import Testing
         }
     }
 
-    /// Shows P106.
-    @Test func `a delegate is called for connections, frames and ends in order`() async throws {
-        let log = Log()
-        let server = try directory.server(delegate: log)
+    @Test func `a consumer on the connection's thread receives the frames there, in order, and then the end`()
+        async throws
+    {
+        let server = try directory.server()
+        let bodies = Locked<[Int: [[UInt8]]]>([:])
+        server.consumeOnThreads { connection, frame in
+            #expect(connection.thread.isCurrent)
+            bodies.withLock { $0[connection.id, default: []].append(frame.bytes) }
+        }
         let first = try PeerSocket.connected(to: directory.socket)
         let second = try PeerSocket.connected(to: directory.socket)
         try await first.write((0..<40).flatMap { message(body($0, count: 300)) })
         first.close()
-        try await second.write(message(body(1, count: 300)) + Array("nonsense".utf8))
-        #expect(try await second.read(1).isEmpty)
-        #expect(await eventually { log.ends.count == 2 })
-        #expect(log.opened.sorted() == [1, 2])
-        #expect(log.bodies(of: 1) == (0..<40).map { body($0, count: 300) })
-        #expect(log.bodies(of: 2) == [body(1, count: 300)])
-        #expect(log.ends[1] == .closedByPeer(.stoppedByUser))
-        #expect(log.ends[2]?.error?.code == .malformedMessage)
-        #expect(log.wasOnThread)
-
-        let third = try PeerSocket.connected(to: directory.socket)
-        #expect(await eventually { log.opened.count == 3 })
+        try await second.write(message(body(1, count: 300)))
+        #expect(await eventually { bodies.withLock { $0[1]?.count == 40 && $0[2]?.count == 1 } })
         server.close()
-        third.close()
+        second.close()
         try await server.closed()
-        #expect(log.ends[3] != nil && log.ends[3]?.error == nil)
+        #expect(bodies.withLock { $0 } == [1: (0..<40).map { body($0, count: 300) }, 2: [body(1, count: 300)]])
     }
 
     /// Shows P92.
@@ -247,46 +242,5 @@ extension FrameServer {
     /// Waits until the server has done what there was to do.
     func settle() async {
         await IOThread.shared.settle()
-    }
-}
-
-/// Writes down what a server says.
-private final class Log: FrameServer.Delegate {
-    private struct State {
-        var opened: [Int] = []
-        var bodies: [Int: [[UInt8]]] = [:]
-        var ends: [Int: CloseReason] = [:]
-        var wasOnThread = true
-    }
-
-    private let state = Locked(State())
-
-    var opened: [Int] { state.withLock(\.opened) }
-    var ends: [Int: CloseReason] { state.withLock(\.ends) }
-    var wasOnThread: Bool { state.withLock(\.wasOnThread) }
-
-    func bodies(of connection: Int) -> [[UInt8]] {
-        state.withLock { $0.bodies[connection] ?? [] }
-    }
-
-    func connectionDidOpen(_ connection: FrameConnection) {
-        state.withLock { state in
-            state.opened.append(connection.id)
-            state.wasOnThread = state.wasOnThread && connection.thread.isCurrent
-        }
-    }
-
-    func connection(_ connection: FrameConnection, didReceive frame: Frame) {
-        state.withLock { state in
-            #expect(state.ends[connection.id] == nil)
-            state.bodies[connection.id, default: []].append(frame.bytes)
-            state.wasOnThread = state.wasOnThread && connection.thread.isCurrent
-        }
-    }
-
-    func connection(_ connection: FrameConnection, didCloseFor reason: CloseReason) {
-        state.withLock { state in
-            #expect(state.ends.updateValue(reason, forKey: connection.id) == nil, "an end is told once")
-        }
     }
 }

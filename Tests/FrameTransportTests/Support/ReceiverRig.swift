@@ -2,8 +2,8 @@ import FrameWire
 
 @testable import FrameTransport
 
-/// Runs a ``ReceiverMachine`` without a socket: on bytes in memory, and with a record of its commands.
-struct ReceiverRig: ~Copyable {
+/// The system of a ``ReceiverMachine`` without a socket: a run of bytes that it reads from, and a note of what it calls.
+final class ReceiverRig: ReceiverMachine.System {
     var machine: ReceiverMachine
     /// The bytes that have arrived and were not read.
     var input: [UInt8] = []
@@ -11,7 +11,10 @@ struct ReceiverRig: ~Copyable {
     var isEnded = false
     /// The most bytes that one read returns.
     var readLimit = Int.max
-    /// The number of frames that the consumer accepts at each request.
+    /// What the next read and the next write of requests fail with.
+    var readError: Errno?
+    var writeError: Errno?
+    /// How many frames the consumer has room for each time that it is asked.
     var room = Int.max
     /// The bytes of frames that wait for the consumer, and how often a frame had to wait for that memory.
     var waiting = 0
@@ -19,6 +22,7 @@ struct ReceiverRig: ~Copyable {
     var now: UInt64 = 1
     /// The descriptors that arrive with the next read, and whether others are lost.
     var passed = (count: 0, areLost: false)
+    private var arrivals: (count: Int, areLost: Bool)?
     /// What becomes of a buffer that is to be mapped: an error, or nil if there is no room; mapped if not set.
     var refusal: TransportError??
     /// Whether the connection still has its place when the token has arrived.
@@ -33,7 +37,6 @@ struct ReceiverRig: ~Copyable {
     private(set) var yields = 0
     private(set) var reads = 0
     private(set) var bytesRead = 0
-    private(set) var deadline: UInt64?
     private(set) var requested: [Int] = []
     private(set) var withdrawals = 0
     private(set) var written: [UInt8] = []
@@ -44,127 +47,175 @@ struct ReceiverRig: ~Copyable {
     private(set) var isPresented = false
     private(set) var hasShutDownSending = false
     private(set) var reason: CloseReason?
-    /// How many commands came after the last one.
-    private(set) var commandsAfterClose = 0
+    /// How many calls that have an effect came after the last one.
+    private(set) var callsAfterClose = 0
 
+    /// Starts the connection, which the program takes at once unless `isTaken` is false.
     init(
         pool: FrameBytes.Pool = FrameBytes.Pool(maximumIdleBytes: 1 << 20),
+        isTaken: Bool = true,
         _ change: (inout ReceiverMachine.Configuration) -> Void = { _ in }
     ) {
         var configuration = ReceiverMachine.Configuration()
         change(&configuration)
         machine = ReceiverMachine(configuration, pool: pool)
-        machine.start(at: now)
-        run()
+        machine.start(self)
+        if isTaken { machine.taken(self) }
     }
+
+    var deadline: UInt64? { machine.deadline }
 
     /// Puts bytes into the socket and reports them.
-    mutating func arrive(_ bytes: [UInt8], end: Bool = false) {
+    func arrive(_ bytes: [UInt8], end: Bool = false) {
         input += bytes
         isEnded = isEnded || end
-        machine.becameReady(end ? [.readable, .hangup] : .readable, at: now)
-        run()
+        machine.becameReady(end ? [.readable, .hangup] : .readable, self)
     }
 
-    /// Puts bytes with descriptors into the socket, and reports them.
-    mutating func arrive(_ bytes: [UInt8], passing count: Int, losing: Bool = false) {
+    /// Puts bytes into the socket that bring descriptors along, and reports them.
+    func arrive(_ bytes: [UInt8], passing count: Int, losing: Bool = false) {
         passed = (count, losing)
         arrive(bytes)
     }
 
-    /// Carries out what the machine commands, up to a yield.
-    mutating func run() {
-        while let command = machine.nextCommand() {
-            perform(command)
-            if case .yield = command { return }
-        }
+    /// Grants a request for memory, if it is still waited for.
+    func grant(_ request: Int) {
+        if machine.awaitsMemory(request) { machine.memoryGranted(self) }
     }
 
     /// Gives the machine its next turn, and those that follow.
-    mutating func resumeToTheEnd() {
+    func resumeToTheEnd() {
         var before = -1
         while yields != before {
             before = yields
-            machine.resume(at: now)
-            run()
+            machine.resume(self)
         }
     }
 
-    private mutating func perform(_ command: ReceiverMachine.Command) {
-        if reason != nil { commandsAfterClose += 1 }
-        switch command {
-        case .read: read()
-        case .readToken(let count): readToken(count)
-        case .keepPlace: machine.didKeepPlace(keepsPlace, at: now)
-        case .writeToken: machine.didWriteToken(nil, at: now)
-        case .discard: discard()
-        case .reserveRoom(let onceEmpty):
-            waits += onceEmpty && waiting > 0 ? 1 : 0
-            machine.reserved(onceEmpty && waiting > 0 ? 0 : room, behind: waiting)
-        case .deliver(let frame, _): frames.append(frame)
-        case .deliverShared(let frame, let header, _): sharedFrames.append((frame, header))
-        case .mapBuffer(let header): map(header)
-        case .dropDescriptor: dropped += 1
-        case .unmapBuffers: unmapped += 1
-        case .deliverAudio(let message): audio.append(message)
-        case .deliverStatus(let status): statuses.append(status)
-        case .askForMemory(let byteCount, _): requested.append(byteCount)
-        case .withdrawRequestForMemory: withdrawals += 1
-        case .writeRequests:
-            guard isWritable else { return machine.didWriteRequests(0) }
-            written += machine.outbox.bytes
-            machine.didWriteRequests(machine.outbox.bytes.count)
-        case .setDeadline(let deadline): self.deadline = deadline
-        case .present: isPresented = true
-        case .yield: yields += 1
-        case .shutDownSending: hasShutDownSending = true
-        case .close(let reason): self.reason = reason
-        case .countDroppedAudio: droppedAudio += 1
-        case .watchRoom, .shutDownReceiving, .endDelivery: break
-        }
+    // MARK: The socket
+
+    func read(into first: MemoryRun, _ second: MemoryRun) throws(Errno) -> Transfer {
+        if let readError { throw readError }
+        let count = min(input.count, first.count + second.count, readLimit)
+        guard count > 0 else { return isEnded ? .bytes(0, isShort: true) : .wouldBlock }
+        reads += 1
+        bytesRead += count
+        let direct = min(count, first.count)
+        unsafe first.copyBytes(from: input[..<direct])
+        unsafe second.copyBytes(from: input[direct..<count])
+        input.removeFirst(count)
+        // A read ends with the bytes that descriptors arrive with.
+        let isShort = input.isEmpty && count < first.count + second.count && passed == (0, false)
+        arrivals = passed == (0, false) ? nil : passed
+        passed = (0, false)
+        return .bytes(count, isShort: isShort)
     }
 
-    private mutating func read() {
-        do throws(TransportError) {
-            let (first, second) = unsafe try machine.readTargets()
-            let count = min(input.count, first.count + second.count, readLimit)
-            guard count > 0 else { return endOrBlock() }
-            reads += 1
-            bytesRead += count
-            let direct = min(count, first.count)
-            unsafe first.copyBytes(from: input[..<direct])
-            unsafe second.copyBytes(from: input[direct..<count])
-            // A read ends with the bytes that descriptors arrive with.
-            let isShort = count < first.count + second.count && passed == (0, false)
-            input.removeFirst(count)
-            if passed != (0, false) { machine.didReceiveDescriptors(passed.count, areLost: passed.areLost) }
-            passed = (0, false)
-            machine.didRead(count, into: first.count, isShort: isShort, at: now)
-        } catch {
-            machine.readFailed(error)
-        }
+    func readToken(into run: MemoryRun) throws(Errno) -> Transfer {
+        let count = min(input.count, run.count)
+        guard count > 0 else { return isEnded ? .bytes(0, isShort: true) : .wouldBlock }
+        unsafe run.copyBytes(from: input[..<count])
+        input.removeFirst(count)
+        return .bytes(count, isShort: count < run.count)
     }
 
-    private mutating func map(_ header: SharedFrameHeader.Buffer) {
-        if let refusal { return machine.bufferRefused(refusal) }
+    func discard() throws(Errno) -> Transfer {
+        let count = min(input.count, 1000)
+        guard count > 0 else { return isEnded ? .bytes(0, isShort: true) : .wouldBlock }
+        input.removeFirst(count)
+        return .bytes(count, isShort: count < 1000)
+    }
+
+    func takeArrivals() -> (count: Int, areLost: Bool)? { arrivals.take() }
+
+    func write(_ requests: [UInt8]) throws(Errno) -> Transfer {
+        noteEffect()
+        if let error = writeError.take() { throw error }
+        guard isWritable else { return .wouldBlock }
+        written += requests
+        return .bytes(requests.count, isShort: false)
+    }
+
+    func writeToken() throws(TransportError) {}
+    func shutDownSending() { hasShutDownSending = true }
+    func shutDownReceiving() {}
+
+    func close(_ reason: CloseReason) {
+        noteEffect()
+        self.reason = reason
+    }
+
+    // MARK: The server and the program
+
+    func keepPlace() -> Bool { keepsPlace }
+    func present() { isPresented = true }
+
+    func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int) {
+        waits += onceEmpty && waiting > 0 ? 1 : 0
+        return (onceEmpty && waiting > 0 ? 0 : room, waiting)
+    }
+
+    func deliver(_ frame: consuming Frame, more: Bool) {
+        noteEffect()
+        frames.append(frame)
+    }
+
+    func deliver(_ frame: consuming Frame, in header: SharedFrameHeader, more: Bool) {
+        noteEffect()
+        sharedFrames.append((frame, header))
+    }
+
+    func deliver(_ message: AudioMessage) {
+        noteEffect()
+        audio.append(message)
+    }
+
+    func deliver(_ status: SenderStatus) {
+        noteEffect()
+        statuses.append(status)
+    }
+
+    func countDroppedAudio() { droppedAudio += 1 }
+    func endDelivery() { noteEffect() }
+
+    // MARK: Memory
+
+    func askForMemory(byteCount: Int, request: Int) -> Bool {
+        noteEffect()
+        requested.append(byteCount)
+        return false
+    }
+
+    func withdrawRequestForMemory() {
+        noteEffect()
+        withdrawals += 1
+    }
+
+    func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool {
+        noteEffect()
+        if let refusal {
+            if let error = refusal { throw error }
+            return false
+        }
         mapped.append(header)
-        machine.bufferMapped(header)
+        return true
     }
 
-    private mutating func readToken(_ count: Int) {
-        guard !input.isEmpty else { return endOrBlock() }
-        let bytes = Array(input.prefix(count))
-        input.removeFirst(bytes.count)
-        machine.didReadToken(bytes.span, at: now)
+    func dropDescriptor() { dropped += 1 }
+
+    func unmapBuffers() {
+        noteEffect()
+        unmapped += 1
     }
 
-    private mutating func discard() {
-        guard !input.isEmpty else { return endOrBlock() }
-        input.removeFirst(min(input.count, 1000))
-        machine.didDiscard()
+    // MARK: Turns
+
+    func yield() {
+        noteEffect()
+        yields += 1
     }
 
-    private mutating func endOrBlock() {
-        if isEnded { machine.endOfStream() } else { machine.wouldBlock(at: now) }
+    private func noteEffect() {
+        if reason != nil { callsAfterClose += 1 }
     }
 }

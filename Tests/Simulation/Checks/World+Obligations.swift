@@ -74,7 +74,7 @@ extension World {
             return "sender \(sender.index) does not read what it is sent"
         }
         for receiver in receivers where receiver.closeReason == nil && isAsleep(receiver.thread) {
-            guard receiver.request == nil, receiver.isTaken || servers[receiver.server].plan.usesDelegate,
+            guard receiver.request == nil, receiver.isTaken,
                 sockets[receiver.socket].inbound.visible > 0
             else { continue }
             return "connection \(receiver.index) leaves bytes unread"

@@ -146,7 +146,7 @@ extension World {
         case .noMemory: coverage.count(.grantRefused)
         case .handshakeTimedOut: coverage.count(.handshakeTimeout)
         case .receiveTimedOut:
-            let isIdle = receiver.machine.messages > 0 && "\(error)".contains("its next message")
+            let isIdle = "\(error)".contains("its next message")
             coverage.count(isIdle ? .idleTimeout : .receiveTimeout)
         default: break
         }
@@ -196,9 +196,7 @@ extension World {
 
     /// A sender is blamed for silence after all the time that it has for its next message.
     private func checkSilence(of receiver: SimReceiver, _ error: TransportError) {
-        guard let idle = servers[receiver.server].plan.idle, receiver.machine.messages > 0,
-            error.message.contains("its next message")
-        else { return }
+        guard let idle = servers[receiver.server].plan.idle, error.message.contains("its next message") else { return }
         check(.deadlinesAreWhole, !receiver.maySenderBeSilent, "connection \(receiver.index): asked for: \(error)")
         let silence = now - receiver.heardAt
         check(.deadlinesAreWhole, silence >= idle, "connection \(receiver.index): silence of \(silence) ns: \(error)")

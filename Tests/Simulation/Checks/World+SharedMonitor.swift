@@ -190,7 +190,9 @@ extension World {
                 "\(held) buffers are not released, and the program of connection \(receiver.index) has \(receiver.loanCount)"
             )
         }
-        for receiver in receivers where receiver.closeReason == nil && !receiver.shared.hasDeclined {
+        // A thread that is held up has yet to hear of it.
+        for receiver in receivers
+        where receiver.closeReason == nil && !receiver.shared.hasDeclined && isAsleep(receiver.thread) {
             for mapping in receiver.shared.mappings {
                 guard let grant = mapping?.grant else { continue }
                 let isCounted = budgets[receiver.budget].mapped[grant] != nil

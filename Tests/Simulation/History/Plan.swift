@@ -151,7 +151,6 @@ struct ServerPlan {
     var pace: Plan.ConsumerPace
     /// Whether the program takes connections; one that does not leaves them in the listener's queue.
     var takesConnections: Bool
-    var usesDelegate: Bool
     var usesFanOut: Bool
     var firstFrame: UInt64?
     var idle: UInt64?

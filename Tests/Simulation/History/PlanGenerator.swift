@@ -114,7 +114,6 @@ struct PlanGenerator {
             pace: theme == .patience && random.chance(60)
                 ? .silent : random.pick(.prompt, .prompt, .slow(random.time(in: 100_000...50_000_000)), .silent),
             takesConnections: random.chance(92),
-            usesDelegate: random.chance(15),
             usesFanOut: random.chance(10),
             firstFrame: random.chance(70) ? 10_000_000_000 : nil,
             idle: random.chance(theme == .patience ? 50 : 15)

@@ -3,6 +3,7 @@ internal import FrameWire
 
 /// A received connection of a server of this package, and the tasks that consume it.
 final class SimReceiver {
+    unowned let world: World
     let server: Int
     let index: Int
     let id: Int
@@ -14,6 +15,8 @@ final class SimReceiver {
     let consumesOnThread: Bool
 
     var machine: ReceiverMachine
+    /// What the machine has called during the present event.
+    var calls = 0
     var mailbox: MailboxMachine<SimFrame>
     var audio: MailboxMachine<AudioMessage>
     var statuses = MailboxMachine<SenderStatus>(capacity: .init(count: 16), overflow: .replacesOldest)
@@ -108,6 +111,7 @@ final class SimReceiver {
     }
 
     init(
+        _ world: World,
         server: SimServer,
         index: Int,
         id: Int,
@@ -117,7 +121,7 @@ final class SimReceiver {
         pool: FrameBytes.Pool,
         racing: Random
     ) {
-        self.racing = racing
+        (self.world, self.racing) = (world, racing)
         self.server = server.index
         self.index = index
         self.id = id
@@ -133,7 +137,6 @@ final class SimReceiver {
         configuration.hello = server.plan.hello.map { ControlRequest.Hello(wants: $0) }
         configuration.allowance = allowance
         configuration.largestGrant = largestGrant
-        configuration.isTaken = server.plan.usesDelegate
         configuration.resetKeepsData = !server.plan.isPort
         acceptsSharedMemory = server.plan.acceptsSharedMemory && !server.plan.isPort
         configuration.acceptsSharedMemory = acceptsSharedMemory

@@ -56,12 +56,12 @@ struct SimMappings {
 
 /// The shell of a received connection: descriptors, mappings, and the images that its program has.
 extension World {
-    /// Descriptors have come with the bytes that were read.
-    func takeArrivals(_ receiver: SimReceiver) {
-        guard !arrivals.isEmpty else { return }
+    /// Returns what has come with the bytes that were read, and keeps the first of it.
+    func takeArrivals(_ receiver: SimReceiver) -> (count: Int, areLost: Bool)? {
+        guard !arrivals.isEmpty else { return nil }
         defer { arrivals.removeAll(keepingCapacity: true) }
         // A receiver that did not ask for any has no room for them, and the system closes them.
-        guard receiver.acceptsSharedMemory else { return }
+        guard receiver.acceptsSharedMemory else { return nil }
         var (count, areLost) = (0, false)
         for descriptor in arrivals {
             guard descriptors < descriptorLimit, !random.chance(servers[receiver.server].plan.lostDescriptors) else {
@@ -75,60 +75,46 @@ extension World {
             if receiver.shared.passed.count == 2 { receiver.shared.passed.removeLast() } else { descriptors += 1 }
             receiver.shared.passed.append(descriptor)
         }
-        receiver.machine.didReceiveDescriptors(count, areLost: areLost)
+        return (count, areLost)
     }
 
-    func perform(shared command: ReceiverMachine.Command, of receiver: SimReceiver) {
-        switch command {
-        case .deliverShared(let frame, let header, let more): deliver(frame, header, more, to: receiver)
-        case .mapBuffer(let header): map(header, of: receiver)
-        case .dropDescriptor: _ = takeDescriptor(receiver)
-        case .unmapBuffers:
-            check(.declinesOnce, !receiver.shared.hasDeclined, "connection \(receiver.index) declines twice")
-            coverage.count(.declined)
-            receiver.shared.hasDeclined = true
-            unmapAll(receiver)
-        default: break
-        }
-    }
-
-    private func takeDescriptor(_ receiver: SimReceiver) -> SimDescriptor? {
+    func takeDescriptor(_ receiver: SimReceiver) -> SimDescriptor? {
         guard !receiver.shared.passed.isEmpty else { return nil }
         descriptors -= 1
         return receiver.shared.passed.removeFirst()
     }
 
-    private func map(_ header: SharedFrameHeader.Buffer, of receiver: SimReceiver) {
+    func map(_ header: SharedFrameHeader.Buffer, of receiver: SimReceiver) throws(TransportError) -> Bool {
         if receiver.shared.mappings.isEmpty {
             receiver.shared.mappings = Array(repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
         }
         unmap(header.index, of: receiver)
         guard let descriptor = takeDescriptor(receiver) else {
             violate(.descriptorsMatch, "connection \(receiver.index) maps a buffer without a descriptor")
-            return receiver.machine.bufferRefused(nil)
+            return false
         }
         if let fault = descriptor.fault {
             coverage.count(.sharedFault)
-            return receiver.machine.bufferRefused(TransportError(.sharedMemory, "the memory is \(fault)"))
+            throw TransportError(.sharedMemory, "the memory is \(fault)")
         }
         guard unsafe descriptor.region.bytes.count == header.byteCount else {
             let isOurs = descriptor.region.memory != nil
             check(.descriptorsMatch, !isOurs, "buffer \(header.index) does not have the size that was announced")
-            return receiver.machine.bufferRefused(TransportError(.sharedMemory, "the memory has another size"))
+            throw TransportError(.sharedMemory, "the memory has another size")
         }
         coverage.checked(.descriptorsMatch)
         let (id, effects) = budgets[receiver.budget].machine.map(header.byteCount)
         if let id { budgets[receiver.budget].mapped[id] = receiver.index }
         follow(effects, budget: receiver.budget)
-        guard let id else { return receiver.machine.bufferRefused(nil) }
+        guard let id else { return false }
         let mapping = SimMapping(descriptor.region, byteCount: header.byteCount, grant: id, outlet)
         if random.chance(servers[receiver.server].plan.failingMappings) {
             coverage.count(.mappingFailed)
             giveBack(mapping, budget: receiver.budget)
-            return receiver.machine.bufferRefused(nil)
+            return false
         }
         receiver.shared.mappings[header.index] = mapping
-        receiver.machine.bufferMapped(header)
+        return true
     }
 
     /// Gives a mapping's part of the budget back.
@@ -144,7 +130,7 @@ extension World {
         giveBack(mapping, budget: receiver.budget)
     }
 
-    private func unmapAll(_ receiver: SimReceiver) {
+    func unmapAll(_ receiver: SimReceiver) {
         for index in receiver.shared.mappings.indices { unmap(index, of: receiver) }
     }
 
@@ -156,7 +142,7 @@ extension World {
 
     // MARK: Frames
 
-    private func deliver(_ frame: Frame, _ header: SharedFrameHeader, _ more: Bool, to receiver: SimReceiver) {
+    func deliver(_ frame: Frame, _ header: SharedFrameHeader, _ more: Bool, to receiver: SimReceiver) {
         coverage.count(.sharedFrame)
         check(.nothingSharedAfterDecline, !receiver.shared.hasDeclined, "a shared frame is delivered after a decline")
         let mappings = receiver.shared.mappings

@@ -101,7 +101,7 @@ extension World {
         stepProgram(index)
     }
 
-    /// The same for a received connection: its consumers run between two commands of its machine.
+    /// The same for a received connection: its consumers run between two calls of its machine.
     func overtake(_ receiver: SimReceiver) {
         guard !receiver.pending.isEmpty, !receiver.consumesOnThread, receiver.racing.chance(5) else { return }
         let index = receiver.pending[receiver.racing.below(receiver.pending.count)]
@@ -195,7 +195,7 @@ extension World {
             if readiness.contains(.readable) { flags.insert(.readable) }
             if readiness.contains(.writable) { flags.insert(.writable) }
             if readiness.contains(.hangup) { flags.insert(.hangup) }
-            change(receivers[index]) { $0.becameReady(flags, at: now) }
+            change(receivers[index]) { $0.becameReady(flags, receivers[index]) }
         }
     }
 
@@ -204,7 +204,7 @@ extension World {
         case .sender(let index): change(senders[index]) { $0.deadlinePassed(at: now) }
         case .uploader(let index): uploadDeadlinePassed(index)
         case .server(let index): change(servers[index]) { $0.deadlinePassed() }
-        case .receiver(let index): change(receivers[index]) { $0.deadlinePassed(at: now) }
+        case .receiver(let index): change(receivers[index]) { $0.deadlinePassed(receivers[index]) }
         }
     }
 }

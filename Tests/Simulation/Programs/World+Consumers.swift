@@ -61,10 +61,6 @@ extension World {
         let grant = receiver.bodyGrant
         receiver.bodyGrant = nil
         receiver.delivered += 1
-        if servers[receiver.server].plan.usesDelegate {
-            if let grant { giveBack(grant, budget: receiver.budget) }
-            return received(frame, by: receiver)
-        }
         if let grant { receiver.grants[frame.index] = grant }
         let before = receiver.mailbox.replaced
         let (isAccepted, woken) = receiver.mailbox.put(frame, weight: weight, more: more)
@@ -133,7 +129,7 @@ extension World {
     private func consumeFrames(_ receiver: SimReceiver) {
         let server = servers[receiver.server]
         guard receiver.isTaken, !receiver.frames.isBusy, receiver.frames.waiter == nil, !receiver.isLetGo,
-            !receiver.frames.hasEnded, !server.plan.usesDelegate
+            !receiver.frames.hasEnded
         else { return }
         if case .silent = server.pace { return }
         if receiver.consumesOnThread { return execute(.consume, for: .receiver(receiver.index), on: receiver.thread) }

@@ -130,9 +130,8 @@ extension World {
         execute(task, for: .server(server.index), on: server.plan.thread)
     }
 
-    /// A server tells a connection something, which may have another thread.
-    private func tell(_ task: SimThread.Task, to receiver: SimReceiver, of server: SimServer) {
-        guard receiver.thread != server.plan.thread else { return run(task, of: receiver) }
+    /// A server orders a connection to do something, never within an event of that connection.
+    private func order(_ task: SimThread.Task, _ receiver: SimReceiver) {
         execute(task, for: .receiver(receiver.index), on: receiver.thread)
     }
 
@@ -174,9 +173,9 @@ extension World {
         case .endPresenting(let error):
             for waiter in server.mailbox.end(error) where waiter == server.waiter { wakeConnectionConsumer(server) }
         case .closeConnections:
-            for index in server.connections.values.sorted() { tell(.close(nil), to: receivers[index], of: server) }
+            for index in server.connections.values.sorted() { order(.close(nil), receivers[index]) }
         case .drainConnections:
-            for index in server.connections.values.sorted() { tell(.drain, to: receivers[index], of: server) }
+            for index in server.connections.values.sorted() { order(.drain, receivers[index]) }
         case .makeWay(let id):
             guard let receiver = server.connections[id].map({ receivers[$0] }), receiver.place == .revocable else {
                 coverage.count(.placeWasKept)
@@ -184,7 +183,7 @@ extension World {
             }
             coverage.count(.handshakeGaveWay)
             receiver.place = .revoked
-            tell(.giveWay, to: receiver, of: server)
+            order(.giveWay, receiver)
             server.machine.madeWay(id, isLeaving: true)
         case .dropDeparted(let id): dropDeparted(server, id)
         case .finished:
@@ -216,6 +215,7 @@ extension World {
         let budget = server.plan.budget
         let allowance = budgets[budget].machine.join()
         let receiver = SimReceiver(
+            self,
             server: server,
             index: receivers.count,
             id: id,
@@ -228,7 +228,7 @@ extension World {
         receivers.append(receiver)
         server.connections[id] = receiver.index
         sockets[socket].capacity = receiver.requestCapacity
-        tell(.begin, to: receiver, of: server)
+        if receiver.thread == server.plan.thread { begin(receiver) } else { order(.begin, receiver) }
         // On another thread a connection may have ended without the server's knowing yet.
         let connected = server.connections.values.map { receivers[$0] }.filter { $0.closeReason == nil }
         let staying = connected.filter { $0.place != .revoked }
@@ -262,11 +262,6 @@ extension World {
         receiver.isPresented = true
         server.presented.append(receiver.id)
         tell(.tokenShown(receiver.id), of: receiver)
-        if server.plan.usesDelegate {
-            server.current = receiver.index
-            receiver.isTaken = true
-            return
-        }
         tell(.queued(receiver.id), of: receiver)
         let (isAccepted, woken) = server.mailbox.put(receiver.index)
         // A token may come after the end.

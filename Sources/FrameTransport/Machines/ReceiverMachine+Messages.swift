@@ -1,0 +1,150 @@
+internal import FrameWire
+
+/// What is done until the next event.
+extension ReceiverMachine {
+    /// Reads and delivers until the socket is empty, something has to be waited for, or the turn is over.
+    mutating func proceed(_ system: some System) {
+        while !hasYielded {
+            switch state {
+            case .handshaking(let reader):
+                guard mayRead, goesOn(system) else { return }
+                readToken(reader, system)
+            case .lingering:
+                guard mayRead, goesOn(system) else { return }
+                discard(system)
+            case .receiving(.open(let room)), .draining(.open(let room)):
+                guard mayRead || pendingBody != nil || assembler.hasMore else { return rest(room, system) }
+                guard goesOn(system) else { return }
+                if room == nil, assembler.keepsFrames, !hasHungUp {
+                    reserveRoom(onceEmpty: false, system)
+                } else if let pendingBody {
+                    admit(pendingBody, system)
+                } else {
+                    takeMessage(room, system)
+                }
+            case .receiving, .draining, .closed:
+                return
+            }
+        }
+    }
+
+    /// Whether the turn goes on; if not, other connections have theirs.
+    private mutating func goesOn(_ system: some System) -> Bool {
+        guard turn.isOver else { return true }
+        hasYielded = true
+        system.yield()
+        return false
+    }
+
+    /// Handles the next message, for which the consumer has this much room, or reads more of it.
+    private mutating func takeMessage(_ room: Int?, _ system: some System) {
+        let event: FrameAssembler.Event
+        do throws(TransportError) {
+            event = try assembler.next(at: now)
+            try checkDescriptors(at: event)
+        } catch {
+            return fail(error, system)
+        }
+        switch event {
+        case .frame(let frame):
+            turn.messagesLeft -= 1
+            burstByteCount += frame.jpeg?.count ?? 0
+            useRoom(room)
+            system.deliver(frame, more: mayRead || assembler.hasMore)
+        case .audio(let message):
+            turn.messagesLeft -= 1
+            system.deliver(message)
+        case .sharedBuffer(let header):
+            turn.messagesLeft -= 1
+            announced(header, system)
+        case .sharedFrame(let header):
+            turn.messagesLeft -= 1
+            deliver(header, room, system)
+        case .status(let status):
+            turn.messagesLeft -= 1
+            if case .stopped(let reason) = status.state { stopReason = reason }
+            system.deliver(status)
+        case .skipped(let what):
+            turn.messagesLeft -= 1
+            if what == .audio, wants.contains(.audio) { system.countDroppedAudio() }
+        case .body(let byteCount):
+            pendingBody = byteCount
+        case .incomplete:
+            if mayRead { read(system) }
+        }
+    }
+
+    // MARK: Room and memory
+
+    private mutating func reserveRoom(onceEmpty: Bool, _ system: some System) {
+        let (room, waitingByteCount) = system.reserveRoom(onceEmpty: onceEmpty)
+        burstByteCount = waitingByteCount
+        setGate(room > 0 ? .open(room: room) : .awaitingRoom)
+        // The consumer causes the wait.
+        if room <= 0 { suspendDeadline() }
+    }
+
+    /// Uses a place of the reservation; another is requested once all are used.
+    mutating func useRoom(_ room: Int?) {
+        if let room { setGate(.open(room: room > 1 ? room - 1 : nil)) }
+    }
+
+    /// Admits the body whose header has arrived, once its memory is available.
+    private mutating func admit(_ byteCount: Int, _ system: some System) {
+        // What a departed sender has left is already in the socket, bounded by the socket's buffer.
+        if hasHungUp {
+            admitPendingBody(system)
+        } else if byteCount > share {
+            askForMemory(byteCount, system)
+        } else if assembler.isAtFrame, burstByteCount > 0, burstByteCount + byteCount > share {
+            // Frames read ahead have a share of their own, which this would exceed.
+            reserveRoom(onceEmpty: true, system)
+        } else {
+            admitPendingBody(system)
+        }
+    }
+
+    private mutating func askForMemory(_ byteCount: Int, _ system: some System) {
+        guard byteCount <= configuration.largestGrant else {
+            let message =
+                "a body of \(byteCount) bytes is more than the memory budget allows for any "
+                + "(\(configuration.largestGrant))"
+            return fail(TransportError(.noMemory, message), system)
+        }
+        // This side causes the wait.
+        suspendDeadline()
+        guard mayAskForMemory else { return setGate(.awaitingProgram) }
+        lastRequest += 1
+        setGate(.awaitingMemory(request: lastRequest))
+        if system.askForMemory(byteCount: byteCount, request: lastRequest) { beginGrantedBody(system) }
+    }
+
+    /// Whether a large body may ask for a grant, which others may be waiting for.
+    ///
+    /// Nobody knows when the program will take a connection, and a complete body keeps its grant until it is consumed. A
+    /// drain does not last long.
+    private var mayAskForMemory: Bool {
+        if case .draining = state { true } else { isTaken }
+    }
+
+    mutating func beginGrantedBody(_ system: some System) {
+        setGate(.open(room: 1))
+        admitPendingBody(system)
+    }
+
+    private mutating func admitPendingBody(_ system: some System) {
+        pendingBody = nil
+        do throws(TransportError) {
+            try assembler.admitBody()
+        } catch {
+            fail(error, system)
+        }
+    }
+
+    /// Waits for the socket's next report.
+    private mutating func rest(_ room: Int?, _ system: some System) {
+        // A reservation holds for one run of frames: by the next run the consumer may have more room, or less.
+        if room != nil { setGate(.open(room: nil)) }
+        updateDeadline(system)
+    }
+}

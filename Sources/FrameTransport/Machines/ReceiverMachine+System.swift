@@ -1,0 +1,62 @@
+package import FrameWire
+
+extension ReceiverMachine {
+    /// What a machine calls to carry out its decisions: the driver of a socket, or a simulated one.
+    ///
+    /// Every call returns its result at once, and must not report an event to the same machine before it returns.
+    package protocol System: AnyObject {
+        /// The current time.
+        var now: UInt64 { get }
+
+        /// Reads once into two places, one after the other; 0 bytes are the end of the stream.
+        func read(into first: MemoryRun, _ second: MemoryRun) throws(Errno) -> Transfer
+        /// Reads a part of the sender's token.
+        func readToken(into run: MemoryRun) throws(Errno) -> Transfer
+        /// Reads once and discards.
+        func discard() throws(Errno) -> Transfer
+        /// Returns how many descriptors came with the last read, if any, and whether any were lost on this side.
+        func takeArrivals() -> (count: Int, areLost: Bool)?
+        func write(_ requests: [UInt8]) throws(Errno) -> Transfer
+        /// Writes this side's token.
+        func writeToken() throws(TransportError)
+        func shutDownSending()
+        func shutDownReceiving()
+        /// Closes the socket, and reports the reason. This is the last call.
+        func close(_ reason: CloseReason)
+        /// Lets other connections have their turns; ``resume(_:)`` follows.
+        func yield()
+
+        /// Keeps the connection's place at the server; false if it has been revoked.
+        func keepPlace() -> Bool
+        /// Presents the connection to the program: frames may arrive from now on.
+        func present()
+        /// Returns how many frames the consumer has room for, optionally after it has taken what waits there, and the
+        /// bytes of the waiting frames; if there is no room, ``roomAvailable(_:)`` follows.
+        func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int)
+        /// Delivers a frame, with the memory granted for it; if `more` may follow in this run, its consumer can be woken
+        /// at the end of the run.
+        func deliver(_ frame: consuming Frame, more: Bool)
+        /// Delivers a frame in a shared buffer, with its image; ``bufferReleased(_:_:)`` follows when that is released.
+        func deliver(_ frame: consuming Frame, in header: SharedFrameHeader, more: Bool)
+        func deliver(_ message: AudioMessage)
+        func deliver(_ status: SenderStatus)
+        /// Counts an audio message that was requested, but exceeds the memory for audio.
+        func countDroppedAudio()
+        /// Delivers nothing further; the consumer keeps what it has not taken yet.
+        func endDelivery()
+
+        /// Requests a part of the memory budget for the next frame; if false, ``memoryGranted(_:)`` follows once this
+        /// number is awaited and granted.
+        func askForMemory(byteCount: Int, request: Int) -> Bool
+        /// Cancels the last request for memory, which may have been granted already.
+        func withdrawRequestForMemory()
+        /// Maps the first descriptor that has arrived; false if this process has no room for it.
+        ///
+        /// - Throws: `sharedMemory` if the memory is not what it should be.
+        func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool
+        /// Closes the first descriptor that has arrived.
+        func dropDescriptor()
+        /// Releases every shared buffer that the program does not hold.
+        func unmapBuffers()
+    }
+}

@@ -1,0 +1,164 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// What a receiver's machine calls: the simulated socket, budget and program.
+extension SimReceiver: ReceiverMachine.System {
+    var now: UInt64 { world.now }
+
+    /// Notes a call of the machine, carries it out, and by chance lets a consumer be faster than what follows.
+    private func perform<Result, Failure: Error>(
+        _ call: @autoclosure () -> String,
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        world.note("  receiver \(index): \(call())")
+        world.check(.toldOnce, closeReason == nil, "a connection that has closed goes on")
+        calls += 1
+        world.check(.progress, calls < 20_000, "a receiver's machine never stops")
+        defer { world.overtake(self) }
+        return try body()
+    }
+
+    // MARK: The socket
+
+    func read(into first: MemoryRun, _ second: MemoryRun) throws(Errno) -> Transfer {
+        let transfer = try unsafe receive("read", into: first, second)
+        if case .bytes(1..., _) = transfer { heardAt = now }
+        return transfer
+    }
+
+    func readToken(into run: MemoryRun) throws(Errno) -> Transfer {
+        try unsafe receive("read token", into: run, MemoryRun(start: nil, count: 0))
+    }
+
+    func discard() throws(Errno) -> Transfer {
+        try unsafe receive("discard", into: world.scratch(16 << 10), MemoryRun(start: nil, count: 0))
+    }
+
+    private func receive(_ call: String, into first: MemoryRun, _ second: MemoryRun) throws(Errno) -> Transfer {
+        try perform(call) { () throws(Errno) in
+            // A machine that has broken a promise must not go on forever.
+            guard world.violation == nil else { throw .reset }
+            return try unsafe world.receive(socket, into: first, second).result
+        }
+    }
+
+    func takeArrivals() -> (count: Int, areLost: Bool)? { world.takeArrivals(self) }
+
+    func write(_ requests: [UInt8]) throws(Errno) -> Transfer {
+        try perform("write requests") { () throws(Errno) in
+            world.check(.requestsAreBounded, requests.count <= 4096, "\(requests.count) bytes of requests wait")
+            let endsWithRequest = requests.suffix(4).elementsEqual([13, 10, 13, 10].suffix(requests.count))
+            world.check(.requestsAreWhole, endsWithRequest, "the requests of connection \(index) end within one")
+            return try unsafe requests.withUnsafeBytes { unsafe world.send(socket, $0) }.result
+        }
+    }
+
+    func writeToken() throws(TransportError) {
+        try perform("write token") { () throws(TransportError) in
+            world.coverage.count(.handshake)
+            guard let tokens = world.servers[server].tokens else { return }
+            let transfer = unsafe tokens.own.withUnsafeBytes { unsafe world.send(socket, $0) }
+            guard case .bytes(tokens.own.count, _) = transfer else { throw .lost(.brokenPipe) }
+        }
+    }
+
+    func shutDownSending() { perform("shut down sending") { world.shutdownSending(socket) } }
+
+    func shutDownReceiving() {
+        perform("shut down receiving") {
+            world.coverage.count(.drainCutOff)
+            let limit = (drainedAt ?? now) + 1_000_000_000
+            world.check(.drainLasts, now >= limit, "connection \(index) is cut off before its time")
+            world.shutdownReceiving(socket)
+        }
+    }
+
+    func close(_ reason: CloseReason) { perform("close \(reason)") { world.finish(self, reason) } }
+
+    func yield() {
+        perform("yield") {
+            world.coverage.count(.turnYielded)
+            world.executeAfterPoll(.resume, for: .receiver(index), on: thread)
+        }
+    }
+
+    // MARK: The server and the program
+
+    func keepPlace() -> Bool {
+        perform("keep place") {
+            if place == .revocable { place = .kept } else { world.coverage.count(.placeWasRevoked) }
+            return place == .kept
+        }
+    }
+
+    func present() { perform("present") { world.present(self) } }
+
+    func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int) {
+        perform("reserve room") {
+            let (room, waiting) = mailbox.reserve(onceEmpty: onceEmpty)
+            return (room, waiting)
+        }
+    }
+
+    func deliver(_ frame: consuming Frame, more: Bool) {
+        let frame = frame
+        perform("deliver frame \(frame.index)") {
+            world.deliver(SimFrame(frame: frame), weight: frame.jpeg?.count ?? 0, more: more, to: self)
+        }
+    }
+
+    func deliver(_ frame: consuming Frame, in header: SharedFrameHeader, more: Bool) {
+        let frame = frame
+        perform("deliver frame \(frame.index) in buffer \(header.buffer)") {
+            world.deliver(frame, header, more, to: self)
+        }
+    }
+
+    func deliver(_ message: AudioMessage) { perform("deliver audio") { world.deliver(message, to: self) } }
+    func deliver(_ status: SenderStatus) { perform("deliver \(status)") { world.deliver(status, to: self) } }
+    func countDroppedAudio() {}
+
+    func endDelivery() {
+        perform("end delivery") {
+            world.coverage.count(.lingered)
+            world.schedule(.lingerIsOver, .receiver(index), after: 1_300_000_000)
+            world.endDelivery(self, nil)
+        }
+    }
+
+    // MARK: Memory
+
+    func askForMemory(byteCount: Int, request: Int) -> Bool {
+        perform("ask for \(byteCount) bytes") { world.ask(self, for: byteCount, request: request) }
+    }
+
+    func withdrawRequestForMemory() { perform("withdraw request") { world.withdrawRequest(of: self) } }
+
+    func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool {
+        try perform("map buffer \(header.index)") { () throws(TransportError) in try world.map(header, of: self) }
+    }
+
+    func dropDescriptor() { perform("drop descriptor") { _ = world.takeDescriptor(self) } }
+
+    func unmapBuffers() {
+        perform("unmap buffers") {
+            world.check(.declinesOnce, !shared.hasDeclined, "connection \(index) declines twice")
+            world.coverage.count(.declined)
+            shared.hasDeclined = true
+            world.unmapAll(self)
+        }
+    }
+}
+
+extension SocketTransfer {
+    /// The same as a system call returns it.
+    fileprivate var result: Transfer {
+        get throws(Errno) {
+            switch self {
+            case .bytes(let count, let isShort): .bytes(count, isShort: isShort)
+            case .wouldBlock: .wouldBlock
+            case .failed(let failure): throw failure.errno
+            }
+        }
+    }
+}

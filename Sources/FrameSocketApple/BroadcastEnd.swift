@@ -2,11 +2,11 @@ package import FrameSocket
 
 /// The end of a broadcast: its reason, and the sentence for the person.
 package struct BroadcastEnd: Error, Sendable, Hashable {
-    package let reason: FinishReason
+    package let reason: ControlRequest.FinishReason
     /// The sentence if the reason's own does not help, about what is wrong with the setup; nil for the reason's own.
     package let detail: String?
 
-    package init(_ reason: FinishReason, detail: String? = nil) {
+    package init(_ reason: ControlRequest.FinishReason, detail: String? = nil) {
         self.reason = reason
         self.detail = detail
     }

@@ -42,7 +42,7 @@ public final class BroadcastSession: Sendable {
     public convenience init(
         path: String? = nil,
         configuration: Configuration = .init(),
-        onEnd: @escaping @Sendable (FinishReason) -> Void
+        onEnd: @escaping @Sendable (ControlRequest.FinishReason) -> Void
     ) {
         self.init(path: path, configuration: configuration, onMissingHost: { _ in }) { onEnd($0.finishReason) }
     }
@@ -167,7 +167,7 @@ public final class BroadcastSession: Sendable {
     }
 
     /// Ends the broadcast cleanly, and sends the reason to an app that uses the control channel.
-    public func finish(_ reason: FinishReason) {
+    public func finish(_ reason: ControlRequest.FinishReason) {
         end.forget()
         uploader.connection.close(reason)
     }

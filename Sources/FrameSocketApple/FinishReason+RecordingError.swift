@@ -1,6 +1,6 @@
 public import FrameSocket
 
-extension FinishReason {
+extension ControlRequest.FinishReason {
     /// Creates the reason for a code of ReplayKit's `RPRecordingErrorCode`, which an app learns of a broadcast that it
     /// started itself: `RPBroadcastControllerDelegate` reports it.
     ///

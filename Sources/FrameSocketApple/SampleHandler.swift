@@ -60,7 +60,7 @@
         /// The text is that of `FrameSocket.` and the reason's name, such as `FrameSocket.callEnded`, in the extension's
         /// `Localizable.strings`; the reason's description if there is none. Safe to call from any thread; only the first
         /// reason counts.
-        public func finish(_ reason: FinishReason) {
+        public func finish(_ reason: ControlRequest.FinishReason) {
             finish(BroadcastEnd(reason))
         }
 
@@ -80,7 +80,7 @@
         }
 
         /// Ends the broadcast, and returns whether it had not ended before.
-        private func end(_ reason: FinishReason) -> Bool {
+        private func end(_ reason: ControlRequest.FinishReason) -> Bool {
             let (isFirst, session, stopRequests) = state.withLock { state in
                 defer { state.isFinished = true }
                 return (!state.isFinished, state.session.take(), state.stopRequests.take())

@@ -65,7 +65,7 @@ public struct AudioMessage: Sendable {
     func check() throws(TransportError) {
         guard AudioHeader.sampleRates.contains(sampleRate), AudioHeader.channelCounts.contains(channels),
             samples.count > 0,
-            samples.count % (2 * channels) == 0, samples.count <= WireLimits().maximumAudioBytes
+            samples.count % (2 * channels) == 0, samples.count <= FrameMessageDecoder.Limits().maximumAudioBytes
         else {
             throw TransportError(
                 .invalidAudio,

@@ -5,10 +5,10 @@ public import FrameWire
 /// An orderly stop by either side is not an error.
 public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
     /// The peer closed at a message boundary, for the reason that it stated; `stoppedByUser` if it stated none.
-    case closedByPeer(FinishReason)
+    case closedByPeer(ControlRequest.FinishReason)
 
     /// This side closed, for the given reason.
-    case closedLocally(FinishReason)
+    case closedLocally(ControlRequest.FinishReason)
 
     /// The connection failed, or the peer violated the protocol.
     case failed(TransportError)
@@ -19,7 +19,7 @@ public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The reason for the end of the session, in the terms of the protocol.
-    public var finishReason: FinishReason {
+    public var finishReason: ControlRequest.FinishReason {
         switch self {
         case .closedByPeer(let reason), .closedLocally(let reason): reason
         case .failed(let error):

@@ -8,7 +8,7 @@ extension FrameServer {
     /// pixels every sender is refused.
     public struct Limits: Sendable, Hashable {
         /// The limits of a message.
-        public var wire = WireLimits()
+        public var wire = FrameMessageDecoder.Limits()
 
         /// The time allowed for the other side to send its token, if tokens are used.
         ///

@@ -22,8 +22,8 @@ public struct PeerPolicy: Sendable, Hashable {
     ///
     /// - Throws: `peerRefused` if it is another user or cannot be identified.
     @discardableResult
-    package func admit(_ socket: Int32, at path: String) throws(TransportError) -> PeerCredentials {
-        let peer: PeerCredentials
+    package func admit(_ socket: Int32, at path: String) throws(TransportError) -> PeerPolicy.Credentials {
+        let peer: PeerPolicy.Credentials
         do {
             peer = try Syscalls.peer(of: socket)
         } catch {
@@ -47,18 +47,20 @@ public struct PeerPolicy: Sendable, Hashable {
     }
 }
 
-/// The identity of a connection's peer, as recorded by the kernel when the connection was made.
-///
-/// For TCP the kernel records none; tokens replace credentials there.
-public struct PeerCredentials: Sendable, Hashable {
-    /// The peer's process ID.
+extension PeerPolicy {
+    /// The identity of a connection's peer, as recorded by the kernel when the connection was made.
     ///
-    /// The process may have ended since, and its ID may have been reused.
-    public let processID: Int32
+    /// For TCP the kernel records none; tokens replace credentials there.
+    public struct Credentials: Sendable, Hashable {
+        /// The peer's process ID.
+        ///
+        /// The process may have ended since, and its ID may have been reused.
+        public let processID: Int32
 
-    /// The peer's effective user ID.
-    public let userID: UInt32
+        /// The peer's effective user ID.
+        public let userID: UInt32
 
-    /// The peer's effective group ID.
-    public let groupID: UInt32
+        /// The peer's effective group ID.
+        public let groupID: UInt32
+    }
 }

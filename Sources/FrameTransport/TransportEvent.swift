@@ -71,7 +71,7 @@ public struct TransportEvent: Sendable, Hashable, CustomStringConvertible {
     public let connection: Int?
 
     /// The identity of the connection's peer; nil if it is not known.
-    public let peer: PeerCredentials?
+    public let peer: PeerPolicy.Credentials?
 
     /// The error that caused the event, if one did.
     public let error: TransportError?
@@ -85,7 +85,7 @@ public struct TransportEvent: Sendable, Hashable, CustomStringConvertible {
         _ message: String,
         endpoint: String,
         connection: Int? = nil,
-        peer: PeerCredentials? = nil,
+        peer: PeerPolicy.Credentials? = nil,
         error: TransportError? = nil
     ) {
         (self.level, self.code, self.message, self.endpoint) = (level, code, message, endpoint)

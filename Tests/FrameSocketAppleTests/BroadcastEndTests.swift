@@ -5,8 +5,9 @@ import Testing
 
 /// What the person is told of an end.
 @Suite struct BroadcastEndTests {
-    @Test(arguments: FinishReason.allCases)
-    func `every reason has a key of its own, and a sentence without a translation`(reason: FinishReason) {
+    @Test(arguments: ControlRequest.FinishReason.allCases)
+    func `every reason has a key of its own, and a sentence without a translation`(reason: ControlRequest.FinishReason)
+    {
         let end = BroadcastEnd(reason)
         #expect(end.localizationKey == "FrameSocket.\(reason.name)")
         #expect(end.description == reason.description)
@@ -26,19 +27,23 @@ import Testing
     }
 
     @Test(arguments: [
-        (TransportError.Code.openTimedOut, FinishReason.noHost), (.tokenRejected, .tokenRejected),
+        (TransportError.Code.openTimedOut, ControlRequest.FinishReason.noHost), (.tokenRejected, .tokenRejected),
         (.connectionLost, .disconnected), (.noMemory, .error),
     ])
-    func `other failures have the sentence of their reason`(code: TransportError.Code, reason: FinishReason) {
+    func `other failures have the sentence of their reason`(
+        code: TransportError.Code,
+        reason: ControlRequest.FinishReason
+    ) {
         #expect(BroadcastEnd(.failed(TransportError(code, "why"))) == BroadcastEnd(reason))
     }
 
     @Test(arguments: [
-        (-5_801, FinishReason.stoppedByUser), (-5_806, .suspended), (-5_809, .suspended), (-5_811, .suspended),
+        (-5_801, ControlRequest.FinishReason.stoppedByUser), (-5_806, .suspended), (-5_809, .suspended),
+        (-5_811, .suspended),
         (-5_813, .suspended), (-5_815, .disconnected), (-5_800, .error), (0, .error), (.min, .error),
     ])
-    func `an error of ReplayKit tells an interruption from a stop`(code: Int, reason: FinishReason) {
-        #expect(FinishReason(recordingErrorCode: code) == reason)
+    func `an error of ReplayKit tells an interruption from a stop`(code: Int, reason: ControlRequest.FinishReason) {
+        #expect(ControlRequest.FinishReason(recordingErrorCode: code) == reason)
     }
 
     @Test func `values have defaults, also for fields that were left empty`() {

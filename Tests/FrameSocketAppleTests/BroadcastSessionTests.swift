@@ -15,18 +15,18 @@ import Testing
 
     /// The ends that a session reported.
     private final class Ends: Sendable {
-        private let continuation: AsyncStream<FinishReason>.Continuation
-        let reasons: AsyncStream<FinishReason>
+        private let continuation: AsyncStream<ControlRequest.FinishReason>.Continuation
+        let reasons: AsyncStream<ControlRequest.FinishReason>
 
         init() {
             (reasons, continuation) = AsyncStream.makeStream()
         }
 
-        func add(_ reason: FinishReason) {
+        func add(_ reason: ControlRequest.FinishReason) {
             continuation.yield(reason)
         }
 
-        func first() async -> FinishReason? {
+        func first() async -> ControlRequest.FinishReason? {
             for await reason in reasons { return reason }
             return nil
         }
@@ -139,8 +139,10 @@ import Testing
         withExtendedLifetime(session) {}
     }
 
-    @Test(arguments: [FinishReason.stoppedByUser, .suspended])
-    func `the broadcast's own end reaches the host with its reason, and is not reported`(reason: FinishReason)
+    @Test(arguments: [ControlRequest.FinishReason.stoppedByUser, .suspended])
+    func `the broadcast's own end reaches the host with its reason, and is not reported`(
+        reason: ControlRequest.FinishReason
+    )
         async throws
     {
         let (session, ends, server, host) = try await pair(hello: ControlRequest.Hello())

@@ -16,7 +16,7 @@ import Testing
     private final class Reports: Sendable {
         let ends = Locked<[CloseReason]>([])
         let notices = Locked<[HostNotice]>([])
-        var reasons: [FinishReason] { ends.withLock { $0.map(\.finishReason) } }
+        var reasons: [ControlRequest.FinishReason] { ends.withLock { $0.map(\.finishReason) } }
         var noticeCount: Int { notices.withLock { $0.count } }
     }
 

@@ -120,7 +120,7 @@ struct AudioMessageTests {
 
     @Test(arguments: [256 << 10, 32])
     func `A5: the limit of a length holds, whatever the order of the fields`(limit: Int) {
-        var limits = WireLimits()
+        var limits = FrameMessageDecoder.Limits()
         if limit == 256 << 10 { #expect(limits.maximumAudioBytes == limit) }
         limits.maximumAudioBytes = limit
         for length in [limit, limit + 2] {

@@ -80,7 +80,7 @@ struct ControlRequestTests {
             return .hello(ControlRequest.Hello(version: .random(in: 1...9_999, using: &random), wants: wants))
         case 1: return .pause
         case 2: return .resume
-        case 3: return .stop(FinishReason.allCases.randomElement(using: &random) ?? .error)
+        case 3: return .stop(ControlRequest.FinishReason.allCases.randomElement(using: &random) ?? .error)
         case 4:
             let (width, height) = (Int.random(in: 1...16_384, using: &random), Int.random(in: 1...99, using: &random))
             return .prefer(

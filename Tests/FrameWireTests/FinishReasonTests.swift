@@ -13,9 +13,14 @@ struct FinishReasonTests {
             (.tokenRejected, 10_005, "tokenRejected", false), (.callEnded, 10_006, "callEnded", true),
             (.superseded, 10_007, "superseded", true), (.noHost, 10_008, "noHost", false),
             (.suspended, 10_009, "suspended", true), (.error, 10_010, "error", false),
-        ] as [(FinishReason, Int, String, Bool)]
+        ] as [(ControlRequest.FinishReason, Int, String, Bool)]
     )
-    func `codes, names and order are stable`(reason: FinishReason, code: Int, name: String, isOrderly: Bool) throws {
+    func `codes, names and order are stable`(
+        reason: ControlRequest.FinishReason,
+        code: Int,
+        name: String,
+        isOrderly: Bool
+    ) throws {
         #expect(reason.rawValue == code)
         #expect(reason.name == name)
         #expect(reason.isOrderly == isOrderly)
@@ -28,9 +33,9 @@ struct FinishReasonTests {
     }
 
     @Test func `there are ten reasons, each with its own sentence, and every code travels both ways`() {
-        #expect(FinishReason.allCases.map(\.rawValue) == Array(10_001...10_010))
-        #expect(Set(FinishReason.allCases.map(\.description)).count == 10)
-        for reason in FinishReason.allCases {
+        #expect(ControlRequest.FinishReason.allCases.map(\.rawValue) == Array(10_001...10_010))
+        #expect(Set(ControlRequest.FinishReason.allCases.map(\.description)).count == 10)
+        for reason in ControlRequest.FinishReason.allCases {
             #expect(reason.description.hasSuffix("."))
             #expect(ControlTranscript(of: ControlRequest.stop(reason).encoded()).requests == [.stop(reason)])
             let status = SenderStatus(state: .stopped(reason))

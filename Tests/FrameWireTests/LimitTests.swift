@@ -11,7 +11,7 @@ struct LimitTests {
     /// Shows P157.
     @Test(arguments: [32 << 20, 1_000, 9, 99])
     func `W5: the length of a body is limited`(limit: Int) {
-        var limits = WireLimits()
+        var limits = FrameMessageDecoder.Limits()
         if limit == 32 << 20 { #expect(limits.maximumContentLength == limit) }
         limits.maximumContentLength = limit
         let taken = transcript(ofEverySplitOf: Self.stream("Content-Length", limit), limits: limits)
@@ -24,7 +24,7 @@ struct LimitTests {
 
     @Test(arguments: ["Buffer-Width", "Buffer-Height"])
     func `W8: a side of an image is limited`(name: String) {
-        var limits = WireLimits()
+        var limits = FrameMessageDecoder.Limits()
         limits.maximumPixels = .max
         let taken = transcript(ofEverySplitOf: Self.stream(name, 16_384), limits: limits)
         #expect(taken.error == nil)
@@ -33,7 +33,7 @@ struct LimitTests {
     }
 
     @Test func `W10: the pixels of an image are limited, once the header has ended`() {
-        var limits = WireLimits()
+        var limits = FrameMessageDecoder.Limits()
         #expect(limits.maximumPixels == 1 << 25)
         let at = Streams.header([
             "Content-Length: 4", "Buffer-Width: 8192", "Buffer-Height: 4096", "Buffer-Orientation: 1",
@@ -54,7 +54,7 @@ struct LimitTests {
 
     @Test(arguments: [8_192, 200, 112])
     func `W11: the bytes of a header are limited`(limit: Int) {
-        var limits = WireLimits()
+        var limits = FrameMessageDecoder.Limits()
         if limit == 8_192 { #expect(limits.maximumHeaderBytes == limit) }
         limits.maximumHeaderBytes = limit
         let headerCount = Streams.good.count - 4
@@ -76,7 +76,7 @@ struct LimitTests {
     @Test func `W11: every limit of a header's bytes below its size is met at its very byte`() {
         let stream = Streams.good
         for limit in -1..<(stream.count - 4) {
-            var limits = WireLimits()
+            var limits = FrameMessageDecoder.Limits()
             limits.maximumHeaderBytes = limit
             let whole = Transcript(of: stream, limits: limits)
             #expect(whole.error?.code == .headTooLong)
@@ -98,7 +98,7 @@ struct LimitTests {
 
     @Test(arguments: [32, 5, 4])
     func `W12: the fields of a header are limited`(limit: Int) {
-        var limits = WireLimits()
+        var limits = FrameMessageDecoder.Limits()
         if limit == 32 { #expect(limits.maximumFields == limit) }
         limits.maximumFields = limit
         let unknown = (4..<limit).map { "X-\($0): y" }
@@ -116,11 +116,11 @@ struct LimitTests {
 
     @Test(arguments: [Int.min, -1, 0])
     func `absurd limits refuse everything and trap nothing`(limit: Int) {
-        let paths: [WritableKeyPath<WireLimits, Int>] = [
+        let paths: [WritableKeyPath<FrameMessageDecoder.Limits, Int>] = [
             \.maximumHeaderBytes, \.maximumFields, \.maximumContentLength, \.maximumDimension, \.maximumPixels,
         ]
         for path in paths {
-            var limits = WireLimits()
+            var limits = FrameMessageDecoder.Limits()
             limits[keyPath: path] = limit
             let result = transcript(ofEverySplitOf: Streams.good, limits: limits)
             #expect(result.messages.isEmpty)

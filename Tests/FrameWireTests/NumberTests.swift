@@ -64,7 +64,7 @@ struct NumberTests {
     func `W4: numbers far beyond every integer are an error`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test func `W4: without limits of the user's a number still has at most 10 digits`() {
-        var limits = WireLimits()
+        var limits = FrameMessageDecoder.Limits()
         limits.maximumContentLength = .max
         limits.maximumDimension = .max
         limits.maximumPixels = .max

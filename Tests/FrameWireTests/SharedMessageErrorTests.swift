@@ -151,7 +151,7 @@ import Testing
         let wireCase = WireCase(.pixelsTooMany, stream: Self.markedAtEnd(stream(8_192, 4_097)))
         wireCase.check()
         #expect(Transcript(of: wireCase.bytes).error?.detail == "8192 x 4097")
-        var limits = WireLimits()
+        var limits = FrameMessageDecoder.Limits()
         limits.maximumDimension = .max
         let enormous = Array(Streams.header(stream(9_999_999_999, 9_999_999_999)).utf8)
         #expect(Transcript(of: enormous, limits: limits).error?.code == .pixelsTooMany)

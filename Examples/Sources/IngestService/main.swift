@@ -12,7 +12,7 @@ let count = arguments.dropFirst().first.flatMap { Int($0) } ?? .max
 var configuration = FrameServer.Configuration()
 configuration.limits.maximumConnections = 16
 // The memory that bodies being received may use, over all senders.
-configuration.memory = MemoryBudget(maximumBytes: 256 << 20)
+configuration.memory = FrameServer.MemoryBudget(maximumBytes: 256 << 20)
 
 let server = try FrameServer(at: path, configuration: configuration)
 print("listening at \(server.path)")

@@ -9,7 +9,7 @@ extension PixelBuffer {
     ///
     /// - Parameter shared: The image of a received frame.
     /// - Throws: `overlappingPlanes`, `invalidSize` or `invalidStride` if no image can have these planes.
-    public init(sharing shared: SharedImage) throws(TurboJPEGError) {
+    public init(sharing shared: Frame.SharedImage) throws(TurboJPEGError) {
         let loan = shared.loan
         try unsafe self.init(
             adopting: shared.unsafePlanes,
@@ -25,7 +25,7 @@ extension PixelBuffer {
 extension FrameDecoder {
     /// Returns the image of a frame in shared memory: in place, unless it has to be converted or scaled.
     func image(
-        of shared: SharedImage,
+        of shared: Frame.SharedImage,
         in frame: Frame,
         as format: PixelFormat,
         scale: JPEGDecoder.ScalingFactor

@@ -61,7 +61,7 @@ extension SampleUploader {
         ///
         /// Default: the limits of this package's receivers. Only the sizes of images and bodies apply: `maximumDimension`,
         /// `maximumPixels` and, for JPEGs, `maximumContentLength`. A limit below 1 lets no frame pass.
-        public var limits: WireLimits
+        public var limits: FrameMessageDecoder.Limits
 
         /// The maximum number of bytes that the uploader holds at one time; nil for no limit.
         ///
@@ -88,7 +88,7 @@ extension SampleUploader {
             sendsTiming: Bool = true,
             strips: Strips = .automatic,
             sharing: Sharing = .off,
-            limits: WireLimits = .init(),
+            limits: FrameMessageDecoder.Limits = .init(),
             maximumMemory: Int? = nil
         ) {
             self.quality = Self.clampedQuality(quality)

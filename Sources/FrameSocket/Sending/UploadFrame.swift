@@ -237,7 +237,7 @@ package struct UploadFrame: Sendable {
     }
 
     /// Whether a receiver with these limits accepts the frame, as far as that is known before it is encoded.
-    func isWithin(_ limits: WireLimits) -> Bool {
+    func isWithin(_ limits: FrameMessageDecoder.Limits) -> Bool {
         if let recipe { return limits.accept(recipe.output.canvas) }
         if let jpeg { return jpeg.isWithin(limits) }
         guard let content else { return true }
@@ -269,12 +269,12 @@ package struct UploadFrame: Sendable {
 
 extension FrameMessage {
     /// Whether a receiver with these limits accepts the JPEG.
-    func isWithin(_ limits: WireLimits) -> Bool {
+    func isWithin(_ limits: FrameMessageDecoder.Limits) -> Bool {
         limits.accept(info.bufferSize) && jpeg.count <= limits.maximumContentLength
     }
 }
 
-extension WireLimits {
+extension FrameMessageDecoder.Limits {
     /// Returns whether a receiver with these limits accepts an image of this size.
     func accept(_ size: BufferSize) -> Bool {
         guard size.width > 0, size.height > 0, max(size.width, size.height) <= maximumDimension else { return false }

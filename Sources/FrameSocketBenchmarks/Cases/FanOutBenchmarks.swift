@@ -18,7 +18,7 @@ enum FanOutBenchmarks {
 private final class Readers: Sendable {
     private let server: FrameServer
     private let client: SocketConnection
-    private let readers: [FrameBroadcaster.Reader]
+    private let readers: [FrameConnection.Broadcaster.Reader]
     /// How many readers have not got the latest frame yet.
     private let missing = Locked(0)
 
@@ -26,7 +26,7 @@ private final class Readers: Sendable {
         server = try .forMany()
         let pair = try await server.connectClients(1)[0]
         client = pair.client
-        let fanOut = FrameBroadcaster(of: pair.connection)
+        let fanOut = FrameConnection.Broadcaster(of: pair.connection)
         readers = (0..<count).map { _ in fanOut.reader() }
     }
 

@@ -280,7 +280,7 @@ final class ImageSender: Sendable {
     private func checkSize(of pixels: PixelBuffer, named name: String) throws(CommandFailure) {
         let scale = command.configuration.scale
         let size = scale.plan(forWidth: pixels.width, height: pixels.height, orientation: command.orientation).canvas
-        let limits = WireLimits()
+        let limits = FrameMessageDecoder.Limits()
         let isTooLarge =
             size.width > limits.maximumDimension || size.height > limits.maximumDimension
             || size.width * size.height > limits.maximumPixels

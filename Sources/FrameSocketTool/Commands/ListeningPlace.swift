@@ -34,7 +34,7 @@ enum ListeningPlace {
         case .at(let endpoint):
             return try FrameServer(at: endpoint, configuration: configuration)
         case .passed(let name):
-            let sockets = try InheritedSocket.passed().filter { name == nil || $0.name == name }
+            let sockets = try FrameServer.InheritedSocket.passed().filter { name == nil || $0.name == name }
             guard sockets.count == 1, let socket = sockets.first else { return nil }
             return try FrameServer(inheriting: socket, configuration: configuration)
         }
@@ -42,14 +42,14 @@ enum ListeningPlace {
 
     /// Explains why ``server(_:)`` returned no server.
     var complaint: String {
-        let sockets = (try? InheritedSocket.passed()) ?? []
+        let sockets = (try? FrameServer.InheritedSocket.passed()) ?? []
         if sockets.isEmpty {
             if let process = ServiceManager.value("LISTEN_PID").flatMap(Int32.init),
-                process != InheritedSocket.processID,
+                process != FrameServer.InheritedSocket.processID,
                 ServiceManager.value("LISTEN_FDS") != nil
             {
                 return "the sockets were passed to process \(process) (LISTEN_PID), and this is process "
-                    + "\(InheritedSocket.processID); start the command without a shell, or with exec: sh -c 'exec framesocket …'"
+                    + "\(FrameServer.InheritedSocket.processID); start the command without a shell, or with exec: sh -c 'exec framesocket …'"
             }
             return
                 "no socket was passed (LISTEN_FDS); start the command from a .socket unit or with "

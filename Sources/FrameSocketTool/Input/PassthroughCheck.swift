@@ -26,7 +26,7 @@ final class PassthroughCheck: Sendable {
     /// - Throws: a failure that names the file and the reason.
     func check(_ jpeg: [UInt8], named name: String) throws(CommandFailure) {
         if good.withLock({ $0.contains(name) }) { return }
-        let limit = WireLimits().maximumContentLength
+        let limit = FrameMessageDecoder.Limits().maximumContentLength
         guard jpeg.count <= limit else {
             throw CommandFailure(.badData, "\(name): \(jpeg.count) bytes; receivers accept at most \(limit)")
         }

@@ -9,7 +9,7 @@ final class PreviewStage: Sendable {
     /// The state of one sender.
     struct Sender {
         let id: Int
-        let peer: PeerCredentials?
+        let peer: PeerPolicy.Credentials?
         var isPaused = false
         var statistics = ReceptionStatistics()
         var meter = PreviewMeter()

@@ -229,7 +229,7 @@ extension PathExaminer {
         )
     }
 
-    static func liveServer(_ peer: PeerCredentials) -> PathDiagnosis.Finding {
+    static func liveServer(_ peer: PeerPolicy.Credentials) -> PathDiagnosis.Finding {
         PathDiagnosis.Finding(
             .liveServer,
             .note,
@@ -238,7 +238,7 @@ extension PathExaminer {
         )
     }
 
-    static func fullServer(_ peer: PeerCredentials) -> PathDiagnosis.Finding {
+    static func fullServer(_ peer: PeerPolicy.Credentials) -> PathDiagnosis.Finding {
         PathDiagnosis.Finding(
             .fullServer,
             .failure,
@@ -249,7 +249,7 @@ extension PathExaminer {
         )
     }
 
-    static func silentServer(_ path: SocketPath, _ peer: PeerCredentials?, _ patience: Duration)
+    static func silentServer(_ path: SocketPath, _ peer: PeerPolicy.Credentials?, _ patience: Duration)
         -> PathDiagnosis.Finding
     {
         guard let peer else {
@@ -270,7 +270,7 @@ extension PathExaminer {
         )
     }
 
-    static func refusedPeer(_ path: SocketPath, _ peer: PeerCredentials?) -> PathDiagnosis.Finding {
+    static func refusedPeer(_ path: SocketPath, _ peer: PeerPolicy.Credentials?) -> PathDiagnosis.Finding {
         guard let peer else {
             return PathDiagnosis.Finding(
                 .refusedPeer,
@@ -289,7 +289,7 @@ extension PathExaminer {
         )
     }
 
-    private static func values(of peer: PeerCredentials) -> [String: Int] {
+    private static func values(of peer: PeerPolicy.Credentials) -> [String: Int] {
         ["pid": Int(peer.processID), "uid": Int(peer.userID)]
     }
 

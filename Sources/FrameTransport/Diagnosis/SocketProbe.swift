@@ -35,7 +35,7 @@ struct SocketProbe {
         } catch {
             return failure(error)
         }
-        let peer: PeerCredentials
+        let peer: PeerPolicy.Credentials
         do {
             peer = try peers.admit(socket.rawValue, at: path.text)
         } catch {

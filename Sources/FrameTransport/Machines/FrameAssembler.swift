@@ -78,7 +78,7 @@ package import FrameWire
     private var largestBody = 0
     private var startedAt: UInt64 = 0
 
-    package init(limits: WireLimits, pool: FrameBytes.Pool, tally: DecodingTally? = nil) {
+    package init(limits: FrameMessageDecoder.Limits, pool: FrameBytes.Pool, tally: DecodingTally? = nil) {
         decoder = FrameMessageDecoder(limits: limits)
         self.pool = pool
         self.tally = tally

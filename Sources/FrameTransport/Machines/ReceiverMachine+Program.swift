@@ -71,7 +71,7 @@ extension ReceiverMachine {
     /// - Parameters:
     ///   - reason: The reason; with nil the peer is told nothing, and may reconnect.
     ///   - system: The machine's system.
-    package mutating func close(_ reason: FinishReason?, _ system: some System) {
+    package mutating func close(_ reason: ControlRequest.FinishReason?, _ system: some System) {
         now = system.now
         switch state {
         case .lingering, .closed: return

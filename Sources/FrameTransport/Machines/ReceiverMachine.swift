@@ -101,7 +101,7 @@ package struct ReceiverMachine: ~Copyable {
     var hasSaidHello = false
     var wants = ControlRequest.Wants.frames
     var hasPaused = false
-    var stopReason: FinishReason?
+    var stopReason: ControlRequest.FinishReason?
     var drainReason = CloseReason.closedLocally(.stoppedByUser)
     /// The buffers that the sender shares.
     package internal(set) var shared: SharedBuffers

@@ -4,7 +4,7 @@ package import FrameWire
 
 extension SenderMachine {
     /// Closes the connection cleanly and for good.
-    package mutating func close(_ reason: FinishReason, at now: UInt64) {
+    package mutating func close(_ reason: ControlRequest.FinishReason, at now: UInt64) {
         switch state {
         case .handshaking(let handshake) where handshake.unsentOffset == nil:
             // The server may mistake the token for the start of a session, and its own is still to come: for an orderly

@@ -149,7 +149,7 @@ extension SenderMachine {
     }
 
     /// Obeys a request, and returns the reason for the end if the receiver requests it.
-    private mutating func handle(_ request: ControlRequest, in session: inout Session) -> FinishReason? {
+    private mutating func handle(_ request: ControlRequest, in session: inout Session) -> ControlRequest.FinishReason? {
         if session.hello == nil {
             guard case .hello = request else {
                 commands.append(.tell(.skippedRequest))
@@ -228,7 +228,7 @@ extension SenderMachine {
     }
 
     /// Obeys a stop, which is permanent.
-    private mutating func stop(_ session: Session, _ reason: FinishReason, at now: UInt64) {
+    private mutating func stop(_ session: Session, _ reason: ControlRequest.FinishReason, at now: UInt64) {
         state = .open(session)
         let last = SenderStatus(state: .stopped(reason))
         beginEnding(.closedByPeer(reason), last: last, awaiting: .ownBytesAndPeersEnd, next: .close, at: now)

@@ -145,7 +145,7 @@ extension SenderMachine {
         case reopen
         case close
         /// As `reopen`, but the program has closed the connection meanwhile.
-        case closeLocally(FinishReason)
+        case closeLocally(ControlRequest.FinishReason)
     }
 
     /// The rest of a turn; turns keep one peer from holding up the others on its thread.

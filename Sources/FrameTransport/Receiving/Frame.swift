@@ -10,7 +10,7 @@ public struct Frame: Sendable {
         /// An image in memory that the sender shares.
         ///
         /// Only servers with ``FrameServer/Configuration/acceptsSharedMemory`` receive such frames.
-        case shared(SharedImage)
+        case shared(Frame.SharedImage)
     }
 
     /// The JPEG, or the image.
@@ -32,7 +32,7 @@ public struct Frame: Sendable {
     /// The reader of a fan-out that received the frame; 0 for the connection's own consumer.
     package var reader: UInt64 = 0
     /// The frame's part of the memory budget, until the consumer has taken it.
-    var grant: MemoryBudget.Grant?
+    var grant: FrameServer.MemoryBudget.Grant?
 
     // The last property, because it does not fill its last word: what is stored beside a frame has room there.
     /// The message's header.
@@ -111,7 +111,7 @@ extension Frame {
     }
 
     /// The image, if it is in shared memory.
-    package var shared: SharedImage? { if case .shared(let image) = content { image } else { nil } }
+    package var shared: Frame.SharedImage? { if case .shared(let image) = content { image } else { nil } }
 
     /// The bytes of memory that the frame keeps.
     var memoryByteCount: Int {

@@ -11,11 +11,11 @@ public final class FrameConnection: Sendable, Identifiable {
     public let id: Int
 
     /// The sender's identity, as recorded by the kernel; nil over TCP.
-    public let peer: PeerCredentials?
+    public let peer: PeerPolicy.Credentials?
 
     private let driver: ReceivingDriver
 
-    init(id: Int, peer: PeerCredentials?, driver: ReceivingDriver) {
+    init(id: Int, peer: PeerPolicy.Credentials?, driver: ReceivingDriver) {
         self.id = id
         self.peer = peer
         self.driver = driver
@@ -32,7 +32,7 @@ public final class FrameConnection: Sendable, Identifiable {
 
     /// The frames, in the order sent; a sequence for one consumer.
     ///
-    /// Several loops share the frames: each frame goes to one of them. A ``FrameBroadcaster`` gives every frame to several.
+    /// Several loops share the frames: each frame goes to one of them. A ``FrameConnection/Broadcaster`` gives every frame to several.
     ///
     /// The sequence ends when the sender ends cleanly or this side closes, and throws if the connection fails; every
     /// frame that is complete by then is delivered first, unless too many before it could not be decoded. While the consumer is busy, one further frame is read ahead
@@ -98,7 +98,7 @@ public final class FrameConnection: Sendable, Identifiable {
     ///
     /// Without a reason, as with ``close()``, the sender is only told that the connection has ended, and may reconnect.
     /// After ``FrameServer/drain()`` nothing can be sent to the sender: only this side knows the reason.
-    public func close(_ reason: FinishReason) {
+    public func close(_ reason: ControlRequest.FinishReason) {
         driver.thread.execute { [driver] in driver.close(reason) }
     }
 

@@ -56,7 +56,7 @@ public final class FrameServer: Sendable {
         public var readers: [IOThread] = []
 
         /// The limit on the memory of frames being received, shared by servers.
-        public var memory = MemoryBudget.shared
+        public var memory = FrameServer.MemoryBudget.shared
 
         /// The pool that provides the memory of frames.
         public var pool = FrameBytes.Pool.shared
@@ -143,7 +143,7 @@ public final class FrameServer: Sendable {
     ///   - configuration: The configuration; for a port, with tokens.
     /// - Throws: `unfitSocket`, `tokenRequired`, `invalidToken` or `system`.
     public convenience init(
-        inheriting socket: InheritedSocket,
+        inheriting socket: FrameServer.InheritedSocket,
         configuration: Configuration = .init()
     ) throws(TransportError) {
         let socket = try ListeningSocket(inheriting: socket)
@@ -171,7 +171,7 @@ public final class FrameServer: Sendable {
     ///
     /// A connection that is not consumed from this sequence stays open. With ``FrameServer/Delivery/everyFrame``, its
     /// sender can send no more than is read ahead. A frame that is larger than the connection's share of the memory
-    /// budget waits until the connection is taken; see ``MemoryBudget``.
+    /// budget waits until the connection is taken; see ``FrameServer/MemoryBudget``.
     public var connections: Connections { Connections(server: self) }
 
     /// A snapshot of the server's counters, and of what it holds.

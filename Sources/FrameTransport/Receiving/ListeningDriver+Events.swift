@@ -20,7 +20,7 @@ extension ListeningDriver {
         _ code: TransportEvent.Code,
         _ message: @autoclosure () -> String,
         connection: Int? = nil,
-        peer: PeerCredentials? = nil,
+        peer: PeerPolicy.Credentials? = nil,
         error: TransportError? = nil
     ) {
         guard let log else { return }
@@ -40,7 +40,7 @@ extension ListeningDriver {
 
 extension TransportEvent {
     /// A sender has a slot, and has sent its token if it must.
-    static func opened(_ id: Int, _ peer: PeerCredentials?, at endpoint: String) -> TransportEvent {
+    static func opened(_ id: Int, _ peer: PeerPolicy.Credentials?, at endpoint: String) -> TransportEvent {
         TransportEvent(
             .debug,
             .connectionOpened,
@@ -54,7 +54,7 @@ extension TransportEvent {
     /// A connection has ended; one that was never ready had no valid token.
     static func ended(
         _ id: Int,
-        _ peer: PeerCredentials?,
+        _ peer: PeerPolicy.Credentials?,
         at endpoint: String,
         _ reason: CloseReason,
         wasReady: Bool

@@ -23,7 +23,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     /// The connections accepted while the server was being closed, until the close is executed on the thread.
     private let last = Locked<[Locked<OwnedDescriptor?>]>([])
     /// The parts of the memory budget for its connections, while it listens.
-    private var places: MemoryBudget.Places?
+    private var places: FrameServer.MemoryBudget.Places?
     private let isOwn: Bool
     /// The path of the socket; nil for a port.
     private let path: String?
@@ -35,7 +35,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     let connections = Locked<[Int: ReceivingDriver]>([:])
     /// The connection that was accepted last, with its peer, until the machine has decided on it.
     private var accepted: OwnedDescriptor?
-    private var acceptedPeer: PeerCredentials?
+    private var acceptedPeer: PeerPolicy.Credentials?
     /// Why that peer is refused, if it is.
     private var refusal: TransportError?
     let endpoint: String

@@ -29,7 +29,7 @@ struct ListeningSocket: ~Copyable {
     /// Takes over a listening socket.
     ///
     /// This process has no claim to its path, which belongs to whoever passed the socket.
-    init(inheriting inherited: InheritedSocket) throws(TransportError) {
+    init(inheriting inherited: FrameServer.InheritedSocket) throws(TransportError) {
         let socket = OwnedDescriptor(inherited.descriptor)
         let endpoint = try inherited.endpoint()
         do {

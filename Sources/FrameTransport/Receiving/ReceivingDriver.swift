@@ -18,7 +18,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// The number of audio messages dropped for lack of memory.
     let droppedAudio = Counter()
 
-    let memory: MemoryBudget
+    let memory: FrameServer.MemoryBudget
     let allowance: Int
     let tokens: HandshakeTokens?
     let tap: (any FrameServer.Tap)?
@@ -34,7 +34,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// The last request for memory that had to wait, as the budget numbers it.
     var lastRequest: UInt64?
     /// The memory that was granted for the frame that is arriving.
-    var grant: MemoryBudget.Grant?
+    var grant: FrameServer.MemoryBudget.Grant?
     /// Whether frames were added to the mailbox whose consumers stay suspended until the end of the run.
     var hasHeldBack = false
     /// The memory that the sender shares.
@@ -131,7 +131,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     }
 
     /// Closes cleanly; see ``ReceiverMachine/close(_:_:)``.
-    func close(_ reason: FinishReason? = nil) {
+    func close(_ reason: ControlRequest.FinishReason? = nil) {
         change { $0.close(reason, self) }
     }
 

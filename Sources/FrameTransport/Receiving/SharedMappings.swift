@@ -2,14 +2,14 @@ internal import FrameWire
 
 /// The memory that the sender of one connection shares, and the descriptor that has arrived ahead of its announcement.
 struct SharedMappings: ~Copyable {
-    private let memory: MemoryBudget
+    private let memory: FrameServer.MemoryBudget
     /// Whether descriptors are accepted; if not, the system closes those that arrive.
     private let isOpen: Bool
     private var passed = PassedDescriptors()
     /// Empty if no descriptors are accepted.
     private var mappings: [SharedMapping?]
 
-    init(_ memory: MemoryBudget, isOpen: Bool) {
+    init(_ memory: FrameServer.MemoryBudget, isOpen: Bool) {
         (self.memory, self.isOpen) = (memory, isOpen)
         mappings = Array(repeating: nil, count: isOpen ? SharedFrameHeader.Buffer.indices.count : 0)
     }
@@ -51,9 +51,9 @@ struct SharedMappings: ~Copyable {
     }
 
     /// Returns the image of a frame; `release` is called with its last reference.
-    func image(_ header: SharedFrameHeader, release: @escaping @Sendable () -> Void) -> SharedImage? {
+    func image(_ header: SharedFrameHeader, release: @escaping @Sendable () -> Void) -> Frame.SharedImage? {
         guard let mapping = mappings[header.buffer] else { return nil }
-        return SharedImage(loan: SharedLoan(header, in: mapping, release: release))
+        return Frame.SharedImage(loan: SharedLoan(header, in: mapping, release: release))
     }
 
     /// Closes the first descriptor that has arrived.

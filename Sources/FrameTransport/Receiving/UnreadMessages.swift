@@ -12,10 +12,10 @@ final class UnreadMessages: Sendable {
         case released
     }
 
-    private let memory: MemoryBudget
+    private let memory: FrameServer.MemoryBudget
     private let state = Locked(State.connected)
 
-    init(_ memory: MemoryBudget) {
+    init(_ memory: FrameServer.MemoryBudget) {
         self.memory = memory
     }
 

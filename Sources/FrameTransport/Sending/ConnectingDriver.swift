@@ -63,7 +63,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         report { $0.abandon(waiter: opening.id, at: $1) }
     }
 
-    func close(_ reason: FinishReason) {
+    func close(_ reason: ControlRequest.FinishReason) {
         report { $0.close(reason, at: $1) }
     }
 

@@ -298,7 +298,7 @@ public final class SocketConnection: Sendable {
     /// at once; the connection has ended when ``state`` is ``State/ended(_:)``.
     ///
     /// - Parameter reason: The reason; a receiver that sent a hello gets it in the last message of the connection.
-    public func close(_ reason: FinishReason = .stoppedByUser) {
+    public func close(_ reason: ControlRequest.FinishReason = .stoppedByUser) {
         driver.thread.execute { [driver] in driver.close(reason) }
     }
 

@@ -61,7 +61,7 @@ internal import Locking
     let bytes: UnsafeRawBufferPointer
 
     /// The memory's part of the budget, as long as the connection lasts.
-    private let grant: Locked<MemoryBudget.MappedGrant?>
+    private let grant: Locked<FrameServer.MemoryBudget.MappedGrant?>
 
     /// Maps the memory behind a descriptor, after checking its seals, its size and its pages.
     ///
@@ -73,7 +73,7 @@ internal import Locking
     init(
         _ descriptor: borrowing OwnedDescriptor,
         byteCount: Int,
-        grant: () -> MemoryBudget.MappedGrant?
+        grant: () -> FrameServer.MemoryBudget.MappedGrant?
     ) throws(Refusal) {
         try Self.check(descriptor, byteCount: byteCount)
         guard let grant = grant() else { throw .scarce }

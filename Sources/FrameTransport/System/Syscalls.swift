@@ -240,11 +240,11 @@ extension Syscalls {
         return SendBacklog(unreadByteCount: Int(unread), hasPeerClosed: hasPeerClosed)
     }
 
-    static func peer(of socket: Int32) throws(Errno) -> PeerCredentials {
+    static func peer(of socket: Int32) throws(Errno) -> PeerPolicy.Credentials {
         var process: pid_t = 0
         var user: uid_t = 0
         var group: gid_t = 0
         _ = try retrying { unsafe frame_socket_peer(socket, &process, &user, &group) }
-        return PeerCredentials(processID: process, userID: user, groupID: group)
+        return PeerPolicy.Credentials(processID: process, userID: user, groupID: group)
     }
 }

@@ -74,7 +74,8 @@ extension ControlFields {
         case .hello: hello.map(ControlRequest.hello)
         case .pause: .pause
         case .resume: .resume
-        case .stop: fields[count: .finishReason].flatMap(FinishReason.init(rawValue:)).map(ControlRequest.stop)
+        case .stop:
+            fields[count: .finishReason].flatMap(ControlRequest.FinishReason.init(rawValue:)).map(ControlRequest.stop)
         case .prefer: preferences.map(ControlRequest.prefer)
         case .refresh: .refresh
         case .ping: fields[.ping].map(ControlRequest.ping)

@@ -9,7 +9,7 @@ public enum ControlRequest: Sendable, Hashable {
     /// `resume`: send again.
     case resume
     /// `stop`: end the session, for the reason in the field `Finish-Reason`.
-    case stop(FinishReason)
+    case stop(ControlRequest.FinishReason)
     /// `prefer`: the preferred frame rate, size and quality.
     case prefer(Preferences)
     /// `refresh`: send a frame now, even if nothing has changed.

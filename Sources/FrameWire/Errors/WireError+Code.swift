@@ -33,9 +33,9 @@ extension WireError.Code {
     /// `requestLine.version`: A request line does not end with a space and `HTTP/1.1`.
     public static let requestLineVersion = Self(rawValue: "requestLine.version")
 
-    /// `head.tooLong`: The header has more bytes than ``WireLimits/maximumHeaderBytes``.
+    /// `head.tooLong`: The header has more bytes than ``FrameMessageDecoder/Limits/maximumHeaderBytes``.
     public static let headTooLong = Self(rawValue: "head.tooLong")
-    /// `head.tooManyFields`: The header has more fields than ``WireLimits/maximumFields``.
+    /// `head.tooManyFields`: The header has more fields than ``FrameMessageDecoder/Limits/maximumFields``.
     public static let headTooManyFields = Self(rawValue: "head.tooManyFields")
     /// `head.truncated`: The stream ended within a header.
     public static let headTruncated = Self(rawValue: "head.truncated")
@@ -91,14 +91,14 @@ extension WireError.Code {
     public static let contentLengthInvalid = Self(rawValue: "contentLength.invalid")
     /// `dimension.zero`: A width or height is 0.
     public static let dimensionZero = Self(rawValue: "dimension.zero")
-    /// `dimension.tooLarge`: A width or height is over ``WireLimits/maximumDimension``.
+    /// `dimension.tooLarge`: A width or height is over ``FrameMessageDecoder/Limits/maximumDimension``.
     public static let dimensionTooLarge = Self(rawValue: "dimension.tooLarge")
-    /// `pixels.tooMany`: The width times the height is over ``WireLimits/maximumPixels``.
+    /// `pixels.tooMany`: The width times the height is over ``FrameMessageDecoder/Limits/maximumPixels``.
     public static let pixelsTooMany = Self(rawValue: "pixels.tooMany")
     /// `orientation.outOfRange`: An orientation is over 8.
     public static let orientationOutOfRange = Self(rawValue: "orientation.outOfRange")
 
-    /// `finishReason.unknown`: The code is not one of ``FinishReason``.
+    /// `finishReason.unknown`: The code is not one of ``ControlRequest/FinishReason``.
     public static let finishReasonUnknown = Self(rawValue: "finishReason.unknown")
 
     /// `body.truncated`: The stream ended within a body; the detail states the byte counts received and expected.

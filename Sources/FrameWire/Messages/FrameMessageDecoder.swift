@@ -59,7 +59,7 @@ public struct FrameMessageDecoder: Sendable {
     @usableFromInline private(set) var position = StreamPosition()
 
     /// Creates a decoder at the first byte of a stream.
-    public init(limits: WireLimits = .init()) {
+    public init(limits: FrameMessageDecoder.Limits = .init()) {
         parser = FrameHeaderParser(limits: limits)
     }
 

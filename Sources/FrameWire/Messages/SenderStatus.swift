@@ -9,7 +9,7 @@ public struct SenderStatus: Sendable, Hashable {
         /// `paused`: The sender sends neither frames nor audio until it is asked to resume.
         case paused
         /// `stopped`: The sender sends nothing more and closes; the reason is in the field `Finish-Reason`.
-        case stopped(FinishReason)
+        case stopped(ControlRequest.FinishReason)
     }
 
     /// The state of the sender: the fields `Sender-State` and `Finish-Reason`.

@@ -3,7 +3,7 @@ struct FrameHeaderParser: Sendable {
     var scanner: HeaderScanner<StatusLine>
     var fields: MessageFields
 
-    init(limits: WireLimits) {
+    init(limits: FrameMessageDecoder.Limits) {
         scanner = HeaderScanner(maximumHeaderBytes: limits.maximumHeaderBytes, maximumFields: limits.maximumFields)
         fields = MessageFields(limits: limits)
     }

@@ -4,7 +4,7 @@ struct MessageFields: Sendable {
     private let maximumPixels: UInt64
     private var fields: HeaderFields<MessageField>
 
-    init(limits: WireLimits) {
+    init(limits: FrameMessageDecoder.Limits) {
         maximumAudioBytes = UInt64(clamping: limits.maximumAudioBytes)
         maximumPixels = UInt64(clamping: limits.maximumPixels)
         fields = HeaderFields(
@@ -202,7 +202,7 @@ extension MessageFields {
             switch state {
             case .live, nil: .live
             case .paused: .paused
-            case .stopped: .stopped(FinishReason(rawValue: number(.finishReason)) ?? .error)
+            case .stopped: .stopped(ControlRequest.FinishReason(rawValue: number(.finishReason)) ?? .error)
             }
         var status = SenderStatus(state: state, pong: fields[.pong], version: number(.version))
         status.refusedPreferences = fields[.refusedPreferences] ?? 0

@@ -49,12 +49,12 @@ extension NumberRange {
     /// No number at all.
     static var none: Self { .init(.other, 1, 0) }
 
-    /// The codes of ``FinishReason``, which are consecutive.
+    /// The codes of ``ControlRequest/FinishReason``, which are consecutive.
     static var finishReason: Self {
         .init(
             .finishReason,
-            UInt64(clamping: FinishReason.stoppedByUser.rawValue),
-            UInt64(clamping: FinishReason.error.rawValue)
+            UInt64(clamping: ControlRequest.FinishReason.stoppedByUser.rawValue),
+            UInt64(clamping: ControlRequest.FinishReason.error.rawValue)
         )
     }
 

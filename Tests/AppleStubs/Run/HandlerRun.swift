@@ -86,7 +86,8 @@ enum HandlerRun {
         expect(try await host.closed() == .closedByPeer(.suspended), "an interruption came as another end")
 
         for (reason, messages, codes) in [
-            (FinishReason.callEnded, ["finishBroadcastWithError:"], []), (.versionMismatch, [], [10_004]),
+            (ControlRequest.FinishReason.callEnded, ["finishBroadcastWithError:"], []),
+            (.versionMismatch, [], [10_004]),
         ] {
             let (handler, host) = try await Run.broadcast(to: server) { $0.endsQuietly = true }
             host.close(reason)

@@ -253,7 +253,7 @@ import Testing
         let server = try FrameServer(at: place.socket)
         let sender = try place.framesocket(["send", place.socket, photo, "--loop", "20", "--fps", "50"])
         var connections = server.connections.makeAsyncIterator()
-        let fanOut = FrameBroadcaster(of: try #require(try await connections.next()))
+        let fanOut = FrameConnection.Broadcaster(of: try #require(try await connections.next()))
         let slow = fanOut.reader()
         var last: UInt64?
         for try await frame in fanOut.reader() { last = frame.sequence }

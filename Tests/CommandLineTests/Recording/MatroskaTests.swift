@@ -46,7 +46,8 @@ import Testing
     }
 
     @Test func `the largest frame that a server accepts is read, with its orientation`() throws {
-        let largest = [0xFF, 0xD8] + [UInt8](repeating: 0, count: WireLimits().maximumContentLength - 2)
+        let largest =
+            [0xFF, 0xD8] + [UInt8](repeating: 0, count: FrameMessageDecoder.Limits().maximumContentLength - 2)
         let file = place.path("w.mkv")
         var writer = try MatroskaWriter(OutputFile(file, overwrites: true), size: BufferSize(width: 16, height: 16))
         try writer.append(largest.span, .left, at: 0)

@@ -206,7 +206,7 @@ import Testing
 
     @Test func `readers that share a decoder each get the changes since their own last image`() async throws {
         let decoder = FrameDecoder()
-        let fanOut = FrameBroadcaster()
+        let fanOut = FrameConnection.Broadcaster()
         let connection = connection()
         let encoder = FrameEncoder()
         var image = try testImage(200, 640, as: .bgra)

@@ -32,8 +32,8 @@ import Testing
     // MARK: Updates
 
     /// Limits in which a number can count anything: an uploader does not use it.
-    private static var none: WireLimits {
-        var limits = WireLimits()
+    private static var none: FrameMessageDecoder.Limits {
+        var limits = FrameMessageDecoder.Limits()
         limits.maximumFields = 0
         return limits
     }

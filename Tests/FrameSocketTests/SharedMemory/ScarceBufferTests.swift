@@ -101,7 +101,7 @@ import TurboJPEG
     func `readers that take nothing hold up no other reader of a broadcaster`(buffers: Int) async throws {
         let pair = try await SharedPair(directory, .init(sharing: .allowed(buffers: buffers)), waitsForBuffers: false)
         pair.uploader.machine.withLock { $0.sharing.longestWait = 1_000_000 }
-        let broadcaster = FrameBroadcaster(of: pair.received)
+        let broadcaster = FrameConnection.Broadcaster(of: pair.received)
         var slow = (0..<3).map { _ in broadcaster.reader().makeAsyncIterator() }
         var fast = broadcaster.reader().makeAsyncIterator()
         var held: [Frame] = []

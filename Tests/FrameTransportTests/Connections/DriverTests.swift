@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `a body without memory returns its grant while the program has its connection`() async throws {
-        let budget = MemoryBudget(maximumBytes: 256 << 20)
+        let budget = FrameServer.MemoryBudget(maximumBytes: 256 << 20)
         let server = try directory.server {
             $0.memory = budget
             $0.pool = FrameBytes.Pool(maximumIdleBytes: 0) { _ in .none }

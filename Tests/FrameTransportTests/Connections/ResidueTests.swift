@@ -20,7 +20,7 @@ import Testing
         let server = try directory.server()
         let sender = try PeerSocket.connected(to: directory.socket)
         do {
-            let fanOut = FrameBroadcaster(of: try #require(try await firstConnection(of: server)))
+            let fanOut = FrameConnection.Broadcaster(of: try #require(try await firstConnection(of: server)))
             #expect(fanOut.readerCount == 0)
         }
         #expect(try await soon { try await sender.read(1) } == [], "the sender is still connected")
@@ -31,7 +31,7 @@ import Testing
         let server = try directory.server()
         let sender = try PeerSocket.connected(to: directory.socket)
         try await {
-            var frames = FrameBroadcaster(of: try #require(try await firstConnection(of: server))).reader()
+            var frames = FrameConnection.Broadcaster(of: try #require(try await firstConnection(of: server))).reader()
                 .makeAsyncIterator()
             try await sender.write(message(body(1, count: 300)))
             #expect(try await frames.next()?.jpeg?.array() == body(1, count: 300))
@@ -41,7 +41,7 @@ import Testing
 
     /// Shows P186.
     @Test func `servers that share a budget do not exceed it together, and all their frames arrive`() async throws {
-        let budget = MemoryBudget(maximumBytes: 512 << 10)
+        let budget = FrameServer.MemoryBudget(maximumBytes: 512 << 10)
         let read = BytesRead()
         let size = 64 << 10
         var places: [TemporaryDirectory] = []

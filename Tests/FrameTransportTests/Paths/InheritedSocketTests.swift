@@ -14,11 +14,11 @@
         }
 
         /// The descriptor once more, as a service manager keeps its own while it passes one.
-        private func passed(_ socket: PeerSocket, name: String? = nil) -> InheritedSocket {
-            InheritedSocket(descriptor: dup(socket.descriptor), name: name)
+        private func passed(_ socket: PeerSocket, name: String? = nil) -> FrameServer.InheritedSocket {
+            FrameServer.InheritedSocket(descriptor: dup(socket.descriptor), name: name)
         }
 
-        private func failure(of socket: InheritedSocket) -> TransportError? {
+        private func failure(of socket: FrameServer.InheritedSocket) -> TransportError? {
             do throws(TransportError) {
                 _ = try FrameServer(inheriting: socket)
                 return nil
@@ -134,7 +134,7 @@
                 case .datagrams: (socket(SOCK_DGRAM), "frames need a stream")
                 case .packets: (socket(SOCK_SEQPACKET), "frames need a stream")
                 }
-            let error = try #require(failure(of: InheritedSocket(descriptor: descriptor)))
+            let error = try #require(failure(of: FrameServer.InheritedSocket(descriptor: descriptor)))
             #expect(error.code == .unfitSocket && error.description.contains(reason), "\(error)")
             // It was taken over all the same: nobody holds it now.
             guard kind == .connection else { return }
@@ -198,7 +198,7 @@
                 "LISTEN_FDS": environment.count, "LISTEN_FDNAMES": environment.names,
             ]
             do {
-                let sockets = try InheritedSocket.passed(from: first) { values[$0] ?? nil }
+                let sockets = try FrameServer.InheritedSocket.passed(from: first) { values[$0] ?? nil }
                 #expect(sockets.map(\.name) == environment.expected)
                 #expect(sockets.map(\.descriptor) == sockets.indices.map { Int32($0) + first })
                 #expect(sockets.allSatisfy { fcntl($0.descriptor, F_GETFD) == FD_CLOEXEC })

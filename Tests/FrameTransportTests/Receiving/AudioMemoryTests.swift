@@ -48,7 +48,7 @@ import Testing
     /// Shows P185.
     @Test func `audio that waits for its consumers stays within the budget of all connections`() async throws {
         // Enough that each connection may keep one of the largest messages, and not all of them together.
-        let budget = MemoryBudget(maximumBytes: 32 << 20)
+        let budget = FrameServer.MemoryBudget(maximumBytes: 32 << 20)
         let server = try directory.server {
             $0.hello = ControlRequest.Hello(wants: .audio)
             $0.memory = budget
@@ -86,7 +86,7 @@ import Testing
     /// Shows P298.
     @Test(arguments: [1, 2, 64])
     func `connections of several servers that share a budget have room for audio and frames`(places: Int) async throws {
-        let budget = MemoryBudget(maximumBytes: 8 << 20)
+        let budget = FrameServer.MemoryBudget(maximumBytes: 8 << 20)
         var kept: [(FrameServer, PeerSocket, FrameConnection)] = []
         for _ in 0..<4 {
             let directory = try TemporaryDirectory()
@@ -116,7 +116,7 @@ import Testing
         // An eighth of a connection's allowance is less than a message needs.
         let server = try directory.server {
             $0.hello = ControlRequest.Hello(wants: .audio)
-            $0.memory = MemoryBudget(maximumBytes: 2 << 20)
+            $0.memory = FrameServer.MemoryBudget(maximumBytes: 2 << 20)
             $0.limits.maximumConnections = 4
         }
         let sender = try PeerSocket.connected(to: directory.socket)

@@ -79,7 +79,7 @@ import Testing
     }
 
     /// 256 KiB for large frames, and 64 KiB for each of two connections without asking.
-    private static func smallBudget() -> MemoryBudget { MemoryBudget(maximumBytes: 512 << 10) }
+    private static func smallBudget() -> FrameServer.MemoryBudget { FrameServer.MemoryBudget(maximumBytes: 512 << 10) }
 
     /// Shows P188.
     @Test func `a large frame that nobody consumes gives way to the next one when its sender leaves`() async throws {

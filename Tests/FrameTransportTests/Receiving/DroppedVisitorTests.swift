@@ -49,7 +49,7 @@ import Testing
     {
         // 256 KiB for what departed senders leave, and for large frames.
         let server = try directory.server {
-            $0.memory = MemoryBudget(maximumBytes: 512 << 10)
+            $0.memory = FrameServer.MemoryBudget(maximumBytes: 512 << 10)
             $0.limits.maximumConnections = 8
         }
         var connections: [FrameConnection] = []

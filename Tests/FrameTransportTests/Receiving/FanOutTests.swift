@@ -24,7 +24,7 @@ import Testing
 
     /// Shows P220.
     @Test func `every reader that keeps up gets every frame`() async throws {
-        let fanOut = FrameBroadcaster(of: connection)
+        let fanOut = FrameConnection.Broadcaster(of: connection)
         var readers = (0..<3).map { _ in fanOut.reader().makeAsyncIterator() }
         for seed in 0..<20 {
             try await send(seed)
@@ -36,7 +36,7 @@ import Testing
 
     /// Shows P221.
     @Test func `a slow reader misses frames, which are counted, and delays no other`() async throws {
-        let fanOut = FrameBroadcaster(of: connection)
+        let fanOut = FrameConnection.Broadcaster(of: connection)
         let slow = fanOut.reader()
         var fast = fanOut.reader().makeAsyncIterator()
         for seed in 0..<20 {
@@ -57,7 +57,7 @@ import Testing
             frames.append(try #require(try await source.next()))
         }
         for _ in 0..<50 {
-            let fanOut = FrameBroadcaster()
+            let fanOut = FrameConnection.Broadcaster()
             let readers = (0..<4).map { _ in fanOut.reader() }
             await withTaskGroup { group in
                 for frame in frames {
@@ -75,7 +75,7 @@ import Testing
 
     /// Shows P223.
     @Test func `a reader that joins late gets the last frame at once`() async throws {
-        let fanOut = FrameBroadcaster(of: connection)
+        let fanOut = FrameConnection.Broadcaster(of: connection)
         var first = fanOut.reader().makeAsyncIterator()
         try await send(7)
         _ = try await first.next()
@@ -85,7 +85,7 @@ import Testing
 
     /// Shows P224.
     @Test func `an orderly end ends every reader, and a failure reaches every reader`() async throws {
-        let fanOut = FrameBroadcaster(of: connection)
+        let fanOut = FrameConnection.Broadcaster(of: connection)
         let reader = fanOut.reader()
         try await send(1)
         try await sender.write(Array("nonsense".utf8))
@@ -102,7 +102,7 @@ import Testing
     /// Shows P189, P224.
     @Test func `every reader is told that a departed sender's frames were dropped`() async throws {
         let directory = try TemporaryDirectory()
-        let server = try directory.server { $0.memory = MemoryBudget(maximumBytes: 64 << 10) }
+        let server = try directory.server { $0.memory = FrameServer.MemoryBudget(maximumBytes: 64 << 10) }
         let visitor = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         // More than the budget keeps of a sender that has left.
@@ -110,7 +110,7 @@ import Testing
         visitor.close()
         #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
         #expect(await becomesTrue { server.statistics.droppedSenders == 1 })
-        let fanOut = FrameBroadcaster(of: connection)
+        let fanOut = FrameConnection.Broadcaster(of: connection)
         for _ in 0..<2 {
             var frames = fanOut.reader().makeAsyncIterator()
             let error = await #expect(throws: TransportError.self) { try await frames.next() }
@@ -120,8 +120,8 @@ import Testing
 
     /// Shows P225.
     @Test func `releasing a reader removes it`() async throws {
-        let fanOut = FrameBroadcaster(of: connection)
-        var reader: FrameBroadcaster.Reader? = fanOut.reader()
+        let fanOut = FrameConnection.Broadcaster(of: connection)
+        var reader: FrameConnection.Broadcaster.Reader? = fanOut.reader()
         #expect(fanOut.readerCount == 1)
         #expect(reader?.supersededFrames == 0)
         reader = nil

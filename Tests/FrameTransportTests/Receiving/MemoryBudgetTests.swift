@@ -15,18 +15,18 @@ import Testing
     }
 
     @Test func `the default is 512 MiB, a share of it 2 MiB, and the largest body half of it`() {
-        #expect(FrameServer.Configuration().memory === MemoryBudget.shared)
-        #expect(MemoryBudget.shared.maximumBytes == 512 << 20)
-        let budget = MemoryBudget(maximumBytes: MemoryBudget.shared.maximumBytes)
+        #expect(FrameServer.Configuration().memory === FrameServer.MemoryBudget.shared)
+        #expect(FrameServer.MemoryBudget.shared.maximumBytes == 512 << 20)
+        let budget = FrameServer.MemoryBudget(maximumBytes: FrameServer.MemoryBudget.shared.maximumBytes)
         let places = budget.open(places: FrameServer.Limits().maximumConnections)
         #expect(budget.join() == 2 * (2 << 20))
         withExtendedLifetime(places) {}
-        #expect(MemoryBudget.shared.largestGrant > WireLimits().maximumContentLength)
+        #expect(FrameServer.MemoryBudget.shared.largestGrant > FrameMessageDecoder.Limits().maximumContentLength)
     }
 
     @Test(arguments: [Int.min, -1, 0, 1, 7, .max]) func `any number of connections gets a share`(connections: Int) {
         for (bytes, allowances) in [(1000, 0...62), (-5, 0...0), (.max, 1...(.max / 16))] {
-            let budget = MemoryBudget(maximumBytes: bytes)
+            let budget = FrameServer.MemoryBudget(maximumBytes: bytes)
             let places = [budget.open(places: connections), budget.open(places: connections)]
             #expect(allowances ~= budget.join())
             withExtendedLifetime(places) {}
@@ -35,7 +35,7 @@ import Testing
 
     /// Shows P181.
     @Test func `grants are given in the order of requests, and return when released`() throws {
-        let budget = MemoryBudget(maximumBytes: 200)
+        let budget = FrameServer.MemoryBudget(maximumBytes: 200)
         let granted = TestSupport.Counter()
         do {
             guard case .granted(let first) = budget.ask(60, onGrant: { _ in granted.increment() }),
@@ -55,8 +55,8 @@ import Testing
     }
 
     /// A server for two senders, each with a share of 16 KiB, and large bodies of 256 KiB in all.
-    private func server() throws -> (FrameServer, MemoryBudget) {
-        let budget = MemoryBudget(maximumBytes: 512 << 10)
+    private func server() throws -> (FrameServer, FrameServer.MemoryBudget) {
+        let budget = FrameServer.MemoryBudget(maximumBytes: 512 << 10)
         let server = try directory.server {
             $0.memory = budget
             $0.limits.maximumConnections = 2
@@ -127,7 +127,7 @@ import Testing
     func `large frames that nobody has taken yet keep no large frame from a connection that is consumed`(
         areComplete: Bool
     ) async throws {
-        let budget = MemoryBudget(maximumBytes: 512 << 10)
+        let budget = FrameServer.MemoryBudget(maximumBytes: 512 << 10)
         let server = try directory.server {
             $0.memory = budget
             $0.limits.maximumConnections = 16

@@ -250,8 +250,8 @@ import Testing
     }
 
     /// Shows P32, P44, P126.
-    @Test(arguments: FinishReason.allCases)
-    func `a stop is final, and its reason is known on both sides`(reason: FinishReason) async throws {
+    @Test(arguments: ControlRequest.FinishReason.allCases)
+    func `a stop is final, and its reason is known on both sides`(reason: ControlRequest.FinishReason) async throws {
         let (server, sender, receiver) = try await pair()
         defer { server.close() }
         receiver.close(reason)
@@ -261,8 +261,8 @@ import Testing
     }
 
     /// Shows P26, P122.
-    @Test(arguments: FinishReason.allCases)
-    func `a sender's reason reaches a receiver that said hello`(reason: FinishReason) async throws {
+    @Test(arguments: ControlRequest.FinishReason.allCases)
+    func `a sender's reason reaches a receiver that said hello`(reason: ControlRequest.FinishReason) async throws {
         let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello())
         defer { server.close() }
         var statuses = receiver.statuses.makeAsyncIterator()

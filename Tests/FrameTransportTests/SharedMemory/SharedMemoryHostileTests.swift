@@ -156,7 +156,7 @@
         @Test func `M16: a sender may go at any byte`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
-                let budget = MemoryBudget(maximumBytes: 64 << 20)
+                let budget = FrameServer.MemoryBudget(maximumBytes: 64 << 20)
                 let server = try directory.server {
                     $0.acceptsSharedMemory = true
                     $0.memory = budget

@@ -50,7 +50,7 @@
         @Test func `M19: a sender that shares all the memory for large bodies delays no other sender's`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
-                let budget = MemoryBudget(maximumBytes: 4 << 20)
+                let budget = FrameServer.MemoryBudget(maximumBytes: 4 << 20)
                 let server = try directory.server {
                     $0.acceptsSharedMemory = true
                     $0.memory = budget
@@ -120,7 +120,7 @@
                 // Every configuration begins with it.
                 await IOThread.shared.settle()
                 let before = (descriptors: try await descriptorsAtStart(), mappings: sharedMappings())
-                let budget = MemoryBudget(maximumBytes: 64 << 20)
+                let budget = FrameServer.MemoryBudget(maximumBytes: 64 << 20)
                 weak var thread: IOThread?
                 var kept: Frame?
                 do {
@@ -319,7 +319,7 @@
                 }
                 var configuration = FrameServer.Configuration()
                 configuration.acceptsSharedMemory = true
-                let inherited = InheritedSocket(descriptor: dup(manager.descriptor), name: nil)
+                let inherited = FrameServer.InheritedSocket(descriptor: dup(manager.descriptor), name: nil)
                 let server = try FrameServer(inheriting: inherited, configuration: configuration)
                 let bystander = try await SharedBystander(directory, server)
                 let before = try await descriptorsAtStart()

@@ -35,7 +35,7 @@
         /// Runs the case beside an innocent sender, and checks that nothing is left of it.
         func run(_ configure: (inout FrameServer.Configuration) -> Void = { _ in }) async throws {
             let directory = try TemporaryDirectory()
-            let budget = MemoryBudget(maximumBytes: 64 << 20)
+            let budget = FrameServer.MemoryBudget(maximumBytes: 64 << 20)
             let server = try directory.server {
                 $0.acceptsSharedMemory = true
                 $0.memory = budget

@@ -88,7 +88,8 @@ extension OracleControlFields {
         case .hello: hello.map(ControlRequest.hello)
         case .pause: .pause
         case .resume: .resume
-        case .stop: self[count: .finishReason].flatMap(FinishReason.init(rawValue:)).map(ControlRequest.stop)
+        case .stop:
+            self[count: .finishReason].flatMap(ControlRequest.FinishReason.init(rawValue:)).map(ControlRequest.stop)
         case .prefer: preferences.map(ControlRequest.prefer)
         case .refresh: .refresh
         case .ping: self[.ping].map(ControlRequest.ping)

@@ -9,7 +9,7 @@ struct OracleMessageDecoder {
     private var fields: OracleMessageFields
     private var position = StreamPosition()
 
-    init(limits: WireLimits) {
+    init(limits: FrameMessageDecoder.Limits) {
         scanner = HeaderScanner(maximumHeaderBytes: limits.maximumHeaderBytes, maximumFields: limits.maximumFields)
         fields = OracleMessageFields(limits: limits)
     }

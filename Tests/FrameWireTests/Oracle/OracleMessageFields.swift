@@ -2,7 +2,7 @@
 
 /// Collects what the fields of one header say, digit by digit, and holds it to the limits.
 struct OracleMessageFields: Sendable {
-    private let limits: WireLimits
+    private let limits: FrameMessageDecoder.Limits
     private let maximumContentLength: UInt64
     private let maximumDimension: UInt64
     private let maximumPixels: UInt64
@@ -21,7 +21,7 @@ struct OracleMessageFields: Sendable {
     private var number = NumberReader()
     private var word = WordReader()
 
-    init(limits: WireLimits) {
+    init(limits: FrameMessageDecoder.Limits) {
         self.limits = limits
         maximumContentLength = NumberRange.maximum(of: limits.maximumContentLength)
         maximumDimension = NumberRange.maximum(of: limits.maximumDimension)

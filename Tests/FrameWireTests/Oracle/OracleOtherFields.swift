@@ -19,7 +19,7 @@ struct OracleOtherFields: Sendable {
     private(set) var sampleRate = 0
     private(set) var channels = 1
     private(set) var state = State.live
-    private(set) var finishReason = FinishReason.error
+    private(set) var finishReason = ControlRequest.FinishReason.error
     private(set) var version = 0
     private(set) var pong: UInt64 = 0
     private(set) var refusedPreferences: UInt64 = 0
@@ -44,7 +44,7 @@ struct OracleOtherFields: Sendable {
         switch field {
         case .sampleRate: sampleRate = Int(clamping: number)
         case .channels: channels = Int(clamping: number)
-        case .finishReason: finishReason = FinishReason(rawValue: Int(clamping: number)) ?? .error
+        case .finishReason: finishReason = ControlRequest.FinishReason(rawValue: Int(clamping: number)) ?? .error
         case .version: version = Int(clamping: number)
         case .pong: pong = number
         case .refusedPreferences: refusedPreferences = number

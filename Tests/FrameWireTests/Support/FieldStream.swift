@@ -112,8 +112,8 @@ enum FieldStream {
     }
 
     /// The default limits, or some that many streams exceed.
-    static func limits(_ random: inout SplitMix) -> WireLimits {
-        var limits = WireLimits()
+    static func limits(_ random: inout SplitMix) -> FrameMessageDecoder.Limits {
+        var limits = FrameMessageDecoder.Limits()
         if Bool.random(using: &random) { limits.maximumDimension = 1_000 }
         if Bool.random(using: &random) { limits.maximumContentLength = 19 }
         return limits

@@ -21,7 +21,12 @@ struct Transcript: Equatable, Sendable {
     var areAllComplete: Bool { messages.allSatisfy(\.isComplete) }
 
     /// Feeds `bytes`, cut before each index of `cuts`, then the end of the stream unless `isOpen`.
-    init(of bytes: [UInt8], cutBefore cuts: [Int] = [], limits: WireLimits = .init(), isOpen: Bool = false) {
+    init(
+        of bytes: [UInt8],
+        cutBefore cuts: [Int] = [],
+        limits: FrameMessageDecoder.Limits = .init(),
+        isOpen: Bool = false
+    ) {
         var decoder = FrameMessageDecoder(limits: limits)
         do {
             try feedAll(bytes, cutBefore: cuts) { part throws(WireError) in try feed(bytes, part, into: &decoder) }
@@ -63,7 +68,7 @@ struct Transcript: Equatable, Sendable {
 /// that an error comes with the very byte it names.
 func transcript(
     ofEverySplitOf bytes: [UInt8],
-    limits: WireLimits = .init(),
+    limits: FrameMessageDecoder.Limits = .init(),
     sourceLocation: SourceLocation = #_sourceLocation
 ) -> Transcript {
     let whole = Transcript(of: bytes, limits: limits)
@@ -100,7 +105,7 @@ private func expectPrefix(
     _ count: Int,
     of bytes: [UInt8],
     agreesWith whole: Transcript,
-    limits: WireLimits,
+    limits: FrameMessageDecoder.Limits,
     sourceLocation: SourceLocation
 ) {
     let prefix = Transcript(of: Array(bytes.prefix(count)), limits: limits, isOpen: true)

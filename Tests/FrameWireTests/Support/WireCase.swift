@@ -30,7 +30,7 @@ struct WireCase: Sendable, CustomTestStringConvertible {
     }
 
     /// Checks the error at its byte: in the stream alone, and behind a good message, which must be delivered.
-    func check(limits: WireLimits = .init(), sourceLocation: SourceLocation = #_sourceLocation) {
+    func check(limits: FrameMessageDecoder.Limits = .init(), sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(offset >= 0, "a case needs one mark", sourceLocation: sourceLocation)
         let alone = transcript(ofEverySplitOf: bytes, limits: limits, sourceLocation: sourceLocation)
         #expect(alone.messages.isEmpty, sourceLocation: sourceLocation)

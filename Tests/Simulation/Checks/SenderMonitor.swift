@@ -24,7 +24,7 @@ final class SenderMonitor {
     /// When what is wanted, or paused, last changed.
     var changedAt: UInt64 = 0
     var isPauseAsked = false
-    var stopRead: FinishReason?
+    var stopRead: ControlRequest.FinishReason?
     /// Requests that want a status, and the pings among them.
     var questions = 0
     var lastPing: UInt64?
@@ -51,7 +51,7 @@ final class SenderMonitor {
     var lastState: SenderStatus.State?
     var lastPongWritten: UInt64?
     var isPausedOnWire = false
-    var stoppedOnWire: FinishReason?
+    var stoppedOnWire: ControlRequest.FinishReason?
     var lastFrame: UInt32 = 0
     var lastAudio: UInt32 = 0
     var framesBegun = 0

@@ -47,7 +47,7 @@ struct Plan {
         // Anybody.
         /// A sender opens, a server listens, a peer connects or listens.
         case appear
-        case leave(FinishReason?)
+        case leave(ControlRequest.FinishReason?)
         case reset
 
         // Senders.
@@ -73,7 +73,7 @@ struct Plan {
         case releaseImages
         /// Requests, one right behind the other.
         case request([ControlRequest])
-        case closeConnection(FinishReason?)
+        case closeConnection(ControlRequest.FinishReason?)
         case drainConnection
         case joinFanOut
         case leaveFanOut

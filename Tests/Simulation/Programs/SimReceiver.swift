@@ -54,7 +54,7 @@ final class SimReceiver {
     var isTaken = false
     var isLetGo = false
     var isClosed = false
-    var closeReasonSent: FinishReason?
+    var closeReasonSent: ControlRequest.FinishReason?
     var frames = Consumer()
     /// The error with which its frames ended.
     var framesError: TransportError?

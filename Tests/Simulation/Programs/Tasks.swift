@@ -9,7 +9,7 @@ extension SimThread {
         case open
         case openWithin(Int, UInt64)
         case abandonOpening(Int)
-        case close(FinishReason?)
+        case close(ControlRequest.FinishReason?)
         case laneProgressed
         case continueTurn
         case refusePreferences(Int)

@@ -338,9 +338,11 @@ extension UploaderMachine {
     }
 
     /// Makes a frame whose upload led to nothing the next one again, unless a newer one waits.
-    mutating func returnToQueue(_ upload: FrameSlots.Upload) {
+    mutating func returnToQueue(_ upload: consuming FrameSlots.Upload) {
         if upload.isRepeat {
             slots.isOwed = true
+            // What was decided for the present look has not been made: its JPEG, if there is one, is of another.
+            upload.frame.decidedFor = nil
             keepUnsent(upload)
         } else if let barrier {
             keep(upload.frame, barrier)

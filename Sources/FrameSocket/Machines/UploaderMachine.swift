@@ -240,8 +240,8 @@ package struct UploaderMachine: Sendable {
             if ticket <= slots.flushedTicket || dueAt <= now { return .deferred(isForced: false) }
             // Meanwhile the receiver is kept alive by what it has.
         }
-        guard let decidedFor = slots.sent?.decidedFor else { return nil }
-        if slots.isOwed || (decidedFor < preferredLook && slots.sent?.content != nil) { return .sent }
+        guard slots.sent != nil else { return nil }
+        if slots.isOwed || (slots.sent?.decidedFor ?? 0 < preferredLook && slots.sent?.content != nil) { return .sent }
         return schedule.repeatTime.map { $0 <= now } ?? false ? .sent : nil
     }
 

@@ -17,7 +17,7 @@ package struct UploadFrame: Sendable {
         var ticket: UInt64 = 0
         var digest: UInt64?
         var look: UInt64?
-        var decidedFor: UInt64 = 0
+        var decidedFor: UInt64? = 0
         var recipe: EncodingRecipe?
 
         init(_ content: FrameContent?, _ info: FrameInfo, timestamp: UInt64, offeredAt: UInt64) {
@@ -112,7 +112,7 @@ package struct UploadFrame: Sendable {
     }
 
     /// The number of the encoder's settings when it was last decided what to send of the frame.
-    var decidedFor: UInt64 {
+    var decidedFor: UInt64? {
         get { fields.decidedFor }
         set { own.decidedFor = newValue }
     }

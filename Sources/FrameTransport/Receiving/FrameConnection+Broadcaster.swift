@@ -10,7 +10,7 @@ extension FrameConnection {
     /// for the others.
     ///
     /// ```swift
-    /// let fanOut = FrameBroadcaster(of: connection)
+    /// let fanOut = FrameConnection.Broadcaster(of: connection)
     /// for try await frame in fanOut.reader() { record(frame) }
     /// ```
     ///

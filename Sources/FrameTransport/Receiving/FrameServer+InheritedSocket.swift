@@ -2,7 +2,7 @@ extension FrameServer {
     /// A listening socket inherited from a service manager, which created it and keeps it.
     ///
     /// ```swift
-    /// if let socket = try InheritedSocket.passed().first {
+    /// if let socket = try FrameServer.InheritedSocket.passed().first {
     ///     let server = try FrameServer(inheriting: socket)
     /// }
     /// ```

@@ -58,6 +58,7 @@ import Testing
         let encodings = receiver.uploader.statistics.encoding.count
         try await second.ask(.helloForImages, .refresh)
         #expect(try await second.frame()?.body == whole.body)
+        try await receiver.uploader.settle()
         #expect(receiver.uploader.statistics.encoding.count == encodings)
         #expect(receiver.uploader.statistics.sent == 1 && receiver.uploader.statistics.repeats == 2)
     }
@@ -221,6 +222,23 @@ import Testing
         #expect(rig.messages.count == 2 && rig.messages.last?.jpeg === jpeg)
         rig.change { $0.preferences = .init(quality: 50) }
         #expect(rig.messages.count == 2, "there is no image for another quality")
+    }
+
+    /// Shows P304.
+    @Test func `an image that could not be copied after all is prepared again, and not sent as it was`() throws {
+        var rig = ImageRig(.init(sharing: .allowed(buffers: 1)))
+        try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
+        rig.change(settles: false) { terms in
+            (terms.isGreeted, terms.mayShareMemory, terms.acceptsSharedMemory) = (true, true, true)
+            terms.preferences = .init(size: BufferSize(width: 16, height: 16))
+        }
+        let begun = rig.machine.beginUpload(at: rig.now)
+        let job = try #require(begun)
+        try #require(job.lease != nil)
+        rig.change(settles: false) { $0.acceptsSharedMemory = false }
+        rig.machine.encoded(.notShared(try #require(job.content)), at: rig.now)
+        rig.settle()
+        #expect(rig.messages.map(\.bufferSize.width) == [64, 16])
     }
 
     /// Shows P304.

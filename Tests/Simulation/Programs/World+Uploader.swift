@@ -219,10 +219,13 @@ extension World {
         case .share(let count):
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
             if sender.uploader?.machine.sharing.pool.isOpen ?? false { coverage.count(.poolChanged) }
-            sender.sharedBuffers = count
-            sender.largestPool = max(sender.largestPool, count ?? 0)
             configuration.sharing = count.map { .allowed(buffers: $0) } ?? .off
-            handle(sender) { $0.update(configuration, at: now) }
+            handle(sender) { machine in
+                // What is checked before the event is still about the buffers of before.
+                sender.sharedBuffers = count
+                sender.largestPool = max(sender.largestPool, count ?? 0)
+                machine.update(configuration, at: now)
+            }
         case .resize(let largestSide):
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
             if sender.socket >= 0 { coverage.count(.resizedWhileConnected) }

@@ -117,13 +117,21 @@ import Testing
     /// A tap that holds up its thread with every read.
     private final class Blocker: FrameServer.Tap {
         private let gate: Gate
+        private let hasHeld = Locked(false)
 
         init(_ gate: Gate) {
             self.gate = gate
         }
 
         func connectionDidOpen(_ id: Int) {}
-        func connection(_ id: Int, didRead bytes: Span<UInt8>) { gate.hold() }
+        func connection(_ id: Int, didRead bytes: Span<UInt8>) {
+            // The frame may come in several reads.
+            let isFirst = hasHeld.withLock { hasHeld in
+                defer { hasHeld = true }
+                return !hasHeld
+            }
+            if isFirst { gate.hold() }
+        }
         func connectionDidClose(_ id: Int) {}
     }
 }

@@ -134,9 +134,14 @@ extension UploaderMachine {
         slots.number(&upload.frame)
     }
 
-    /// Keeps a frame whose repeat came to nothing; the number that it got for that goes back.
-    private mutating func keepUnsent(_ upload: consuming FrameSlots.Upload) {
+    /// Takes back the number that a frame got for an upload that came to nothing.
+    private mutating func takeBackNumber(of upload: inout FrameSlots.Upload) {
         if upload.isNumbered { slots.takeBackNumber(of: &upload.frame) }
+    }
+
+    /// Keeps a frame whose repeat came to nothing.
+    private mutating func keepUnsent(_ upload: consuming FrameSlots.Upload) {
+        takeBackNumber(of: &upload)
         keepSent(upload.frame)
     }
 
@@ -245,13 +250,13 @@ extension UploaderMachine {
 
     /// Drops a frame that could not be prepared; of one that was sent before, its JPEG remains.
     private mutating func lose(_ upload: consuming FrameSlots.Upload, _ cause: SampleUploader.DropCause) {
+        takeBackNumber(of: &upload)
         guard upload.isRepeat, upload.frame.jpeg != nil else {
-            if upload.isNumbered { slots.takeBackNumber(of: &upload.frame) }
             return reject(upload.frame, cause, isRepeat: upload.isRepeat)
         }
         schedule.forget(upload.frame)
         effects.discarded.add(upload.frame.takeSpare())
-        keepUnsent(upload)
+        keepSent(upload.frame)
     }
 
     /// Takes back that the pacing counted a late frame, which is not sent after all: a newer frame that it held back

@@ -105,10 +105,13 @@ extension ReceivingDriver: ReceiverMachine.System {
             }
         }
         switch answer {
-        case .granted(let grant): self.grant = grant
-        case .waiting(let id): lastRequest = id
+        case .granted(let grant):
+            self.grant = grant
+            return true
+        case .waiting(let id):
+            lastRequest = id
+            return false
         }
-        return grant != nil
     }
 
     func withdrawRequestForMemory() {

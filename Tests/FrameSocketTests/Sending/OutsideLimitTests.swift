@@ -1,0 +1,75 @@
+import FrameSocket
+import TestSupport
+import Testing
+
+/// Frames outside the limits of receivers are dropped before they would end the connection.
+@Suite(.timeLimit(.minutes(5))) struct OutsideLimitTests {
+    /// Sizes at the default limits of a receiver, and beyond them.
+    static let sizes = [
+        (16_384, 1, true), (16_385, 1, false), (1, 16_384, true), (1, 16_385, false), (16_384, 2048, true),
+        (16_384, 2049, false), (0, 5, false), (5, -1, false), (.max, .max, false), (.min, .min, false),
+    ].map { (size: BufferSize(width: $0.0, height: $0.1), isAccepted: $0.2) }
+
+    /// Shows P289.
+    @Test(arguments: sizes)
+    func `a JPEG outside the limits of receivers is dropped, and one within them arrives`(
+        size: BufferSize,
+        isAccepted: Bool
+    ) async throws {
+        try await Wire.run { wire in
+            let outcome = wire.uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: size)
+            #expect(outcome == (isAccepted ? .taken : .dropped(.outsideLimits)))
+            try await wire.uploader.finish()
+            wire.uploader.send(try testImage(10, 10))
+            if isAccepted { #expect(try await wire.next().bufferSize == size) }
+            #expect(try await wire.next().bufferSize == BufferSize(width: 10, height: 10))
+        }
+    }
+
+    /// Shows P289.
+    @Test(arguments: sizes.filter { !$0.isAccepted })
+    func `a JPEG that is to be rotated is dropped as well if its stated size is outside the limits`(
+        size: BufferSize,
+        isAccepted: Bool
+    ) async throws {
+        let directory = try TemporaryDirectory()
+        let connection = SocketConnection(path: directory.socket)
+        let uploader = SampleUploader(connection: connection, configuration: .init(appliesOrientation: true))
+        for orientation in FrameOrientation.allCases {
+            let outcome = uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: size, orientation: orientation)
+            #expect(outcome == .dropped(.outsideLimits))
+        }
+    }
+
+    /// Shows P289.
+    @Test func `an image outside the limits of receivers is dropped, however it is submitted, and ends nothing`()
+        async throws
+    {
+        let wide = try testImage(16_385, 1)
+        try await Wire.run { wire in
+            let uploader = wire.uploader
+            #expect(uploader.send(wide) == .dropped(.outsideLimits))
+            #expect(uploader.send(copying: wide) == .dropped(.outsideLimits))
+            let jpeg = FrameBytes(try JPEGEncoder(quality: 80).encode(wide))
+            #expect(uploader.send(resizing: jpeg) == .dropped(.outsideLimits))
+            let body = FrameBytes([UInt8](repeating: 0, count: 32 << 20 + 1))
+            #expect(
+                uploader.send(jpeg: body, bufferSize: BufferSize(width: 562, height: 1218)) == .dropped(.outsideLimits)
+            )
+            uploader.update { $0.scale = .letterbox(width: 20_000, height: 20) }
+            #expect(uploader.send(try testImage(10, 10)) == .dropped(.outsideLimits))
+            // Scaled, the wide image is within the limits.
+            uploader.update { $0.scale = .half }
+            #expect(uploader.send(wide) == .taken)
+            #expect(try await wire.next().bufferSize == BufferSize(width: 8192, height: 1))
+            // What only the encoder shows.
+            uploader.update { $0.limits.maximumContentLength = 500 }
+            #expect(uploader.send(try testImage(200, 200)) == .taken)
+            await #expect(throws: TransportError.self) { try await uploader.finish() }
+            #expect(uploader.statistics.drops == [.outsideLimits: 6])
+            uploader.update { $0 = .init() }
+            #expect(uploader.send(try testImage(10, 10)) == .taken)
+            #expect(try await wire.next().bufferSize == BufferSize(width: 10, height: 10))
+        }
+    }
+}

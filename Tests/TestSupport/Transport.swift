@@ -1,5 +1,5 @@
 import Foundation
-import FrameSocketTesting
+package import FrameSocketTesting
 package import FrameTransport
 import FrameWire
 
@@ -16,6 +16,16 @@ extension TemporaryDirectory {
         configuration.linger = Self.generous
         change(&configuration)
         return SocketConnection(path: socket, configuration: configuration)
+    }
+
+    /// A connection that is open, and its peer.
+    package func openConnection(
+        _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
+    ) async throws -> (SocketConnection, server: PeerSocket, peer: PeerSocket) {
+        let server = try PeerSocket.listening(at: socket)
+        let connection = connection(change)
+        try await connection.open(within: nil)
+        return (connection, server, try await server.accepted())
     }
 
     /// A server at that socket, as patient.

@@ -143,18 +143,7 @@ import Testing
     #if os(Linux)
         @Test(.enabled(if: geteuid() == 0, "only root may become another user"))
         func `another user's server is not trusted`() async throws {
-            try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: place.directory)
-            let code = """
-                import socket
-                s = socket.socket(socket.AF_UNIX); s.bind('\(place.path("t"))'); s.listen()
-                print('listening', flush=True)
-                print(len(s.accept()[0].recv(1)))
-                """
-            let server = try place.start(
-                Places.tool("setpriv"),
-                ["--reuid=65534", "--clear-groups", "/usr/bin/python3", "-c", code]
-            )
-            try await server.lines(1)
+            let server = try await place.foreignServer(at: "t")
             let ending = try await place.shell("$F doctor $D/t --json").ended()
             #expect(ending.status == 69, "\(ending)")
             let refused = try diagnosis(ending).findings.first { $0.code == "peer.refused" }

@@ -12,10 +12,6 @@ import Testing
         place = try Workplace()
     }
 
-    private func digest(_ path: String) async throws -> String {
-        String(decoding: try await place.run("sha256sum", path).prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
-    }
-
     @Test func `every image of a slow sender is answered once, when it arrives`() async throws {
         let site = try await PreviewSite(place)
         let names = ["420", "422", "444", "gray"].map { "chelsea-\($0).jpg" }
@@ -30,7 +26,7 @@ import Testing
             _ = try place.file("\(name).seen", [])
         }
         let parts = try await viewer.ended().events("part").map { $0.text("sha256") }
-        #expect(try await parts == names.asyncMap { try await digest(Places.fixture("jpeg/\($0)")) })
+        #expect(try await parts == names.asyncMap { try await place.digest(Places.fixture("jpeg/\($0)")) })
     }
 
     @Test func `a request without news is answered at once, or after the time that it would wait`() async throws {
@@ -42,7 +38,7 @@ import Testing
         try await site.state { $0.frames == 1 }
         let first = try await site.get("/snapshot.jpg", options: patient)
         let tag = try #require(first.text("etag"))
-        #expect(try await first.text("sha256") == digest(jpeg))
+        #expect(try await first.text("sha256") == place.digest(jpeg))
         let known = ["--field", "If-None-Match: \(tag)"]
         for options in [known, known + patient] {
             let answer = try await site.get("/snapshot.jpg", options: options)
@@ -90,10 +86,10 @@ import Testing
             "--pause-until",
             place.path("go"),
             "--until",
-            digest(gray),
+            place.digest(gray),
             as: "poll"
         )
-        let quick = try await site.viewer("--until", digest(gray), as: "poll")
+        let quick = try await site.viewer("--until", place.digest(gray), as: "poll")
         _ = try place.file("begin", [])
         let seen = await quick.ended()
         #expect(seen.status == 0, "\(seen)")
@@ -132,7 +128,7 @@ import Testing
                 for I in $(seq 100); do cat \(jpeg); done; cat \(gray)
                 """
         )
-        let last = try await digest(gray)
+        let last = try await place.digest(gray)
         var pages: [Program] = []
         for _ in 0..<16 { pages.append(try await site.viewer("--until", last, as: "poll")) }
         #expect(try await site.state().viewers == 16)

@@ -13,10 +13,6 @@ import Testing
         place = try Workplace()
     }
 
-    private func digest(_ path: String) async throws -> String {
-        String(decoding: try await place.run("sha256sum", path).prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
-    }
-
     @Test func `only a page, a snapshot, a stream and a state are served`() async throws {
         let site = try await PreviewSite(place)
         #expect(try await site.get("/").text("content-type") == "text/html; charset=utf-8")
@@ -35,7 +31,7 @@ import Testing
         #expect(state.latency != nil && state.age != nil)
         let snapshot = try await site.get("/snapshot.jpg")
         #expect(snapshot["status"] == 200 && snapshot.text("content-type") == "image/jpeg")
-        #expect(try await snapshot.text("sha256") == digest(jpeg))
+        #expect(try await snapshot.text("sha256") == place.digest(jpeg))
         #expect(try await site.get("/snapshot.jpg", "--method", "HEAD")["bytes"] == 0)
         #expect(try await site.get("/snapshot.jpg", "--method", "DELETE")["status"] == 405)
         // A body is read and ignored.
@@ -73,9 +69,9 @@ import Testing
 
         #expect(try await site.state(of: 1).width == 451)
         #expect(try await site.state(of: 2).width == 563)
-        #expect(try await site.get("/snapshot.jpg?sender=1").text("sha256") == digest(jpeg))
-        #expect(try await site.get("/snapshot.jpg?sender=2").text("sha256") == digest(phone))
-        #expect(try await site.get("/snapshot.jpg").text("sha256") == digest(phone))
+        #expect(try await site.get("/snapshot.jpg?sender=1").text("sha256") == place.digest(jpeg))
+        #expect(try await site.get("/snapshot.jpg?sender=2").text("sha256") == place.digest(phone))
+        #expect(try await site.get("/snapshot.jpg").text("sha256") == place.digest(phone))
         // Its only image, twice as of every still screen, and the end when its sender goes; the latest goes on.
         let viewer = try await site.viewer("--path", "/stream?number=7&sender=1")
         let other = try await site.viewer()
@@ -85,10 +81,14 @@ import Testing
         let ending = await viewer.ended()
         #expect(ending.status == 0, "\(ending)")
         #expect(try ending.events.last?.name == "end")
-        #expect(try await ending.events("part").map { $0.text("sha256") } == [digest(jpeg), digest(jpeg)])
+        #expect(try await ending.events("part").map { $0.text("sha256") } == [place.digest(jpeg), place.digest(jpeg)])
         try await site.state { $0.senders == 1 && $0.viewers == 1 }
         other.kill()
-        #expect(try await other.ended().events("part").map { $0.text("sha256") } == [digest(phone), digest(phone)])
+        #expect(
+            try await other.ended().events("part").map { $0.text("sha256") } == [
+                place.digest(phone), place.digest(phone),
+            ]
+        )
 
         for path in ["/state", "/snapshot.jpg", "/stream"] {
             #expect(try await site.get(path + "?sender=1")["status"] == 404)
@@ -116,14 +116,21 @@ import Testing
         }
         viewer.kill()
         let parts = try await viewer.ended().events("part").map { $0.text("sha256") }
-        let digests = try await names.asyncMap { try await digest(Places.fixture("jpeg/\($0)")) }
+        let digests = try await names.asyncMap { try await place.digest(Places.fixture("jpeg/\($0)")) }
         #expect(parts == digests.flatMap { [$0, $0] })
     }
 
     @Test func `a viewer that reads nothing delays no other, and then sees the latest image`() async throws {
         let site = try await PreviewSite(place)
-        let slow = try await site.viewer("--room", "4096", "--pause-until", place.path("go"), "--until", digest(gray))
-        let quick = try await site.viewer("--until", digest(gray))
+        let slow = try await site.viewer(
+            "--room",
+            "4096",
+            "--pause-until",
+            place.path("go"),
+            "--until",
+            place.digest(gray)
+        )
+        let quick = try await site.viewer("--until", place.digest(gray))
         // 200 images of 105 kB: much more than the system's buffers hold.
         let screen = Places.fixture("jpeg/phone-563x1219.jpg")
         try site.sender(showing: "for I in $(seq 200); do cat \(screen); done; cat \(gray)")
@@ -136,7 +143,7 @@ import Testing
         #expect(ending.status == 0, "\(ending)")
         let count = try ending.events("part").count
         #expect(count < 100, "\(count) images waited for a viewer that read nothing")
-        #expect(try await ending.events("part").last?.text("sha256") == digest(gray))
+        #expect(try await ending.events("part").last?.text("sha256") == place.digest(gray))
     }
 
     @Test func `no more viewers are admitted than allowed, and a place is free again when one leaves`()

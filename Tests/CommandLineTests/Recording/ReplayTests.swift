@@ -286,18 +286,7 @@ import Testing
         @Test(.enabled(if: geteuid() == 0, "only root may become another user"))
         func `nothing of a wire log is written to another user's server`() async throws {
             _ = try await log(RecordedStream.all[0].path)
-            try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: place.directory)
-            let code = """
-                import socket
-                s = socket.socket(socket.AF_UNIX); s.bind('\(place.path("t"))'); s.listen()
-                print('listening', flush=True)
-                print(len(s.accept()[0].recv(1)))
-                """
-            let server = try place.start(
-                Places.tool("setpriv"),
-                ["--reuid=65534", "--clear-groups", "/usr/bin/python3", "-c", code]
-            )
-            try await server.lines(1)
+            let server = try await place.foreignServer(at: "t")
             let ending = try await place.shell("$F replay $D/log $D/t --speed 0").ended()
             #expect(ending.status == 69 && ending.errors.contains("belongs to user 65534"), "\(ending)")
             #expect(await server.ended().text == "listening\n0\n")

@@ -102,6 +102,28 @@ final class Workplace: @unchecked Sendable {
         guard ending.status == 0 else { throw Program.Failure(description: "\(tool): \(ending)") }
         return ending.output
     }
+
+    /// The SHA-256 of a file, in hexadecimal digits.
+    func digest(_ path: String) async throws -> String {
+        String(decoding: try await run("sha256sum", path).prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+    }
+
+    /// Starts a server of user 65534, which prints how many bytes it gets, at most one; only root can start it.
+    func foreignServer(at name: String) async throws -> Program {
+        try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: directory)
+        let code = """
+            import socket
+            s = socket.socket(socket.AF_UNIX); s.bind('\(path(name))'); s.listen()
+            print('listening', flush=True)
+            print(len(s.accept()[0].recv(1)))
+            """
+        let server = try start(
+            Places.tool("setpriv"),
+            ["--reuid=65534", "--clear-groups", "/usr/bin/python3", "-c", code]
+        )
+        try await server.lines(1)
+        return server
+    }
 }
 
 extension Data {

@@ -14,21 +14,11 @@ import Testing
 
     private static let size = BufferSize(width: 562, height: 1218)
 
-    /// A connection that is open, and its peer.
-    private func pair(
-        _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
-    ) async throws -> (SocketConnection, server: PeerSocket, peer: PeerSocket) {
-        let server = try PeerSocket.listening(at: directory.socket)
-        let connection = directory.connection(change)
-        try await connection.open(within: nil)
-        return (connection, server, try await server.accepted())
-    }
-
     @Test(arguments: [true, false])
     func `a: frames under 10,240 bytes back to back do not freeze an existing Jitsi receiver`(
         isPadded: Bool
     ) async throws {
-        let (connection, server, peer) = try await pair { $0.padsShortBodies = isPadded }
+        let (connection, server, peer) = try await directory.openConnection { $0.padsShortBodies = isPadded }
         let bodies = (0..<12).map { body($0, count: 200 + 700 * $0) }
         // All of them are there before the first read.
         for body in bodies { try await connection.send(FrameMessage(body)) }
@@ -147,7 +137,7 @@ import Testing
     }
 
     @Test func `e: a connection opens again, and a connection closed during an attempt stops trying`() async throws {
-        let (connection, server, first) = try await pair()
+        let (connection, server, first) = try await directory.openConnection()
         var milestones = connection.milestones()
         for round in 0..<3 {
             #expect(await milestones.next() == .connected)

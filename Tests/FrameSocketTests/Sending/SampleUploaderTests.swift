@@ -30,11 +30,8 @@ import Testing
         _ configuration: SampleUploader.Configuration = .init(),
         _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
     ) async throws -> (SampleUploader, server: PeerSocket, peer: PeerSocket) {
-        let server = try PeerSocket.listening(at: directory.socket)
-        let connection = directory.connection(change)
-        try await connection.open(within: nil)
-        let uploader = SampleUploader(connection: connection, configuration: configuration)
-        return (uploader, server, try await server.accepted())
+        let (connection, server, peer) = try await directory.openConnection(change)
+        return (SampleUploader(connection: connection, configuration: configuration), server, peer)
     }
 
     /// More than any socket's buffer holds, and in the limits of a server.

@@ -229,8 +229,8 @@ import TurboJPEG
         pair.uploader.connection.close()
     }
 
-    /// Shows P281.
-    @Test func `waiting for a buffer can be cancelled`() async throws {
+    /// A pair whose only buffer the receiver keeps, that frame, and a caller that waits for a buffer.
+    private func waiting() async throws -> (SharedPair, kept: Frame, Task<Void, any Error>) {
         var pair = try await SharedPair(directory, .init(sharing: .allowed(buffers: 1)))
         try await pair.sharing()
         pair.uploader.send(try pair.drawn(1))
@@ -238,6 +238,13 @@ import TurboJPEG
         let uploader = pair.uploader
         let wait = Task { try await uploader.waitForBuffer() }
         try #require(await becomesTrue { uploader.waiterCount == 1 })
+        return (pair, kept, wait)
+    }
+
+    /// Shows P281.
+    @Test func `waiting for a buffer can be cancelled`() async throws {
+        let (pair, kept, wait) = try await waiting()
+        let uploader = pair.uploader
         wait.cancel()
         await #expect(throws: TransportError(.cancelled, "waiting for a shared buffer was cancelled")) {
             try await wait.value
@@ -249,13 +256,8 @@ import TurboJPEG
     /// Shows P281.
     @Test(arguments: ["ends", "declines", "closes"])
     func `waiting for a buffer ends if the receiver`(_ what: String) async throws {
-        var pair = try await SharedPair(directory, .init(sharing: .allowed(buffers: 1)))
-        try await pair.sharing()
-        pair.uploader.send(try pair.drawn(1))
-        let kept = try await pair.next()
+        let (pair, kept, wait) = try await waiting()
         let uploader = pair.uploader
-        let wait = Task { try await uploader.waitForBuffer() }
-        try #require(await becomesTrue { uploader.waiterCount == 1 })
         switch what {
         case "ends": pair.received.close()
         case "declines": pair.received.send(.decline)

@@ -13,22 +13,12 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    /// A connection that is open, and its peer.
-    private func pair(
-        _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
-    ) async throws -> (SocketConnection, server: PeerSocket, peer: PeerSocket) {
-        let server = try PeerSocket.listening(at: directory.socket)
-        let connection = directory.connection(change)
-        try await connection.open(within: nil)
-        return (connection, server, try await server.accepted())
-    }
-
     /// More than a socket's buffer holds, however large systems make it.
     private static let large = body(9, count: 30_000_000)
 
     /// Shows P2.
     @Test func `a message is written as existing Jitsi senders write it`() async throws {
-        let (connection, _, peer) = try await pair()
+        let (connection, _, peer) = try await directory.openConnection()
         for count in [10_240, 70_000] {
             let jpeg = body(count, count: count)
             // A socket that takes only a part may have no room for more until some of that is read.
@@ -43,7 +33,7 @@ import Testing
     @Test(arguments: [true, false]) func `short bodies are padded unless that is turned off`(isPadded: Bool)
         async throws
     {
-        let (connection, _, peer) = try await pair { $0.padsShortBodies = isPadded }
+        let (connection, _, peer) = try await directory.openConnection { $0.padsShortBodies = isPadded }
         for count in [0, 1, 4000, 10_239, 10_240] {
             let jpeg = body(count, count: count)
             let expected = message(isPadded ? jpeg + [UInt8](repeating: 0, count: 10_240 - count) : jpeg)
@@ -54,7 +44,7 @@ import Testing
     }
 
     @Test func `a server that does not read is waited for, and the message continues where it stopped`() async throws {
-        let (connection, _, peer) = try await pair()
+        let (connection, _, peer) = try await directory.openConnection()
         async let sent: Void = connection.send(FrameMessage(Self.large))
         let expected = message(Self.large)
         // In portions, so that the socket fills again and again.
@@ -69,7 +59,7 @@ import Testing
     }
 
     @Test func `a second message is refused while one is being sent`() async throws {
-        let (connection, _, peer) = try await pair()
+        let (connection, _, peer) = try await directory.openConnection()
         async let sent: Void = connection.send(FrameMessage(Self.large))
         _ = try await peer.read(1)
         let error = await #expect(throws: TransportError.self) { try await connection.send(FrameMessage([1])) }
@@ -88,7 +78,7 @@ import Testing
 
     /// Shows P158.
     @Test func `S22: a server that accepts nothing is given up and reached again`() async throws {
-        let (connection, server, peer) = try await pair { $0.sendTimeout = .milliseconds(20) }
+        let (connection, server, peer) = try await directory.openConnection { $0.sendTimeout = .milliseconds(20) }
         var milestones = connection.milestones()
         #expect(await milestones.next() == .connected)
         let error = await #expect(throws: TransportError.self) { try await connection.send(FrameMessage(Self.large)) }
@@ -102,7 +92,7 @@ import Testing
     }
 
     @Test func `a connection that rests after a long message is not given up`() async throws {
-        let (connection, _, peer) = try await pair { $0.sendTimeout = .seconds(2) }
+        let (connection, _, peer) = try await directory.openConnection { $0.sendTimeout = .seconds(2) }
         async let sent: Void = connection.send(FrameMessage(Self.large))
         _ = try await peer.read(message(Self.large).count)
         try await sent
@@ -118,7 +108,7 @@ import Testing
 
     /// Shows P110.
     @Test func `L6: a server that restarts within a message never delivers part of it`() async throws {
-        let (connection, server, peer) = try await pair()
+        let (connection, server, peer) = try await directory.openConnection()
         let sending = Task { try await connection.send(FrameMessage(Self.large)) }
         _ = try await peer.read(300_000)
         unsafe unlink(directory.socket)
@@ -140,7 +130,7 @@ import Testing
 
     /// Shows P124.
     @Test func `a message being sent is completed by an orderly close`() async throws {
-        let (connection, _, peer) = try await pair()
+        let (connection, _, peer) = try await directory.openConnection()
         async let sent: Void = connection.send(FrameMessage(Self.large))
         let first = try await peer.read(1)
         connection.close()
@@ -170,7 +160,7 @@ import Testing
 
     /// Shows P125.
     @Test func `a close does not wait forever for a server that does not read`() async throws {
-        let (connection, _, peer) = try await pair { $0.linger = .milliseconds(20) }
+        let (connection, _, peer) = try await directory.openConnection { $0.linger = .milliseconds(20) }
         let sending = Task { try await connection.send(FrameMessage(Self.large)) }
         _ = try await peer.read(1)
         connection.close()

@@ -67,13 +67,16 @@ import Testing
         }
     }
 
-    @Test func `a handler that returns closes its connection`() async throws {
+    /// Shows P306.
+    @Test func `a handler that returns closes its connection, even one that the program keeps`() async throws {
         let server = try makeServer()
-        let running = Task { try await server.run { _ in } }
+        let kept = Locked<[FrameConnection]>([])
+        let running = Task { try await server.run { connection in kept.withLock { $0.append(connection) } } }
         for _ in 0..<3 {
             let sender = try PeerSocket.connected(to: directory.socket)
-            #expect(try await sender.read(1).isEmpty)
+            #expect(try await soon { try await sender.read(1).isEmpty } == true)
         }
+        #expect(kept.withLock { $0.count } == 3)
         server.close()
         try await running.value
     }

@@ -47,7 +47,8 @@ extension FrameServer {
 
         /// The maximum number of connected senders; another one is closed at once.
         ///
-        /// Default: 64.
+        /// Default: 64. A larger number should stay well below the process's limit of descriptors: a server that has none
+        /// left pauses, but Swift's Dispatch on Linux, on which every task runs, ends a process that has none (SIGILL).
         public var maximumConnections = 64
 
         /// The maximum number of connections whose senders have yet to send their token, if tokens are used.

@@ -141,11 +141,13 @@ extension ReceivingDriver: ReceiverMachine.System {
 
     // MARK: Ending
 
-    func endDelivery() { endMailboxes(nil) }
-
-    private func endMailboxes(_ error: TransportError?) {
+    func endDelivery() {
         // Of a frame that does not come to its end.
         grant = nil
+        endMailboxes(nil)
+    }
+
+    private func endMailboxes(_ error: TransportError?) {
         mailbox.end(error)
         audio.end()
         statuses.end()
@@ -156,6 +158,8 @@ extension ReceivingDriver: ReceiverMachine.System {
         registration = nil
         descriptor = nil
         mappings.close()
+        // Before the end is known, so that whoever learns of it finds the memory free.
+        grant = nil
         memory.leave(allowance)
         // Set first, so that whoever sees the end of the frames finds the reason.
         closed.set(reason)

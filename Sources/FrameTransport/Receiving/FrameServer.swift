@@ -177,7 +177,7 @@ public final class FrameServer: Sendable {
     /// A snapshot of the server's counters, and of what it holds.
     ///
     /// Complexity: O(*n*), where *n* is the number of connections.
-    public var statistics: Statistics { driver.statistics }
+    public var statistics: Statistics { driver.snapshot }
 
     /// Stops listening, removes the socket's file, and ends every connection cleanly.
     ///

@@ -4,8 +4,8 @@ internal import Locking
 
 extension ListeningDriver {
     /// A snapshot for the program, from any thread.
-    var statistics: FrameServer.Statistics {
-        var statistics = counts.withLock { $0 }
+    var snapshot: FrameServer.Statistics {
+        var statistics = statistics
         let connections = connections.withLock { Array($0.values) }
         statistics.frames = received.frames.value
         statistics.bytes = UInt64(received.bytes.value)

@@ -5,185 +5,271 @@ import Testing
 
 /// Who is accepted, and who is remembered, without any socket.
 @Suite(.tags(.computes)) struct ListenerMachineTests {
-    private func machine(places: Int) -> ListenerMachine {
-        var limits = FrameServer.Limits()
-        limits.maximumConnections = places
-        return ListenerMachine(limits: limits)
-    }
-
-    /// The commands that there are, each acceptance answered by `accept`.
-    private func commands(
-        _ machine: inout ListenerMachine,
-        accept: (inout ListenerMachine) -> Void = { $0.wouldBlock() },
-        keepsPlace: Bool = false,
-        hasJustTaken: Set<Int> = []
-    ) -> [ListenerMachine.Command] {
-        var commands: [ListenerMachine.Command] = []
-        while let command = machine.nextCommand() {
-            commands.append(command)
-            if command == .accept { accept(&machine) }
-            if case .makeWay(let id) = command { machine.madeWay(id, isLeaving: !keepsPlace) }
-            if case .dropDeparted(let id) = command {
-                machine.departedDropped(id, wasQueued: !hasJustTaken.contains(id))
-            }
+    /// A machine, and what it calls.
+    private final class Rig: ListenerMachine.System {
+        enum Call: Equatable {
+            case accept, admit(Int), turnAway(FrameServer.Statistics.Refusal), makeWay(Int), paused(Errno), yield
+            case stopListening, endPresenting(TransportError?), closeConnections, drainConnections, dropDeparted(Int)
+            case finish
         }
-        return commands
+
+        var machine: ListenerMachine
+        var statistics = FrameServer.Statistics()
+        let now: UInt64 = 0
+        private var calls: [Call] = []
+        /// What accepting brings: a connection, or a failure.
+        var waiting: [Result<Bool, Errno>] = []
+        var keepsPlace = false
+        /// The departed senders that the program has just taken.
+        var hasJustTaken: Set<Int> = []
+
+        init(places: Int = FrameServer.Limits().maximumConnections, handshakes: Int? = nil) {
+            var limits = FrameServer.Limits()
+            limits.maximumConnections = places
+            if let handshakes { limits.maximumHandshakes = handshakes }
+            machine = ListenerMachine(limits: limits, usesTokens: handshakes != nil)
+        }
+
+        /// What was called since this was last asked.
+        func takeCalls() -> [Call] {
+            defer { calls = [] }
+            return calls
+        }
+
+        func report(_ event: (inout ListenerMachine, Rig) -> Void) {
+            event(&machine, self)
+            while machine.isAccepting { machine.acceptNext(self) }
+        }
+
+        /// One connection comes, whose user may connect.
+        func connect() { report { $0.accepted(isAdmitted: true, $1) } }
+
+        /// One comes, is queued for the program, and ends.
+        func visit(_ id: Int) {
+            connect()
+            report { $0.queued(id, $1) }
+            end(id)
+        }
+
+        func end(_ id: Int, wasReady: Bool = true) { report { $0.ended(id, wasReady: wasReady, $1) } }
+
+        // MARK: ListenerMachine.System
+
+        func accept() throws(Errno) -> Bool? {
+            calls.append(.accept)
+            return waiting.isEmpty ? nil : try waiting.removeFirst().get()
+        }
+
+        func makeWay(_ id: Int) -> Bool {
+            calls.append(.makeWay(id))
+            return !keepsPlace
+        }
+
+        func dropDeparted(_ id: Int) -> Bool {
+            calls.append(.dropDeparted(id))
+            return !hasJustTaken.contains(id)
+        }
+
+        func admit(_ id: Int) { calls.append(.admit(id)) }
+        func turnAway(for reason: FrameServer.Statistics.Refusal) { calls.append(.turnAway(reason)) }
+        func paused(_ error: Errno) { calls.append(.paused(error)) }
+        func yield() { calls.append(.yield) }
+        func stopListening() { calls.append(.stopListening) }
+        func endPresenting(_ error: TransportError?) { calls.append(.endPresenting(error)) }
+        func closeConnections() { calls.append(.closeConnections) }
+        func drainConnections() { calls.append(.drainConnections) }
+        func finish() { calls.append(.finish) }
     }
 
     @Test func `a turn accepts a limited number, and then others have theirs`() {
-        var machine = machine(places: 1000)
-        machine.becameReady()
-        let first = commands(&machine) { $0.accepted(isAdmitted: true) }
+        let rig = Rig(places: 1000)
+        rig.waiting = Array(repeating: .success(true), count: 1000)
+        rig.report { machine, _ in machine.becameReady() }
+        let first = rig.takeCalls()
         #expect(first.count { $0 == .accept } == ListenerMachine.acceptsPerTurn && first.last == .yield)
-        machine.resume()
-        #expect(commands(&machine).contains(.accept))
+        rig.report { machine, _ in machine.resume() }
+        #expect(rig.takeCalls().count { $0 == .accept } == ListenerMachine.acceptsPerTurn)
     }
 
     @Test func `one connection over the limit is turned away, and a freed place is used again`() {
-        var machine = machine(places: 1)
-        machine.becameReady()
-        machine.accepted(isAdmitted: true)
-        machine.accepted(isAdmitted: true)
-        #expect(commands(&machine).prefix(2) == [.admit(1), .turnAway])
-        machine.ended(1, wasReady: true)
-        machine.accepted(isAdmitted: true)
-        #expect(commands(&machine).contains(.admit(2)) && machine.refused == 1)
+        let rig = Rig(places: 1)
+        rig.waiting = [.success(true), .success(true), .success(false)]
+        rig.report { machine, _ in machine.becameReady() }
+        #expect(
+            rig.takeCalls()
+                == [.accept, .admit(1), .accept, .turnAway(.place), .accept, .turnAway(.user), .accept]
+        )
+        #expect(rig.statistics.connections == 1)
+        rig.end(1)
+        rig.connect()
+        #expect(rig.takeCalls() == [.admit(2)] && rig.statistics.refusals == [.place: 1, .user: 1])
+        #expect(rig.statistics.connections == 1 && rig.statistics.acceptedConnections == 2)
+    }
+
+    @Test func `senders that have gone before they are accepted cost a turn like others`() {
+        let rig = Rig()
+        rig.waiting = Array(repeating: .failure(.aborted), count: 1000)
+        rig.report { machine, _ in machine.becameReady() }
+        #expect(rig.takeCalls().count { $0 == .accept } == ListenerMachine.acceptsPerTurn)
     }
 
     /// Shows P129.
     @Test func `the queue ends after the connections that have yet to start`() {
-        var machine = machine(places: 4)
-        for _ in 0..<3 { machine.accepted(isAdmitted: true) }
-        machine.started(1)
-        machine.queued(1)
-        #expect(commands(&machine) == [.admit(1), .admit(2), .admit(3)])
-        machine.drain()
-        #expect(commands(&machine) == [.stopListening, .drainConnections])
-        machine.started(2)
+        let rig = Rig(places: 4)
+        for _ in 0..<3 { rig.connect() }
+        rig.report { $0.started(1, $1) }
+        rig.report { $0.queued(1, $1) }
+        #expect(rig.takeCalls() == [.admit(1), .admit(2), .admit(3)])
+        rig.report { $0.drain($1) }
+        #expect(rig.takeCalls() == [.stopListening, .drainConnections])
+        rig.report { $0.started(2, $1) }
         // The third ends before it is known that it has started.
-        machine.ended(3, wasReady: false)
-        #expect(commands(&machine).isEmpty)
-        machine.started(3)
-        #expect(commands(&machine) == [.endPresenting(nil)])
-        for id in 1...2 { machine.ended(id, wasReady: true) }
-        #expect(commands(&machine) == [.finished])
+        rig.end(3, wasReady: false)
+        #expect(rig.takeCalls().isEmpty)
+        rig.report { $0.started(3, $1) }
+        #expect(rig.takeCalls() == [.endPresenting(nil)])
+        for id in 1...2 { rig.end(id) }
+        #expect(rig.takeCalls() == [.finish])
+    }
+
+    @Test(arguments: [false, true])
+    func `a server without connections has ended at once`(drains: Bool) {
+        let rig = Rig()
+        rig.report { drains ? $0.drain($1) : $0.close($1) }
+        #expect(rig.takeCalls() == [.stopListening, .endPresenting(nil), .finish])
+        rig.report { $0.close($1) }
+        #expect(rig.takeCalls().isEmpty)
+    }
+
+    @Test func `a server that drains can still be closed`() {
+        let rig = Rig()
+        rig.connect()
+        rig.report { $0.started(1, $1) }
+        rig.report { $0.drain($1) }
+        rig.report { $0.close($1) }
+        #expect(
+            rig.takeCalls() == [.admit(1), .stopListening, .endPresenting(nil), .drainConnections, .closeConnections]
+        )
     }
 
     @Test func `a connection after the end of the queue does not stay in it`() {
-        var machine = machine(places: 4)
-        machine.accepted(isAdmitted: true)
-        machine.started(1)
-        machine.close()
-        machine.queued(1)
-        machine.taken(1)
-        machine.ended(1, wasReady: true)
-        #expect(machine.queuedCount == 0 && machine.connectionCount == 0 && machine.dropped == 0)
+        let rig = Rig(places: 4)
+        rig.connect()
+        rig.report { $0.started(1, $1) }
+        rig.report { $0.close($1) }
+        rig.report { $0.queued(1, $1) }
+        rig.report { machine, _ in machine.taken(1) }
+        rig.end(1)
+        #expect(rig.machine.queuedCount == 0 && rig.machine.connectionCount == 0)
+        #expect(rig.statistics.droppedSenders == 0)
     }
 
     @Test func `the oldest connection without a token gives way to one more, and to one that finds no place`() {
-        var limits = FrameServer.Limits()
-        (limits.maximumConnections, limits.maximumHandshakes) = (3, 2)
-        var machine = ListenerMachine(limits: limits, usesTokens: true)
-        var first: [ListenerMachine.Command] = []
-        for _ in 0..<3 {
-            machine.accepted(isAdmitted: true)
-            first += commands(&machine)
+        let rig = Rig(places: 3, handshakes: 2)
+        for _ in 0..<3 { rig.connect() }
+        #expect(rig.takeCalls() == [.admit(1), .admit(2), .makeWay(1), .admit(3)])
+        rig.end(1, wasReady: false)
+        rig.report { machine, _ in
+            machine.tokenShown(2)
+            machine.tokenShown(3)
         }
-        #expect(first == [.admit(1), .admit(2), .makeWay(1), .admit(3)])
-        machine.ended(1, wasReady: false)
-        machine.tokenShown(2)
-        machine.tokenShown(3)
         // One place is left; the second to come takes it over.
-        machine.accepted(isAdmitted: true)
-        #expect(commands(&machine) == [.admit(4)])
-        machine.accepted(isAdmitted: true)
-        #expect(commands(&machine) == [.makeWay(4), .admit(5)])
+        rig.connect()
+        #expect(rig.takeCalls() == [.admit(4)])
+        rig.connect()
+        #expect(rig.takeCalls() == [.makeWay(4), .admit(5)])
         // The token of the fifth has just come, so that there is no place for the sixth.
-        machine.accepted(isAdmitted: true)
-        #expect(commands(&machine, keepsPlace: true) == [.makeWay(5), .turnAway])
-        machine.tokenShown(5)
-        machine.ended(4, wasReady: false)
-        #expect(machine.refused == 3 && machine.connectionCount == 3)
+        rig.keepsPlace = true
+        rig.connect()
+        #expect(rig.takeCalls() == [.makeWay(5), .turnAway(.place)])
+        rig.report { machine, _ in machine.tokenShown(5) }
+        rig.end(4, wasReady: false)
+        #expect(rig.statistics.refusedConnections == 3 && rig.machine.connectionCount == 3)
     }
 
     @Test func `no more connections leave at a time than may be without a token`() {
-        var limits = FrameServer.Limits()
-        limits.maximumHandshakes = 2
-        var machine = ListenerMachine(limits: limits, usesTokens: true)
-        var all: [ListenerMachine.Command] = []
-        for _ in 0..<5 {
-            machine.accepted(isAdmitted: true)
-            all += commands(&machine)
-        }
-        #expect(all == [.admit(1), .admit(2), .makeWay(1), .admit(3), .makeWay(2), .admit(4), .turnAway])
-        machine.ended(1, wasReady: false)
-        machine.accepted(isAdmitted: true)
-        #expect(commands(&machine) == [.makeWay(3), .admit(5)])
+        let rig = Rig(handshakes: 2)
+        for _ in 0..<5 { rig.connect() }
+        #expect(
+            rig.takeCalls()
+                == [.admit(1), .admit(2), .makeWay(1), .admit(3), .makeWay(2), .admit(4), .turnAway(.place)]
+        )
+        rig.end(1, wasReady: false)
+        rig.connect()
+        #expect(rig.takeCalls() == [.makeWay(3), .admit(5)])
     }
 
     @Test func `short visits that nobody accepted free their places, and the oldest are forgotten`() {
-        var machine = machine(places: 4)
-        for id in 1...100 {
-            machine.accepted(isAdmitted: true)
-            machine.queued(id)
-            machine.ended(id, wasReady: true)
-        }
-        let dropped = commands(&machine).compactMap { if case .dropDeparted(let id) = $0 { id } else { nil } }
-        #expect(dropped == Array(1...96) && machine.dropped == 96)
-        #expect(machine.queuedCount == 4 && machine.connectionCount == 0)
+        let rig = Rig(places: 4)
+        for id in 1...100 { rig.visit(id) }
+        let dropped = rig.takeCalls().compactMap { if case .dropDeparted(let id) = $0 { id } else { nil } }
+        #expect(dropped == Array(1...96) && rig.statistics.droppedSenders == 96)
+        #expect(rig.machine.queuedCount == 4 && rig.machine.connectionCount == 0)
         // One that was taken is the program's own.
-        machine.taken(97)
-        for id in 101...104 {
-            machine.accepted(isAdmitted: true)
-            machine.queued(id)
-            machine.ended(id, wasReady: true)
-        }
-        #expect(machine.queuedCount == 4)
+        rig.report { machine, _ in machine.taken(97) }
+        for id in 101...104 { rig.visit(id) }
+        #expect(rig.machine.queuedCount == 4)
     }
 
     /// Shows P189.
     @Test func `a departed sender that the program has just taken is not counted as dropped`() {
-        var machine = machine(places: 1)
-        for id in 1...3 {
-            machine.accepted(isAdmitted: true)
-            machine.queued(id)
-            machine.ended(id, wasReady: true)
-        }
-        #expect(commands(&machine, hasJustTaken: [1]).contains(.dropDeparted(1)) && machine.dropped == 1)
-        machine.taken(1)
-        #expect(machine.dropped == 1 && machine.queuedCount == 1)
+        let rig = Rig(places: 1)
+        rig.hasJustTaken = [1]
+        for id in 1...3 { rig.visit(id) }
+        #expect(rig.takeCalls().contains(.dropDeparted(1)) && rig.statistics.droppedSenders == 1)
+        rig.report { machine, _ in machine.taken(1) }
+        #expect(rig.statistics.droppedSenders == 1 && rig.machine.queuedCount == 1)
+    }
+
+    @Test func `a sender whose frames were dropped for lack of memory is counted once`() {
+        let rig = Rig(places: 1)
+        rig.visit(1)
+        rig.report { $0.framesDropped(1, $1) }
+        rig.visit(2)
+        #expect(rig.takeCalls().contains(.dropDeparted(1)) && rig.statistics.droppedSenders == 1)
     }
 
     @Test func `a shortage pauses accepting, longer each time, whoever connects meanwhile`() {
-        var machine = machine(places: 4)
-        machine.becameReady()
-        var deadlines: [UInt64] = []
-        for _ in 0..<5 {
-            for command in commands(&machine, accept: { $0.acceptFailed(Errno(24), at: 0) }) {
-                if case .setDeadline(let deadline?) = command { deadlines.append(deadline / 1_000_000) }
-            }
-            machine.becameReady()
-            #expect(machine.nextCommand() == nil)
-            machine.deadlinePassed()
+        let rig = Rig(places: 4)
+        let shortage = Errno(24)
+        var pauses: [UInt64] = []
+        rig.report { machine, _ in machine.becameReady() }
+        for round in 1...5 {
+            rig.waiting = [.failure(shortage)]
+            rig.report { round == 1 ? $0.becameReady() : $0.deadlinePassed($1) }
+            #expect(rig.takeCalls().suffix(2) == [.accept, .paused(shortage)])
+            pauses.append((rig.machine.deadline ?? 0) / 1_000_000)
+            rig.report { machine, _ in machine.becameReady() }
+            #expect(rig.takeCalls().isEmpty && rig.statistics.isAcceptingPaused && rig.statistics.acceptPauses == round)
         }
-        #expect(deadlines == [100, 200, 400, 800, 1000])
+        #expect(pauses == [100, 200, 400, 800, 1000])
+        rig.report { $0.deadlinePassed($1) }
+        #expect(rig.machine.deadline == nil && !rig.statistics.isAcceptingPaused)
+    }
+
+    @Test func `a server that ends while it pauses does not pause any longer`() {
+        let rig = Rig()
+        rig.waiting = [.failure(Errno(24))]
+        rig.report { machine, _ in machine.becameReady() }
+        rig.report { $0.close($1) }
+        #expect(rig.machine.deadline == nil && !rig.statistics.isAcceptingPaused)
     }
 
     @Test func `a socket that cannot accept ends the server instead of pausing it`() {
-        var machine = machine(places: 4)
-        machine.becameReady()
+        let rig = Rig(places: 4)
         // The descriptor is no listening socket.
         let invalid = Errno(22)
+        rig.waiting = [.failure(invalid)]
+        rig.report { machine, _ in machine.becameReady() }
         let error = TransportError(.system, underlyingErrno: invalid.rawValue, "cannot accept more connections")
-        let expected: [ListenerMachine.Command] = [.accept, .stopListening, .endPresenting(error), .finished]
-        #expect(commands(&machine, accept: { $0.acceptFailed(invalid, at: 0) }) == expected)
+        #expect(rig.takeCalls() == [.accept, .stopListening, .endPresenting(error), .finish])
     }
 
     @Test func `a sender that was still sending its token when the server ended was not rejected`() {
-        var machine = machine(places: 4)
-        machine.accepted(isAdmitted: true)
-        machine.close()
-        machine.ended(1, wasReady: false)
-        #expect(machine.refused == 0 && commands(&machine).last == .finished)
+        let rig = Rig(places: 4)
+        rig.connect()
+        rig.report { $0.close($1) }
+        rig.end(1, wasReady: false)
+        #expect(rig.statistics.refusedConnections == 0 && rig.takeCalls().last == .finish)
     }
 }

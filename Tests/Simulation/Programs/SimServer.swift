@@ -24,6 +24,10 @@ final class SimServer {
     var isFinished = false
     var isDraining = false
     var isRunning = false
+    /// The events that follow the one that the machine is handling.
+    var events: [(inout ListenerMachine) -> Void] = []
+    var statistics = FrameServer.Statistics()
+    unowned let world: World
 
     // The program.
     var pace: Plan.ConsumerPace
@@ -38,7 +42,8 @@ final class SimServer {
         plan.readers.isEmpty ? plan.thread : plan.readers[id % plan.readers.count]
     }
 
-    init(_ plan: ServerPlan, index: Int, socket: Int, tokens: HandshakeTokens?) {
+    init(_ world: World, _ plan: ServerPlan, index: Int, socket: Int, tokens: HandshakeTokens?) {
+        self.world = world
         self.index = index
         self.plan = plan
         self.socket = socket

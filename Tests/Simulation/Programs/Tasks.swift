@@ -203,7 +203,7 @@ extension World {
         switch owner {
         case .sender(let index): change(senders[index]) { $0.deadlinePassed(at: now) }
         case .uploader(let index): uploadDeadlinePassed(index)
-        case .server(let index): change(servers[index]) { $0.deadlinePassed() }
+        case .server(let index): change(servers[index]) { [server = servers[index]] in $0.deadlinePassed(server) }
         case .receiver(let index): change(receivers[index]) { $0.deadlinePassed(receivers[index]) }
         }
     }

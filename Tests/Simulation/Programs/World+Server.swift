@@ -37,7 +37,7 @@ extension World {
         guard let socket = listen(at: plan.place, isOurs: true, backlog: 128) else { return }
         if serverPlans[program].current >= 0 { coverage.count(.restart) }
         let tokens = usesTokens ? HandshakeTokens(shared: Tokens.bytes) : nil
-        let server = SimServer(plan, index: servers.count, socket: socket, tokens: tokens)
+        let server = SimServer(self, plan, index: servers.count, socket: socket, tokens: tokens)
         servers.append(server)
         budgets[plan.budget].machine.open(places: server.limits.maximumConnections)
         serverPlans[program].current = server.index
@@ -86,11 +86,11 @@ extension World {
         server.last = []
         for socket in last {
             server.accepted = socket
-            change(server) { $0.accepted(isAdmitted: true) }
+            change(server) { $0.accepted(isAdmitted: true, server) }
         }
     }
 
-    private func stopListening(_ server: SimServer) {
+    func stopListening(_ server: SimServer) {
         guard server.socket >= 0 else { return }
         close(server.socket)
         server.socket = -1
@@ -105,19 +105,19 @@ extension World {
             server.registration = register(.server(server.index), socket: server.socket, on: server.plan.thread)
         case .close:
             admitLast(server)
-            change(server) { $0.close() }
+            change(server) { $0.close(server) }
         case .drain:
             admitLast(server)
-            change(server) { $0.drain() }
+            change(server) { $0.drain(server) }
         case .accept: change(server) { $0.resume() }
         case .taken(let id): change(server) { $0.taken(id) }
-        case .started(let id): change(server) { $0.started(id) }
+        case .started(let id): change(server) { $0.started(id, server) }
         case .tokenShown(let id): change(server) { $0.tokenShown(id) }
-        case .queued(let id): change(server) { $0.queued(id) }
-        case .framesDropped(let id): change(server) { $0.framesDropped(id) }
+        case .queued(let id): change(server) { $0.queued(id, server) }
+        case .framesDropped(let id): change(server) { $0.framesDropped(id, server) }
         case .ended(let id, let wasReady):
             server.connections[id] = nil
-            change(server) { $0.ended(id, wasReady: wasReady) }
+            change(server) { $0.ended(id, wasReady: wasReady, server) }
         default: break
         }
     }
@@ -130,123 +130,28 @@ extension World {
         execute(task, for: .server(server.index), on: server.plan.thread)
     }
 
-    /// A server orders a connection to do something, never within an event of that connection.
-    private func order(_ task: SimThread.Task, _ receiver: SimReceiver) {
-        execute(task, for: .receiver(receiver.index), on: receiver.thread)
-    }
-
-    func change(_ server: SimServer, _ report: (inout ListenerMachine) -> Void) {
-        report(&server.machine)
-        // What is carried out may bring about further events: their commands come after those that are there.
+    func change(_ server: SimServer, _ event: @escaping (inout ListenerMachine) -> Void) {
+        // One that the machine's calls bring about follows it.
+        server.events.append(event)
         guard !server.isRunning else { return }
         server.isRunning = true
         defer { server.isRunning = false }
         var count = 0
-        while let command = server.machine.nextCommand() {
-            note("  server \(server.index): \(command)")
-            perform(command, of: server)
+        while violation == nil {
+            if !server.events.isEmpty {
+                server.events.removeFirst()(&server.machine)
+            } else if server.machine.isAccepting {
+                server.machine.acceptNext(server)
+            } else {
+                break
+            }
             count += 1
-            check(.progress, count < 10_000, "a listener never stops giving commands")
-            guard violation == nil else { return }
+            check(.progress, count < 10_000, "a listener never stops")
         }
-    }
-
-    private func perform(_ command: ListenerMachine.Command, of server: SimServer) {
+        guard server.timer >= 0 || server.machine.deadline != nil, server.registration >= 0 else { return }
         let thread = server.plan.thread
-        switch command {
-        case .accept: accept(server)
-        case .admit(let id): admit(server, id)
-        case .turnAway:
-            coverage.count(.refusedConnection)
-            if server.accepted >= 0 { close(server.accepted) }
-            server.accepted = -1
-        case .setDeadline(let deadline):
-            if server.timer < 0 { server.timer = register(.server(server.index), socket: -1, on: thread) }
-            setDeadline(deadline, of: server.timer, on: thread)
-        case .yield: executeAfterPoll(.accept, for: .server(server.index), on: thread)
-        case .stopListening:
-            if server.registration >= 0 { cancel(server.registration, on: thread) }
-            if server.timer >= 0 { cancel(server.timer, on: thread) }
-            (server.registration, server.timer) = (-1, -1)
-            stopListening(server)
-            budgets[server.plan.budget].machine.close(places: server.limits.maximumConnections)
-        case .endPresenting(let error):
-            for waiter in server.mailbox.end(error) where waiter == server.waiter { wakeConnectionConsumer(server) }
-        case .closeConnections:
-            for index in server.connections.values.sorted() { order(.close(nil), receivers[index]) }
-        case .drainConnections:
-            for index in server.connections.values.sorted() { order(.drain, receivers[index]) }
-        case .makeWay(let id):
-            guard let receiver = server.connections[id].map({ receivers[$0] }), receiver.place == .revocable else {
-                coverage.count(.placeWasKept)
-                return server.machine.madeWay(id, isLeaving: false)
-            }
-            coverage.count(.handshakeGaveWay)
-            receiver.place = .revoked
-            order(.giveWay, receiver)
-            server.machine.madeWay(id, isLeaving: true)
-        case .dropDeparted(let id): dropDeparted(server, id)
-        case .finished:
-            check(.toldOnce, !server.isFinished, "a server ends twice")
-            server.isFinished = true
-        }
-    }
-
-    private func accept(_ server: SimServer) {
-        guard server.socket >= 0 else { return server.machine.wouldBlock() }
-        turn.accepts += 1
-        switch accept(server.socket, isOurs: true) {
-        case .success(let socket):
-            server.accepted = socket
-            server.machine.accepted(isAdmitted: true)
-        case .failure(let failure):
-            switch failure.failure {
-            case .again: server.machine.wouldBlock()
-            case .aborted: server.machine.acceptAborted()
-            default: server.machine.acceptFailed(failure.failure.errno, at: now)
-            }
-        }
-    }
-
-    private func admit(_ server: SimServer, _ id: Int) {
-        let socket = server.accepted
-        server.accepted = -1
-        guard socket >= 0 else { return violate(.order, "a connection is admitted that was not accepted") }
-        let budget = server.plan.budget
-        let allowance = budgets[budget].machine.join()
-        let receiver = SimReceiver(
-            self,
-            server: server,
-            index: receivers.count,
-            id: id,
-            socket: socket,
-            allowance: allowance,
-            largestGrant: budgets[budget].machine.largestGrant,
-            pool: pool,
-            racing: Random(seed: seed, part: 200_000 + receivers.count)
-        )
-        receivers.append(receiver)
-        server.connections[id] = receiver.index
-        sockets[socket].capacity = receiver.requestCapacity
-        if receiver.thread == server.plan.thread { begin(receiver) } else { order(.begin, receiver) }
-        // On another thread a connection may have ended without the server's knowing yet.
-        let connected = server.connections.values.map { receivers[$0] }.filter { $0.closeReason == nil }
-        let staying = connected.filter { $0.place != .revoked }
-        let handshakes = server.tokens == nil ? Int.max : max(1, server.limits.maximumHandshakes)
-        let handshaking = staying.count { !$0.isPresented }
-        check(.placesAreBounded, handshaking <= handshakes, "\(handshaking) connections have yet to show their token")
-        let leaving = connected.count - staying.count
-        check(.placesAreBounded, leaving <= handshakes, "\(leaving) connections have made way, and are still there")
-        let places = server.limits.maximumConnections
-        check(.placesAreBounded, staying.count <= places, "\(staying.count) connections, \(places) places")
-    }
-
-    private func dropDeparted(_ server: SimServer, _ id: Int) {
-        let index = server.mailbox.removeFirst { self.receivers[$0].id == id }
-        server.machine.departedDropped(id, wasQueued: index != nil)
-        guard let index else { return }
-        coverage.count(.departedSenderDropped)
-        letGo(receivers[index])
+        if server.timer < 0 { server.timer = register(.server(server.index), socket: -1, on: thread) }
+        setDeadline(server.machine.deadline, of: server.timer, on: thread)
     }
 
     // MARK: The program takes connections
@@ -280,7 +185,7 @@ extension World {
         if let woken, woken == server.waiter { wakeConnectionConsumer(server) }
     }
 
-    private func wakeConnectionConsumer(_ server: SimServer) {
+    func wakeConnectionConsumer(_ server: SimServer) {
         schedule(.connectionConsumer, .server(server.index), after: random.time(in: 1_000...40_000))
     }
 

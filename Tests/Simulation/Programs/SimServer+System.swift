@@ -1,0 +1,140 @@
+internal import FrameTransport
+internal import FrameWire
+
+/// What a listener's machine calls: the simulated socket, connections and program.
+extension SimServer: ListenerMachine.System {
+    var now: UInt64 { world.now }
+
+    private func note(_ call: @autoclosure () -> String) {
+        world.note("  server \(index): \(call())")
+        world.check(.toldOnce, !isFinished, "a server that has ended goes on")
+    }
+
+    // MARK: Accepting
+
+    func accept() throws(Errno) -> Bool? {
+        note("accept")
+        guard socket >= 0 else { return nil }
+        world.turn.accepts += 1
+        switch world.accept(socket, isOurs: true) {
+        case .success(let socket):
+            accepted = socket
+            return true
+        case .failure(let failure): throw failure.failure.errno
+        }
+    }
+
+    func admit(_ id: Int) {
+        note("admit \(id)")
+        let socket = accepted
+        accepted = -1
+        guard socket >= 0 else { return world.violate(.order, "a connection is admitted that was not accepted") }
+        let budget = plan.budget
+        let allowance = world.budgets[budget].machine.join()
+        let receiver = SimReceiver(
+            world,
+            server: self,
+            index: world.receivers.count,
+            id: id,
+            socket: socket,
+            allowance: allowance,
+            largestGrant: world.budgets[budget].machine.largestGrant,
+            pool: world.pool,
+            racing: Random(seed: world.seed, part: 200_000 + world.receivers.count)
+        )
+        world.receivers.append(receiver)
+        connections[id] = receiver.index
+        world.sockets[socket].capacity = receiver.requestCapacity
+        if receiver.thread == plan.thread { world.begin(receiver) } else { order(.begin, receiver) }
+        checkPlaces()
+    }
+
+    private func checkPlaces() {
+        // On another thread a connection may have ended without the server's knowing yet.
+        let connected = connections.values.map { world.receivers[$0] }.filter { $0.closeReason == nil }
+        let staying = connected.filter { $0.place != .revoked }
+        let handshakes = tokens == nil ? Int.max : max(1, limits.maximumHandshakes)
+        let handshaking = staying.count { !$0.isPresented }
+        world.check(
+            .placesAreBounded,
+            handshaking <= handshakes,
+            "\(handshaking) connections have yet to show their token"
+        )
+        let leaving = connected.count - staying.count
+        world.check(
+            .placesAreBounded,
+            leaving <= handshakes,
+            "\(leaving) connections have made way, and are still there"
+        )
+        let places = limits.maximumConnections
+        world.check(.placesAreBounded, staying.count <= places, "\(staying.count) connections, \(places) places")
+    }
+
+    func turnAway(for reason: FrameServer.Statistics.Refusal) {
+        note("turn away for \(reason)")
+        world.coverage.count(.refusedConnection)
+        if accepted >= 0 { world.close(accepted) }
+        accepted = -1
+    }
+
+    func makeWay(_ id: Int) -> Bool {
+        note("make way \(id)")
+        guard let receiver = connections[id].map({ world.receivers[$0] }), receiver.place == .revocable else {
+            world.coverage.count(.placeWasKept)
+            return false
+        }
+        world.coverage.count(.handshakeGaveWay)
+        receiver.place = .revoked
+        order(.giveWay, receiver)
+        return true
+    }
+
+    func paused(_ error: Errno) { note("pause: \(error)") }
+
+    func yield() {
+        note("yield")
+        world.executeAfterPoll(.accept, for: .server(index), on: plan.thread)
+    }
+
+    // MARK: Ending
+
+    func stopListening() {
+        note("stop listening")
+        if registration >= 0 { world.cancel(registration, on: plan.thread) }
+        if timer >= 0 { world.cancel(timer, on: plan.thread) }
+        (registration, timer) = (-1, -1)
+        world.stopListening(self)
+        world.budgets[plan.budget].machine.close(places: limits.maximumConnections)
+    }
+
+    func endPresenting(_ error: TransportError?) {
+        note("end presenting")
+        for waiter in mailbox.end(error) where waiter == self.waiter { world.wakeConnectionConsumer(self) }
+    }
+
+    func closeConnections() { forEachConnection(.close(nil)) }
+    func drainConnections() { forEachConnection(.drain) }
+
+    private func forEachConnection(_ task: SimThread.Task) {
+        note("\(task) all")
+        for index in connections.values.sorted() { order(task, world.receivers[index]) }
+    }
+
+    /// Has a connection do something, never within an event of that connection.
+    private func order(_ task: SimThread.Task, _ receiver: SimReceiver) {
+        world.execute(task, for: .receiver(receiver.index), on: receiver.thread)
+    }
+
+    func dropDeparted(_ id: Int) -> Bool {
+        note("drop departed \(id)")
+        guard let dropped = mailbox.removeFirst(where: { world.receivers[$0].id == id }) else { return false }
+        world.coverage.count(.departedSenderDropped)
+        world.letGo(world.receivers[dropped])
+        return true
+    }
+
+    func finish() {
+        note("finish")
+        isFinished = true
+    }
+}

@@ -31,8 +31,9 @@ package struct FrameSlots: Sendable {
         var beganAt: UInt64
         /// The maximum number of bytes that the frame takes now, including content and encoder; without what is spare.
         var byteCount: Int
-        /// The terms under which it was submitted, and their connection.
+        /// The terms under which it was submitted.
         var revision: UInt64 = 0
+        /// The connection for which it was prepared, then the one to which it was submitted.
         var connection = 0
         /// The shared buffer that it is being copied to.
         var lease: SharedPool.Lease?

@@ -115,6 +115,7 @@ extension UploaderMachine {
         if !isForced { schedule.pacer.takeInAdvance(at: schedule.sourceTime(at: now)) }
         upload.isLate = !isForced
         upload.isRepeat = isRepeat
+        upload.connection = terms.connection
         number(&upload)
         if case .share(let index, let size) = form {
             let lease = sharing.pool.lease(index, byteCount: size)
@@ -220,7 +221,13 @@ extension UploaderMachine {
             upload.byteCount = jpeg.jpeg.count + (upload.frame.recipe?.need.workspace ?? 0)
             upload.frame.become(jpeg)
             if let digest { upload.frame.digest = digest }
-            submitPrepared(upload, at: now)
+            if upload.connection != terms.connection, upload.frame.decidedFor != look, upload.frame.content != nil {
+                // Another receiver has come meanwhile, and gets the image in its own terms.
+                takeBackTurn(of: upload)
+                returnToQueue(upload)
+            } else {
+                submitPrepared(upload, at: now)
+            }
         case .shared(let image, let orientation, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(upload.beganAt))
             if let digest { upload.frame.digest = digest }

@@ -253,6 +253,30 @@ import Testing
         #expect(rig.messages.map(\.bufferSize.width) == [64, 16])
         #expect(rig.machine.statistics.sent == 1 && rig.machine.statistics.repeats == 1)
     }
+
+    /// Shows P303.
+    @Test(arguments: [false, true])
+    func `an image that was being encoded for another receiver is encoded for the one that has come`(isRepeat: Bool)
+        throws
+    {
+        var rig = ImageRig(.init())
+        let image = try testImage(64, 48, as: .bgra)
+        if isRepeat { try rig.send(.pixels(image)) }
+        let sent = rig.messages.count
+        rig.change(settles: false) { $0.preferences = .init(size: BufferSize(width: 16, height: 16)) }
+        if !isRepeat { rig.offer(.pixels(image), settles: false) }
+        let begun = rig.machine.beginUpload(at: rig.now)
+        var job = try #require(begun)
+        rig.change(settles: false) { terms in
+            terms.connection += 1
+            terms.preferences = .init()
+        }
+        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester()), at: rig.now)
+        rig.settle()
+        #expect(rig.messages.dropFirst(sent).map(\.bufferSize.width) == [64])
+        #expect(rig.machine.statistics.sent == 1 && rig.machine.statistics.repeats == (isRepeat ? 1 : 0))
+        #expect(rig.messages.allSatisfy { $0.info.sequence == rig.messages[0].info.sequence })
+    }
 }
 
 /// An uploader's machine and a plain receiver; what it asks for is done at once.

@@ -1,10 +1,13 @@
 internal import Locking
 
 /// A value that is set once, and for which any number of tasks may wait.
-final class Latch<Value: Sendable>: Sendable {
+///
+/// Every wait for one thing is for a latch; every wait for one thing after another is for a ``Mailbox``.
+package final class Latch<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
-        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        /// Few at a time.
+        var waiters: [(id: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
         /// The waiters that were cancelled before they began to wait.
         var cancelled: Set<UInt64> = []
         var lastWaiter: UInt64 = 0
@@ -12,30 +15,32 @@ final class Latch<Value: Sendable>: Sendable {
 
     private let state = Locked(State())
 
+    package init() {}
+
     /// The value, once it is set.
-    var value: Value? { state.withLock { $0.value } }
+    package var value: Value? { state.withLock { $0.value } }
 
     /// The number of tasks that are waiting.
     package var waiterCount: Int { state.withLock { $0.waiters.count } }
 
     /// Sets the value; the first call counts, and returns true.
     @discardableResult
-    func set(_ value: Value) -> Bool {
-        let waiters = state.withLock { state -> [UInt64: CheckedContinuation<Void, Never>]? in
+    package func set(_ value: Value) -> Bool {
+        let waiters = state.withLock { state -> [(id: UInt64, continuation: CheckedContinuation<Void, Never>)]? in
             guard state.value == nil else { return nil }
             state.value = value
-            defer { state.waiters = [:] }
+            defer { state.waiters = [] }
             return state.waiters
         }
         guard let waiters else { return false }
-        for waiter in waiters.values { waiter.resume() }
+        for waiter in waiters { waiter.continuation.resume() }
         return true
     }
 
     /// Waits until the value is set, or the calling task is cancelled.
     ///
     /// - Throws: `cancelled`, at once, if the task is cancelled before the value is set.
-    func value() async throws(TransportError) -> Value {
+    package func value() async throws(TransportError) -> Value {
         // The value is passed through the lock, which a thread sanitizer sees, and not through the continuation.
         if let value { return value }
         let id = state.withLock { state in
@@ -46,14 +51,16 @@ final class Latch<Value: Sendable>: Sendable {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
                     if state.value != nil || state.cancelled.remove(id) != nil { return true }
-                    state.waiters[id] = continuation
+                    state.waiters.append((id, continuation))
                     return false
                 }
                 if isOver { continuation.resume() }
             }
         } onCancel: {
             let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-                if let waiter = state.waiters.removeValue(forKey: id) { return waiter }
+                if let index = state.waiters.firstIndex(where: { $0.id == id }) {
+                    return state.waiters.remove(at: index).continuation
+                }
                 if state.value == nil { state.cancelled.insert(id) }
                 return nil
             }
@@ -67,19 +74,33 @@ final class Latch<Value: Sendable>: Sendable {
         return value
     }
 
-    /// Waits until the value is set, even if the calling task is cancelled.
-    func wait() async -> Value {
-        while true {
-            if let value { return value }
-            await withCheckedContinuation { continuation in
-                let isSet = state.withLock { state in
-                    guard state.value == nil else { return true }
-                    state.lastWaiter += 1
-                    state.waiters[state.lastWaiter] = continuation
-                    return false
+    /// Waits until the value is set, even if the calling task is cancelled, without leaving the caller's actor.
+    ///
+    /// - Parameters:
+    ///   - isolation: The caller's actor.
+    ///   - cancel: Called, from any thread, if the calling task is cancelled meanwhile, to have the value set soon.
+    /// - Returns: The value.
+    package func wait(
+        isolation: isolated (any Actor)? = #isolation,
+        onCancel cancel: @Sendable () -> Void = {}
+    ) async -> Value {
+        await withTaskCancellationHandler {
+            while true {
+                if let value { return value }
+                // Captured, so that this closure is isolated to the actor.
+                _ = isolation
+                await withCheckedContinuation(isolation: isolation) { continuation in
+                    let isSet = state.withLock { state in
+                        guard state.value == nil else { return true }
+                        state.lastWaiter += 1
+                        state.waiters.append((state.lastWaiter, continuation))
+                        return false
+                    }
+                    if isSet { continuation.resume() }
                 }
-                if isSet { continuation.resume() }
             }
+        } onCancel: {
+            cancel()
         }
     }
 }

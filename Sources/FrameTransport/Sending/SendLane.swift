@@ -11,10 +11,8 @@ final class SendLane: Sendable {
     fileprivate struct State: ~Copyable {
         var machine: SendLaneMachine
         var socket: OwnedDescriptor?
-        /// The recipient of the settlement of the queued or current frame; nil if not known yet.
+        /// The recipient of the settlement of the queued or current frame.
         var completion: Completion?
-        /// Settlements that their senders have not claimed yet.
-        var unclaimed: [SendLaneMachine.Settlement] = []
     }
 
     /// The call to make after the lock is released, because it may use the lane.
@@ -58,46 +56,30 @@ final class SendLane: Sendable {
 
     // MARK: From any thread
 
-    /// Returns a ticket for canceling a frame and claiming its settlement.
+    /// Returns a ticket, with which a frame can be cancelled.
     func makeTicket() -> Int { tickets.next() }
 
     /// Accepts a frame, and writes what the socket accepts.
+    ///
+    /// - Parameters:
+    ///   - message: The frame.
+    ///   - connection: The number of the connection that it was made for; nil for any.
+    ///   - ticket: Its ticket; nil if it will not be cancelled.
+    ///   - completion: Called once with its outcome, outside the lane's lock.
+    /// - Returns: The progress of the lane.
+    /// - Throws: If the frame was not accepted; `completion` is not called.
     func send(
         _ message: FrameMessage,
-        for connection: Int?,
+        for connection: Int? = nil,
+        ticket: Int? = nil,
         completion: @escaping Completion
     ) throws(TransportError) -> Progress {
-        let ticket = makeTicket()
+        let ticket = ticket ?? makeTicket()
         return try advance { state throws(TransportError) in
             try state.machine.submit(message, for: connection, ticket: ticket)
             state.completion = completion
             return nil
         }
-    }
-
-    /// Accepts a frame, and writes what the socket accepts.
-    ///
-    /// The caller claims the settlement afterwards, with ``claim(_:)`` or ``claim(_:completion:)``.
-    func send(_ message: FrameMessage, ticket: Int) throws(TransportError) -> Progress {
-        try advance { state throws(TransportError) in
-            try state.machine.submit(message, ticket: ticket)
-            return nil
-        }
-    }
-
-    /// Returns the settlement of a frame if it is available; most frames are written when they are accepted.
-    func claim(_ ticket: Int) -> SendLaneMachine.Settlement? {
-        state.withLock { $0.claim(ticket) }
-    }
-
-    /// Calls `completion` with the settlement of a frame, at once or when it is available.
-    func claim(_ ticket: Int, completion: @escaping Completion) {
-        let settlement = state.withLock { state -> SendLaneMachine.Settlement? in
-            if let settlement = state.claim(ticket) { return settlement }
-            state.completion = completion
-            return nil
-        }
-        if let settlement { Settled(completion: completion, settlement: settlement).call() }
     }
 
     /// Accepts audio, and writes what the socket accepts.
@@ -179,17 +161,8 @@ final class SendLane: Sendable {
 
 extension SendLane.State {
     fileprivate mutating func take(_ settlement: SendLaneMachine.Settlement?) -> SendLane.Settled? {
-        guard let settlement else { return nil }
-        guard let completion = completion.take() else {
-            unclaimed.append(settlement)
-            return nil
-        }
+        guard let settlement, let completion = completion.take() else { return nil }
         return SendLane.Settled(completion: completion, settlement: settlement)
-    }
-
-    fileprivate mutating func claim(_ ticket: Int) -> SendLaneMachine.Settlement? {
-        guard let index = unclaimed.firstIndex(where: { $0.ticket == ticket }) else { return nil }
-        return unclaimed.remove(at: index)
     }
 
     /// Writes until nothing is left or the socket is full.

@@ -213,9 +213,7 @@ public final class SocketConnection: Sendable {
     private func open(_ opening: Opening) async throws(TransportError) {
         try thread.checkRunning()
         thread.execute { [driver] in driver.open(for: opening) }
-        try await withTaskCancellationHandler {
-            await opening.result.wait()
-        } onCancel: {
+        try await opening.result.wait {
             thread.execute { [driver] in driver.abandon(opening) }
         }.get()
     }
@@ -253,25 +251,11 @@ public final class SocketConnection: Sendable {
         }
         let lane = driver.lane
         let ticket = lane.makeTicket()
-        followUp(try lane.send(message, ticket: ticket))
-        if let settlement = lane.claim(ticket) {
-            if let error = settlement.error { throw error }
-            return
-        }
-        try await outcome(of: ticket, isolation: #isolation).get()
-    }
-
-    /// Waits for the outcome of an accepted frame.
-    private func outcome(of ticket: Int, isolation: isolated (any Actor)?) async -> Result<Void, TransportError> {
-        let lane = driver.lane
-        return await withTaskCancellationHandler {
-            // A closure runs on its caller's actor only if it uses the actor.
-            await withCheckedContinuation(isolation: isolation) { continuation in
-                lane.claim(ticket) { continuation.resume(returning: $0) }
-            }
-        } onCancel: {
-            lane.cancel(ticket)
-        }
+        let outcome = Latch<Result<Void, TransportError>>()
+        followUp(try lane.send(message, ticket: ticket) { outcome.set($0) })
+        // Most frames are written when they are accepted.
+        if let outcome = outcome.value { return try outcome.get() }
+        try await outcome.wait { lane.cancel(ticket) }.get()
     }
 
     /// Sends one frame without waiting, unless the connection that it was made for has ended.

@@ -23,7 +23,7 @@ extension SampleUploader.OutputScale {
         public var longSide: Int { rawValue * 16 / 9 }
     }
 
-    /// At most the size of a preset, in the given direction; the same as a ``Box`` with the preset's sides.
+    /// Returns the box of a preset's size, in the given direction.
     ///
     /// The direction is that of the upright image, which the viewer sees: if the orientation turns the image on its side,
     /// the buffer that is sent in landscape is higher than wide, unless the uploader rotates it
@@ -36,6 +36,7 @@ extension SampleUploader.OutputScale {
     ///   - preset: The size.
     ///   - rotation: The direction: that of the image by default, so that turning a phone keeps its resolution.
     ///   - filling: How an image of another aspect ratio fills the size.
+    /// - Returns: A ``box(_:)`` with the preset's sides.
     public static func preset(_ preset: Preset, rotation: Box.Rotation = .withImage, filling: Box.Filling = .fit)
         -> SampleUploader.OutputScale
     {

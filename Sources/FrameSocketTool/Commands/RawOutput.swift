@@ -61,8 +61,7 @@ struct RawOutput {
             throw CommandFailure(
                 .badData,
                 "the size changed from \(size.width)x\(size.height) to \(current.width)x\(current.height), which raw "
-                    + "video"
-                    + " cannot express; scale all images to one size with --letterbox, --fill or --stretch WxH"
+                    + "video cannot express; scale all images to one size with --letterbox, --fill or --stretch WxH"
             )
         }
         let isFirst = size == nil

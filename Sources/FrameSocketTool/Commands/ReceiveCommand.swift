@@ -28,10 +28,10 @@ struct ReceiveCommand: Command {
           --y4m            write the pixels to standard output as YUV4MPEG2, which
                            states their size, range and a rate of 30 frames a second
         \(RawVideoOptions.help)
-          --letterbox WxH  scale every image up or down to that size, with black borders;
-                           this and the next two with --raw and --y4m. Without any of
+          --letterbox WxH  scale every image up or down to that size, with black
+                           borders; this and the next two with --raw and --y4m. Without
                            them, a change of size ends the video with exit code 65
-          --fill WxH       scale every image to cover that size, and crop what exceeds it
+          --fill WxH       scale every image to cover that size, and crop the rest
           --stretch WxH    scale every image to that size, whatever its proportions
           --upright        rotate images upright (with --raw and --y4m)
           --shared         ask for images in shared memory, which senders on this

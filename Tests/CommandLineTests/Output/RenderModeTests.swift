@@ -52,7 +52,7 @@ import Testing
     /// Smaller and larger than the photo of 451x300, in one direction or in both.
     ///
     /// Shows P336.
-    @Test(arguments: modes, [(200, 200), (321, 101), (97, 300), (901, 601), (300, 900)])
+    @Test(arguments: modes, [(200, 200), (321, 101), (97, 300), (901, 401), (300, 900)])
     func `the pixels are those that Pillow makes of the same JPEG`(mode: String, size: (Int, Int)) async throws {
         let (width, height) = size
         let ending = try await received(

@@ -76,8 +76,8 @@ public final class FrameDecoder: Sendable {
     ///     image as it was sent, which is turned on its side by the orientations 5 to 8.
     /// - Returns: The image, in memory that returns to the decoder's pool.
     /// - Throws: `sizeMismatch` before any pixels are decoded, or the errors of `JPEGDecoder`; for an image in shared
-    ///   memory, also `overlappingPlanes`, `invalidSize` and `invalidStride`. The connection stays open, because the
-    ///   next frame may be valid, until too many frames in a row have failed: see
+    ///   memory, also `overlappingPlanes`, `invalidSize` and `invalidStride`; for a viewport, also `allocationFailed`. The
+    ///   connection stays open, because the next frame may be valid, until too many frames in a row have failed: see
     ///   `FrameServer.Limits.maximumUndecodableFrames`.
     public func decode(
         _ frame: Frame,

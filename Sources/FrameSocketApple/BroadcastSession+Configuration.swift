@@ -29,6 +29,15 @@ extension BroadcastSession {
             set { connection.tokens = newValue }
         }
 
+        /// Whether the extension sends audio to an app that requests it.
+        ///
+        /// Default: true. The same as `connection.offersAudio`; during a broadcast, set `uploader.connection.offersAudio` of
+        /// the session.
+        public var offersAudio: Bool {
+            get { connection.offersAudio }
+            set { connection.offersAudio = newValue }
+        }
+
         /// The time without an app after which the broadcast ends with `noHost`, at its beginning and after a disconnect.
         ///
         /// Default: 30 s; nil to wait forever, as Jitsi's handler does.

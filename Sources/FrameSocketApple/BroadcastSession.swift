@@ -130,12 +130,17 @@ public final class BroadcastSession: Sendable {
         return uploader.send(copying: image, color: color, orientation: orientation, timestamp: timestamp)
     }
 
-    /// Submits audio, which is sent only to an app that requested it.
+    /// Whether audio is sent now: reading it takes time that is spent for nothing otherwise.
+    package var sendsAudio: Bool {
+        !isPaused && uploader.connection.offersAudio && uploader.connection.receiver.wants.contains(.audio)
+    }
+
+    /// Submits audio, which is sent only to an app that requested it, and only if the configuration offers it.
     ///
     /// - Returns: Whether it was accepted.
     @discardableResult
     public func send(_ block: AudioBlock, kind: AudioHeader.Kind) -> Bool {
-        guard !isPaused, uploader.connection.receiver.wants.contains(.audio) else { return false }
+        guard sendsAudio else { return false }
         let sequence = state.withLock { state in
             switch kind {
             case .app: state.appMessages.takeNumber()

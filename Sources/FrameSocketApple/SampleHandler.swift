@@ -161,10 +161,7 @@
         }
 
         private func send(soundOf sample: CMSampleBuffer, _ kind: AudioHeader.Kind, to session: BroadcastSession) {
-            guard session.uploader.connection.receiver.wants.contains(.audio), let block = try? AudioBlock(sample)
-            else {
-                return
-            }
+            guard session.sendsAudio, let block = try? AudioBlock(sample) else { return }
             session.send(block, kind: kind)
         }
     }

@@ -117,6 +117,23 @@ import Testing
         withExtendedLifetime((server, host)) {}
     }
 
+    /// Shows P339.
+    @Test func `no audio is numbered or sent until the session offers it`() async throws {
+        let (session, _, server, host) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio])) {
+            #expect($0.offersAudio)
+            $0.offersAudio = false
+        }
+        let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
+        let block = try AudioBlock(format: format, samples: [1])
+        #expect(!session.send(block, kind: .app) && !session.sendsAudio)
+        #expect(session.uploader.connection.statistics.droppedAudio == 0)
+        session.uploader.connection.offersAudio = true
+        #expect(session.send(block, kind: .app) && session.sendsAudio)
+        var audio = host.audio.makeAsyncIterator()
+        #expect(await audio.next()?.sequence == 0)
+        withExtendedLifetime(server) {}
+    }
+
     @Test func `a host that closes the connection has ended the broadcast`() async throws {
         let (session, ends, server, host) = try await pair()
         host.close()

@@ -181,7 +181,7 @@ WORDS = {
     "options": [
         "--count", "--output", "--decode", "--json", "--mjpeg", "--raw", "bgra", "--upright", "--newest", "--audio", "--timeout",
         "--prefer-rate", "--prefer-size", "--prefer-quality", "--stop-after", "--token-file", "--peer-token-file", "--quiet",
-        "--fps", "--loop", "--quality", "--subsampling", "4:2:0", "--scale", "1/2", "--width", "--fit", "--letterbox", "--fill",
+        "--fps", "--loop", "--quality", "--subsampling", "4:2:0", "--scale", "1/2", "--width", "--fit", "--letterbox", "--fill", "--stretch", "--preset",
         "--agora", "--rotate", "--rate", "--every", "--skip-unchanged", "--plain", "--orientation", "--passthrough", "--size",
         "--format", "--once", "--overwrite", "--speed", "--wire-log", "--stats", "9223372036854775808", "-9223372036854775808", "1e309", "nan", "0x10", "1/0", "tcp:", "65536", "\n", "=",
         "P1", "P2", "P3", "P5", "P6", "65535",

@@ -12,7 +12,8 @@ public struct DecodedFrame: Sendable {
     ///
     /// A consumer is the consumer of a connection, or a reader of a fan-out; readers may share a decoder. The array is
     /// empty if nothing has changed. It covers every row if there is nothing to compare with, if the frame's size or
-    /// orientation is different, if the sender does not cut its JPEGs into strips, or if a changed image was rotated.
+    /// orientation or the viewport is different, if the sender does not cut its JPEGs into strips, or if a changed image
+    /// was rotated.
     public internal(set) var changedRows: [Range<Int>]
 
     /// The image's orientation; `up` if the decoder has rotated it.

@@ -55,7 +55,7 @@ public final class FrameDecoder: Sendable {
         strips = Locked(StandingDecoders(limit: configuration.maximumRetainedImages))
     }
 
-    /// The time spent on decoding so far, including rotation.
+    /// The time spent on decoding so far, including rotation and scaling.
     public var decoding: TimeSummary { times.withLock { $0 } }
 
     /// Decodes a frame; one in shared memory is only converted and scaled, if that is necessary.
@@ -71,17 +71,21 @@ public final class FrameDecoder: Sendable {
     ///   - frame: The frame. Zero bytes after its JPEG are ignored.
     ///   - format: The pixel format of the image.
     ///   - scale: The fraction of the size to decode to, which is faster than scaling afterwards.
+    ///   - viewport: The size of the returned image, after its rotation if ``Configuration/isUpright`` is set, and how the
+    ///     decoded image fills it; nil leaves the image as it is decoded. Without `isUpright` the viewport is that of the
+    ///     image as it was sent, which is turned on its side by the orientations 5 to 8.
     /// - Returns: The image, in memory that returns to the decoder's pool.
     /// - Throws: `sizeMismatch` before any pixels are decoded, or the errors of `JPEGDecoder`; for an image in shared
-    ///   memory, also `overlappingPlanes`, `invalidSize` and `invalidStride`. The connection stays open, because the
-    ///   next frame may be valid, until too many frames in a row have failed: see
+    ///   memory, also `overlappingPlanes`, `invalidSize` and `invalidStride`; for a viewport, also `allocationFailed`. The
+    ///   connection stays open, because the next frame may be valid, until too many frames in a row have failed: see
     ///   `FrameServer.Limits.maximumUndecodableFrames`.
     public func decode(
         _ frame: Frame,
         as format: PixelFormat = .bgra,
-        scale: JPEGDecoder.ScalingFactor = .full
+        scale: JPEGDecoder.ScalingFactor = .full,
+        in viewport: Viewport? = nil
     ) throws(TurboJPEGError) -> PixelBuffer {
-        try decodeFrame(frame, as: format, scale: scale).image
+        try decodeFrame(frame, as: format, scale: scale, in: viewport).image
     }
 
     /// Decodes a frame, and returns its image with its time, its orientation, and the rows that have changed since the
@@ -94,12 +98,15 @@ public final class FrameDecoder: Sendable {
     ///   - frame: The frame.
     ///   - format: The pixel format of the image.
     ///   - scale: The fraction of the size to decode to; every row counts as changed unless it is `JPEGDecoder.ScalingFactor.full`.
-    /// - Returns: The image, as returned by ``decode(_:as:scale:)``, and what belongs to it.
-    /// - Throws: The errors of ``decode(_:as:scale:)``.
+    ///   - viewport: The size of the returned image, and how the decoded image fills it. The changed rows are those of the
+    ///     returned image; after a change of the viewport, every row has changed.
+    /// - Returns: The image, as returned by ``decode(_:as:scale:in:)``, and what belongs to it.
+    /// - Throws: The errors of ``decode(_:as:scale:in:)``.
     public func decodeFrame(
         _ frame: Frame,
         as format: PixelFormat = .bgra,
-        scale: JPEGDecoder.ScalingFactor = .full
+        scale: JPEGDecoder.ScalingFactor = .full,
+        in viewport: Viewport? = nil
     ) throws(TurboJPEGError) -> DecodedFrame {
         let startedAt = MonotonicClock.now()
         var decoded = try frame.reading { () throws(TurboJPEGError) -> DecodedFrame in
@@ -112,15 +119,17 @@ public final class FrameDecoder: Sendable {
                 return try decode(jpeg.span, of: frame, as: format, scale: scale, strips)
             }
         }
-        let isComparable = strips.withLock { $0.noteDecoded(frame, as: format, isFullSize: scale == .full) }
+        let isComparable = strips.withLock {
+            $0.noteDecoded(frame, as: format, in: viewport, isFullSize: scale == .full)
+        }
         if !isComparable { decoded.changeAllRows() }
-        if configuration.isUpright {
-            do {
-                decoded = try decoded.upright(pool: configuration.jpeg.pool)
-            } catch {
-                strips.withLock { $0.noteLost(frame, as: format) }
-                throw error
-            }
+        do {
+            let pool = configuration.jpeg.pool
+            if configuration.isUpright { decoded = try decoded.upright(pool: pool) }
+            if let viewport { decoded = try decoded.rendered(in: viewport, pool: pool) }
+        } catch {
+            strips.withLock { $0.noteLost(frame, as: format) }
+            throw error
         }
         let took = MonotonicClock.now() &- startedAt
         times.withLock { $0.add(nanoseconds: took) }

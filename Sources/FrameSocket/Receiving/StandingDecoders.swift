@@ -10,7 +10,7 @@ struct StandingDecoders: Sendable {
         weak var connection: DecodingTally?
         let key: Key
         let decoder: StripDecoder
-        /// The size and orientation of the latest frame; nil if the next frame cannot be compared with its image.
+        /// The shape of the latest frame; nil if the next frame cannot be compared with its image.
         var shape: Shape?
         /// The index of the latest frame, if it was in shared memory.
         var sharedIndex: Int?
@@ -29,6 +29,7 @@ struct StandingDecoders: Sendable {
     private struct Shape: Sendable, Hashable {
         let size: BufferSize
         let orientation: FrameOrientation
+        let viewport: FrameDecoder.Viewport?
     }
 
     private let limit: Int
@@ -68,12 +69,17 @@ struct StandingDecoders: Sendable {
         (places[index].shape, places[index].sharedIndex) = (nil, nil)
     }
 
-    /// Records that a frame was decoded, at full size or not.
+    /// Records that a frame was decoded, at full size or not, for a viewport or none.
     ///
     /// - Returns: Whether its image can be compared with the last one that its consumer received.
-    mutating func noteDecoded(_ frame: Frame, as format: PixelFormat, isFullSize: Bool) -> Bool {
+    mutating func noteDecoded(
+        _ frame: Frame,
+        as format: PixelFormat,
+        in viewport: FrameDecoder.Viewport?,
+        isFullSize: Bool
+    ) -> Bool {
         guard let index = places.firstIndex(where: { $0.isOf(frame, format) }) else { return false }
-        let shape = isFullSize ? Shape(size: frame.bufferSize, orientation: frame.orientation) : nil
+        let shape = isFullSize ? Shape(size: frame.bufferSize, orientation: frame.orientation, viewport: viewport) : nil
         let (last, lastShared) = (places[index].shape, places[index].sharedIndex)
         (places[index].shape, places[index].sharedIndex) = (shape, frame.shared == nil ? nil : frame.index)
         guard shape != nil, last == shape else { return false }

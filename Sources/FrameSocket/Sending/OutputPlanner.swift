@@ -5,13 +5,16 @@ struct OutputPlanner {
     let image: BufferSize
     /// The size of which widths and heights must be multiples.
     private let block: BufferSize
+    /// Whether an image that is smaller than a box is scaled up to it.
+    private let enlarges: Bool
 
-    init(_ image: BufferSize, _ block: BufferSize) {
+    init(_ image: BufferSize, _ block: BufferSize, enlarges: Bool = false) {
         self.image = image
         self.block = block
+        self.enlarges = enlarges
     }
 
-    /// Returns the image in proportion, no larger than the box and than its own size.
+    /// Returns the image in proportion, no larger than the box and, unless it may be enlarged, than its own size.
     func fit(_ box: BufferSize) -> OutputPlan {
         var plan = inProportion(box, mayFill: false)
         plan.canvas = plan.scaled
@@ -33,13 +36,13 @@ struct OutputPlanner {
             mayFill && side == boxSide ? side : Self.whole(side, step)
         }
         func nearest(_ numerator: Int, _ denominator: Int, _ step: Int, _ side: Int, _ boxSide: Int) -> Int {
-            let limit = min(side, boxSide)
+            let limit = enlarges ? boxSide : min(side, boxSide)
             if mayFill, Self.nearest(numerator, denominator, 1, limit) == boxSide { return boxSide }
             return Self.nearest(numerator, denominator, step, Self.whole(limit, step))
         }
         var plan = OutputPlan(image)
         let (width, height) = (image.width, image.height)
-        if width <= box.width && height <= box.height {
+        if !enlarges && width <= box.width && height <= box.height {
             // Cropping a column is closer to the image than scaling it slightly.
             plan.scaled = BufferSize(
                 width: whole(width, block.width, box.width),
@@ -60,7 +63,7 @@ struct OutputPlanner {
     func fill(_ box: BufferSize) -> OutputPlan {
         var plan = OutputPlan(image)
         var canvas = box
-        if image.width < box.width || image.height < box.height {
+        if !enlarges && (image.width < box.width || image.height < box.height) {
             // The largest size with the box's aspect ratio that the image covers without scaling.
             let size =
                 isWider(thanShapeOf: box)
@@ -80,6 +83,14 @@ struct OutputPlanner {
         plan.part.y = OutputPlan.evenHalf(image.height - plan.part.height)
         plan.scaled = canvas
         plan.canvas = canvas
+        return plan
+    }
+
+    /// Returns the whole image in the size of the box, whatever its aspect ratio.
+    func stretch(_ box: BufferSize) -> OutputPlan {
+        var plan = OutputPlan(image)
+        plan.scaled = box
+        plan.canvas = box
         return plan
     }
 

@@ -12,7 +12,9 @@ struct PreviewCommand: Command {
         the latest sender's stream upright, with its size, rate and latency. Besides the
         page (/) it serves /stream (multipart/x-mixed-replace, for an <img>),
         /snapshot.jpg and /state (JSON). If there are several senders, the page offers a
-        choice; ?sender=N after an address selects the one of connection N.
+        choice; ?sender=N after an address selects the one of connection N. The page
+        shows the whole image; with ?mode=fill it fills the window and is cropped, with
+        ?mode=stretch it is stretched.
 
           --http ADDRESS   address to serve the page at (127.0.0.1:8080); port 0 picks a
                            free one

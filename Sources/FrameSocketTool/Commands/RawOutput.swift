@@ -3,7 +3,7 @@ import FrameSocket
 /// Raw video on standard output: images of one size, one after another.
 ///
 /// The reader knows the size in advance, or from a header before the first image. All images therefore have the size of
-/// the first, or of the box that the user gave; an image of another size ends the output.
+/// the first, or the one that the user gave; an image of another size ends the output.
 struct RawOutput {
     /// The format of the output.
     struct Settings: Sendable {
@@ -20,10 +20,9 @@ struct RawOutput {
     }
 
     private let settings: Settings
-    private let box: SampleUploader.OutputScale?
+    private let viewport: FrameDecoder.Viewport?
     private let decoder: FrameDecoder
-    /// Memory for scaled and for converted images, reused from one to the next.
-    private let scaled = PixelBuffer.Pool(maximumIdleImages: 1)
+    /// Memory for converted images, reused from one to the next.
     private let converted = PixelBuffer.Pool(maximumIdleImages: 1)
     private var size: BufferSize?
 
@@ -31,26 +30,18 @@ struct RawOutput {
     ///
     /// - Parameters:
     ///   - settings: The format.
-    ///   - box: The size that every image is scaled to, with black borders; nil leaves images as they are.
+    ///   - viewport: The size that every image is scaled to; nil leaves images as they are.
     ///   - decoder: The decoder of the frames.
-    init(_ settings: Settings, box: BufferSize?, decoder: FrameDecoder) {
+    init(_ settings: Settings, viewport: FrameDecoder.Viewport?, decoder: FrameDecoder) {
         self.settings = settings
-        self.box = box.map { .letterbox(width: $0.width, height: $0.height, rotation: .never) }
+        self.viewport = viewport
         self.decoder = decoder
     }
 
     /// Returns the bytes for a frame.
     mutating func bytes(of frame: Frame) throws -> FrameBytes {
-        var pixels = try decoder.decode(frame, as: settings.format)
-        if let box {
-            let plan = box.plan(
-                forWidth: pixels.width,
-                height: pixels.height,
-                subsampling: settings.format.isPlanar ? .yuv420 : .yuv444
-            )
-            pixels = try pixels.applying(plan, pool: scaled)
-        }
-        pixels = try pixels.converted(from: .jpeg, to: settings.color, pool: converted)
+        let pixels = try decoder.decode(frame, as: settings.format, in: viewport)
+            .converted(from: .jpeg, to: settings.color, pool: converted)
         let header = try header(for: BufferSize(width: pixels.width, height: pixels.height))
         if let strides = settings.strides { try pixels.check(strides) }
         let strides = settings.strides ?? pixels.packedStrides
@@ -70,8 +61,7 @@ struct RawOutput {
             throw CommandFailure(
                 .badData,
                 "the size changed from \(size.width)x\(size.height) to \(current.width)x\(current.height), which raw "
-                    + "video"
-                    + " cannot express; scale all images to one size with --letterbox WxH"
+                    + "video cannot express; scale all images to one size with --letterbox, --fill or --stretch WxH"
             )
         }
         let isFirst = size == nil

@@ -28,9 +28,11 @@ struct ReceiveCommand: Command {
           --y4m            write the pixels to standard output as YUV4MPEG2, which
                            states their size, range and a rate of 30 frames a second
         \(RawVideoOptions.help)
-          --letterbox WxH  scale every image to that size, with black borders (with
-                           --raw and --y4m); without it, a change of size ends the
-                           video with exit code 65
+          --letterbox WxH  scale every image up or down to that size, with black
+                           borders; this and the next two with --raw and --y4m. Without
+                           them, a change of size ends the video with exit code 65
+          --fill WxH       scale every image to cover that size, and crop the rest
+          --stretch WxH    scale every image to that size, whatever its proportions
           --upright        rotate images upright (with --raw and --y4m)
           --shared         ask for images in shared memory, which senders on this
                            machine may send without encoding them (not with --mjpeg,
@@ -91,7 +93,7 @@ struct ReceiveCommand: Command {
     let isLenient: Bool
     let output: Output
     /// The size of raw video, whatever the size of the images.
-    let box: BufferSize?
+    let viewport: FrameDecoder.Viewport?
     let isUpright: Bool
     /// Whether a line a second is printed for scripts.
     let printsStatistics: Bool
@@ -130,7 +132,7 @@ struct ReceiveCommand: Command {
         decodes = arguments.flag("--decode") || settings != nil
         allowsProgressive = arguments.flag("--allow-progressive")
         isLenient = arguments.flag("--lenient")
-        box = try arguments.box("--letterbox")
+        viewport = try Self.viewport(&arguments, isRaw: settings != nil)
         isUpright = arguments.flag("--upright")
         printsStatistics = try arguments.value("--stats", "json") { $0 == "json" ? true : nil } ?? false
         isQuiet = arguments.flag("--quiet")
@@ -148,7 +150,6 @@ struct ReceiveCommand: Command {
             )
         }
         if isMJPEG || settings != nil || wireLog == "-" || audio == "-" { try Terminal.checkTakesBytes() }
-        guard box == nil || settings != nil else { throw UsageError(message: "--letterbox requires --raw or --y4m") }
         output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
         guard !isUpright || settings != nil else { throw UsageError(message: "--upright requires --raw or --y4m") }
         guard !overwrites || directory != nil else { throw UsageError(message: "--overwrite requires --output") }
@@ -191,6 +192,25 @@ struct ReceiveCommand: Command {
         }
         let color = options.color(orElse: .jpeg)
         return RawOutput.Settings(format: format, color: color, strides: options.strides, isY4M: isY4M)
+    }
+
+    /// The size of raw video; nil for that of the images.
+    private static func viewport(
+        _ arguments: inout Arguments,
+        isRaw: Bool
+    ) throws(UsageError) -> FrameDecoder.Viewport? {
+        var given: FrameDecoder.Viewport?
+        for (name, mode) in [
+            ("--letterbox", FrameDecoder.Viewport.Mode.fit), ("--fill", .fill), ("--stretch", .stretch),
+        ] {
+            guard let size = try arguments.box(name) else { continue }
+            guard isRaw else { throw UsageError(message: "\(name) requires --raw or --y4m") }
+            guard given == nil else {
+                throw UsageError(message: "--letterbox, --fill and --stretch are mutually exclusive")
+            }
+            given = FrameDecoder.Viewport(width: size.width, height: size.height, mode: mode)
+        }
+        return given
     }
 
     private static func requests(

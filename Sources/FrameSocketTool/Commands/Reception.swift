@@ -57,7 +57,9 @@ actor Reception {
             configuration.jpeg.limits.maximumProgressiveScans = ReceiveCommand.progressiveScans
         }
         decoder = FrameDecoder(configuration: configuration)
-        if case .raw(let settings) = command.output { raw = RawOutput(settings, box: command.box, decoder: decoder) }
+        if case .raw(let settings) = command.output {
+            raw = RawOutput(settings, viewport: command.viewport, decoder: decoder)
+        }
     }
 
     // MARK: The end

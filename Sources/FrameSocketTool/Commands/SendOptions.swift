@@ -13,9 +13,12 @@ struct SendOptions {
           --letterbox WxH  scale to exactly this size, with black borders
           --fill WxH       scale down to this size, cropping what exceeds it; an image
                            that is smaller is only cropped to its proportions
+          --preset P       scale down to at most a named size of 16:9: 360p, 540p, 720p,
+                           1080p, 1440p or 2160p, which lies or stands as the upright
+                           image does; 720p-landscape and 720p-portrait fix that
           --agora          scale down to at most 640x360 or 360x640, as Agora does;
-                           with 4:2:0, the sides of --width, --fit and --agora are even,
-                           except those of one pixel
+                           with 4:2:0, the sides of --width, --fit, --preset and --agora
+                           are even, except those of one pixel
           --rotate         rotate images upright before they are sent
           --rate N         at most N frames a second of the images' own time
           --every N        send every N-th image, as Jitsi does (3)
@@ -63,10 +66,15 @@ struct SendOptions {
             try arguments.box("--fit").map { .fit(width: $0.width, height: $0.height) },
             try arguments.box("--letterbox").map { .letterbox(width: $0.width, height: $0.height) },
             try arguments.box("--fill").map { .fill(width: $0.width, height: $0.height) },
+            try arguments.value("--preset", SampleUploader.OutputScale.presetNames) {
+                SampleUploader.OutputScale(presetName: $0)
+            },
             arguments.flag("--agora") ? .fit(width: 640, height: 360) : nil,
         ].compactMap(\.self)
         guard choices.count <= 1 else {
-            throw UsageError(message: "--scale, --width, --fit, --letterbox, --fill and --agora are mutually exclusive")
+            throw UsageError(
+                message: "--scale, --width, --fit, --letterbox, --fill, --preset and --agora are mutually exclusive"
+            )
         }
         return choices.first
     }
@@ -93,4 +101,27 @@ extension SampleUploader.OutputScale {
         else { return nil }
         self = numerator == denominator ? .full : .fraction(numerator: numerator, denominator: denominator)
     }
+
+    /// What the names of presets look like, for error messages.
+    fileprivate static let presetNames =
+        Preset.allCases.map(\.name).joined(separator: ", ") + ", or one of these with -landscape or -portrait"
+
+    /// Parses "720p", "720p-landscape" or "720p-portrait"; nil for anything else.
+    fileprivate init?(presetName text: String) {
+        for preset in Preset.allCases {
+            switch text {
+            case preset.name: self = .preset(preset)
+            case "\(preset.name)-landscape": self = .preset(preset, rotation: .landscape)
+            case "\(preset.name)-portrait": self = .preset(preset, rotation: .portrait)
+            default: continue
+            }
+            return
+        }
+        return nil
+    }
+}
+
+extension SampleUploader.OutputScale.Preset {
+    /// The name on the command line.
+    fileprivate var name: String { "\(rawValue)p" }
 }

@@ -48,6 +48,10 @@ extension PreviewPage {
           border-radius: 4px; box-shadow: 0 1px 3px rgb(0 0 0 / .25);
         }
         body:not([data-state="live"]) #image { opacity: .35; }
+        [data-mode] #view { align-items: stretch; justify-content: stretch; }
+        [data-mode] #image { width: 100%; height: 100%; border-radius: 0; }
+        [data-mode="fill"] #image { object-fit: cover; }
+        [data-mode="stretch"] #image { object-fit: fill; }
         [data-actual] #view { overflow: auto; }
         [data-actual] #image { max-width: none; max-height: none; flex: none; border-radius: 0; }
         #note {
@@ -59,9 +63,10 @@ extension PreviewPage {
         body[data-state="live"] #note { top: auto; bottom: .75rem; translate: -50%; color: var(--quiet); font-size: .9rem; }
         section { width: 18rem; flex: none; padding: 1.25rem; background: var(--sheet); border-left: 1px solid var(--line); overflow: auto; }
         h2 { margin: 0 0 .75rem; font-size: .85rem; font-weight: 600; color: var(--quiet); }
-        #choice { display: flex; align-items: baseline; gap: .5rem; min-width: 0; }
-        #choice label { color: var(--quiet); }
-        #choice select {
+        .setting { display: flex; align-items: baseline; gap: .5rem; min-width: 0; }
+        section .setting { justify-content: space-between; margin: 1.25rem 0 0; }
+        .setting label { color: var(--quiet); }
+        .setting select {
           min-width: 0; max-width: 100%; padding: .15rem .3rem; border: 1px solid var(--line); border-radius: 6px;
           font: inherit; color: inherit; background: var(--ground);
         }
@@ -84,6 +89,7 @@ extension PreviewPage {
           main { flex-direction: column; }
           #stage { flex: none; padding: .75rem; }
           #view { min-height: 45vh; max-height: 80vh; }
+          [data-mode] #view { height: 60vh; }
           #path, #choice { flex-basis: 100%; }
           #status { order: 0; }
           #image { max-height: 80vh; }

@@ -23,11 +23,31 @@ extension PreviewPage {
           return search ? `${path}?${search}` : path;
         }
 
+        // How the image fills the page; anything else than the other two is the whole image, no larger than it is.
+        let mode = new URLSearchParams(location.search).get("mode") ?? "";
+
+        // Keeps the choices in the page's address.
+        function keep() {
+          history.replaceState(null, "", address("/", mode ? { mode } : {}));
+        }
+
         function choose(sender) {
           chosen = sender;
-          history.replaceState(null, "", address("/"));
+          keep();
           element("senders").value = chosen;
           display.forget();
+        }
+
+        function fill(value) {
+          mode = ["fill", "stretch"].includes(value) ? value : "";
+          element("mode").value = mode || "fit";
+          applyMode();
+        }
+
+        // The actual size needs no room to be filled.
+        function applyMode() {
+          const isActual = document.body.hasAttribute("data-actual");
+          if (mode && !isActual) document.body.dataset.mode = mode; else delete document.body.dataset.mode;
         }
 
         // Until some milliseconds have passed, or the page comes into view.
@@ -222,6 +242,10 @@ extension PreviewPage {
         }
 
         element("senders").addEventListener("change", () => choose(element("senders").value));
+        element("mode").addEventListener("change", () => {
+          fill(element("mode").value);
+          keep();
+        });
         element("copy").addEventListener("click", copy);
         element("full").addEventListener("click", () => {
           if (document.fullscreenElement) document.exitFullscreen(); else element("stage").requestFullscreen();
@@ -229,10 +253,12 @@ extension PreviewPage {
         element("zoom").addEventListener("click", () => {
           const isActual = document.body.toggleAttribute("data-actual");
           element("zoom").setAttribute("aria-pressed", String(isActual));
+          applyMode();
           // So that it can be scrolled with keys.
           element("view").toggleAttribute("tabindex", isActual);
           if (isActual) element("view").tabIndex = 0;
         });
+        fill(mode);
         look();
         display.run();
 

@@ -17,7 +17,7 @@ enum PreviewPage {
           <h1>FrameSocket preview</h1>
           <p id="status" role="status"><span id="summary">Connecting</span></p>
           <p id="path"></p>
-          <p id="choice" hidden><label for="senders">Show</label> <select id="senders"></select></p>
+          <p id="choice" class="setting" hidden><label for="senders">Show</label> <select id="senders"></select></p>
         </header>
         <main>
           <figure id="stage">
@@ -44,6 +44,11 @@ enum PreviewPage {
               <div><dt>Sender</dt><dd id="sender">–</dd></div>
               <div><dt>Viewers</dt><dd id="viewers">–</dd></div>
             </dl>
+            <p class="setting"><label for="mode">Fit</label> <select id="mode">
+              <option value="fit">Whole frame</option>
+              <option value="fill">Fill, cropped</option>
+              <option value="stretch">Stretch</option>
+            </select></p>
             <p class="actions">
               <a id="save" download="snapshot.jpg" aria-disabled="true">Save frame</a>
               <button id="zoom" type="button" aria-pressed="false" disabled>Actual size</button>

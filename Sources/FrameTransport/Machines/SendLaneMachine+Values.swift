@@ -46,3 +46,10 @@ extension SendLaneMachine {
         package var byteCount: Int { unsafe runs.header.count + runs.body.count + runs.padding.count }
     }
 }
+
+extension SendLaneMachine {
+    static let declined = TransportError(.notWanted, "the receiver has declined frames in shared memory")
+    static let ended = TransportError(.closed, "the connection that the frame was made for has ended")
+    static let sharedByAnother = TransportError(.sharedMemory, "another uploader shares memory on this connection")
+    static let silent = TransportError(.notWanted, "this side offers no audio")
+}

@@ -72,8 +72,12 @@ package struct SendLaneMachine: ~Copyable {
     /// The number of audio messages that were not sent.
     package private(set) var droppedAudio = 0
 
-    package init(padsShortBodies: Bool) {
+    /// Whether audio is accepted for a receiver that wants it.
+    package private(set) var offersAudio: Bool
+
+    package init(padsShortBodies: Bool, offersAudio: Bool = true) {
         self.padsShortBodies = padsShortBodies
+        self.offersAudio = offersAudio
     }
 
     // MARK: State
@@ -190,7 +194,7 @@ package struct SendLaneMachine: ~Copyable {
 
     /// Accepts audio, and drops the oldest waiting message if there are too many.
     ///
-    /// - Throws: `closed`, `paused` or `notWanted`.
+    /// - Throws: `closed`, `paused` or `notWanted`, also if this side offers no audio.
     package mutating func submit(_ message: AudioMessage) throws(TransportError) {
         do {
             try accept(.audio)
@@ -203,6 +207,12 @@ package struct SendLaneMachine: ~Copyable {
         guard audio.count > Self.audioCapacity else { return }
         audio.removeFirst()
         droppedAudio += 1
+    }
+
+    /// Records whether this side offers audio, over all connections; if not, withdraws what has not been started.
+    package mutating func setOffersAudio(_ offersAudio: Bool) {
+        self.offersAudio = offersAudio
+        if !offersAudio { dropAudio() }
     }
 
     /// Withdraws a frame that has not been started; one in progress is completed, but nobody waits for it any longer.
@@ -239,13 +249,6 @@ package struct SendLaneMachine: ~Copyable {
         guard case .waiting(let message, _) = frame, message.shared != nil else { return nil }
         return withdrawFrame(Self.declined)
     }
-
-    private static let declined = TransportError(.notWanted, "the receiver has declined frames in shared memory")
-    private static let ended = TransportError(.closed, "the connection that the frame was made for has ended")
-    private static let sharedByAnother = TransportError(
-        .sharedMemory,
-        "another uploader shares memory on this connection"
-    )
 
     /// Sends the receiver the sender's status.
     ///
@@ -320,6 +323,7 @@ extension SendLaneMachine {
 
     @inline(__always)
     private func objection(to kind: ControlRequest.Wants) -> TransportError? {
+        if kind == .audio, !offersAudio { return Self.silent }
         if isPaused { return TransportError(.paused, "the receiver has paused the sender") }
         return wants.contains(kind) ? nil : TransportError(.notWanted, "the receiver did not ask for this")
     }

@@ -44,7 +44,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         thread = configuration.thread
         log = EventLog(configuration.log)
         demand = ObservedValue(terms.terms.demand, capacity: 1)
-        lane = SendLane(padsShortBodies: configuration.padsShortBodies)
+        lane = SendLane(padsShortBodies: configuration.padsShortBodies, offersAudio: configuration.offersAudio)
         machine = SenderMachine(SenderMachine.Settings(endpoint, configuration))
     }
 

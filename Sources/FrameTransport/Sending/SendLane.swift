@@ -28,8 +28,8 @@ final class SendLane: Sendable {
     private let state: Locked<State>
     private let tickets = Counter()
 
-    init(padsShortBodies: Bool) {
-        state = Locked(State(machine: SendLaneMachine(padsShortBodies: padsShortBodies)))
+    init(padsShortBodies: Bool, offersAudio: Bool) {
+        state = Locked(State(machine: SendLaneMachine(padsShortBodies: padsShortBodies, offersAudio: offersAudio)))
     }
 
     /// Whether messages are accepted.
@@ -38,6 +38,12 @@ final class SendLane: Sendable {
     /// What the receiver wants, and whether it has requested a pause.
     var demand: (wants: ControlRequest.Wants, isPaused: Bool) {
         state.withLock { ($0.machine.wants, $0.machine.isPaused) }
+    }
+
+    /// Whether audio is accepted for a receiver that wants it.
+    var offersAudio: Bool {
+        get { state.withLock { $0.machine.offersAudio } }
+        set { state.withLock { $0.machine.setOffersAudio(newValue) } }
     }
 
     /// The number of audio messages that were not sent.

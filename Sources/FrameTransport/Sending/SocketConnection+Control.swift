@@ -33,7 +33,7 @@ extension SocketConnection {
         /// The number of requests that were not understood, and skipped.
         public let skippedRequests: Int
 
-        /// The number of audio messages that were not sent: not wanted, or dropped for newer ones.
+        /// The number of audio messages that were not sent: not wanted, not offered, or dropped for newer ones.
         public let droppedAudio: Int
     }
 
@@ -59,13 +59,23 @@ extension SocketConnection {
         ConnectionValues(mailbox: driver.demand.makeMailbox(), connection: self)
     }
 
-    /// Sends audio to a receiver that requested it.
+    /// Whether audio is sent to a receiver that requested it; if not, no audio message is accepted.
+    ///
+    /// It may be changed at any time, and holds for later connections too. When it is set to false, messages that wait are
+    /// dropped, and one that is partly written is completed. The receiver is not told: it gets no audio, as from a sender
+    /// that has none. ``demand`` and ``receiver`` still state what the receiver wants.
+    public var offersAudio: Bool {
+        get { driver.lane.offersAudio }
+        set { driver.lane.offersAudio = newValue }
+    }
+
+    /// Sends audio to a receiver that requested it, if ``offersAudio``.
     ///
     /// Audio never waits for more than the message in progress. At most 64 messages are queued; the oldest are dropped.
     ///
     /// - Parameter message: The message, with at most 256 KiB of samples.
-    /// - Returns: Whether the message was accepted; false if no receiver is connected, or the receiver did not request
-    ///   audio or has requested a pause.
+    /// - Returns: Whether the message was accepted; false if no receiver is connected, the receiver did not request
+    ///   audio or has requested a pause, or this side offers none.
     /// - Throws: `invalidAudio` if the message can never be sent.
     @discardableResult
     public func send(_ message: AudioMessage) throws(TransportError) -> Bool {

@@ -49,6 +49,11 @@ public final class SocketConnection: Sendable {
         /// message, which a shorter body allows. Receivers of this package do not need padding.
         public var padsShortBodies = true
 
+        /// Whether this side sends audio to a receiver that requested it, until ``SocketConnection/offersAudio`` is set.
+        ///
+        /// Default: true.
+        public var offersAudio = true
+
         /// The tokens that the server and this side exchange before the first frame.
         ///
         /// Default: nil.

@@ -170,7 +170,10 @@ import Testing
     @Test(arguments: [
         (["--scale", "1/2"], 562, 1218), (["--fit", "640x640"], 296, 640), (["--width", "720"], 720, 1560),
         (["--agora"], 296, 640), (["--letterbox", "360x640"], 360, 640), (["--fill", "360x640"], 360, 640),
+        (["--preset", "720p"], 592, 1280), (["--preset=360p-landscape"], 166, 360),
+        (["--preset", "540p-portrait"], 444, 960), (["--preset", "2160p"], 1124, 2436),
         (["--rotate", "--orientation", "8"], 2436, 1125),
+        (["--preset", "720p-landscape", "--rotate", "--orientation", "8"], 1280, 592),
     ])
     func `the size that is sent follows the option`(options: [String], width: Int, height: Int) async throws {
         let receiver = try await place.receiver(["--json", "--decode", "--count", "1"])
@@ -180,6 +183,27 @@ import Testing
         #expect(frame["jpegWidth"] == width && frame["jpegHeight"] == height)
         #expect(frame["orientation"] == 1)
         #expect(await sender.ended().status == 0)
+    }
+
+    /// A phone that lies on its side is landscape, as it is seen: the image that is sent stands.
+    ///
+    /// Shows P334.
+    @Test(arguments: [5, 6, 7, 8], ["landscape", "portrait"])
+    func `the direction of a preset is what the viewer sees`(orientation: Int, direction: String) async throws {
+        let frame = try #require(
+            try await frames(
+                1,
+                sending: screen,
+                "--orientation",
+                "\(orientation)",
+                "--preset",
+                "720p-\(direction)"
+            ).first
+        )
+        // 2436x1125 as it is seen.
+        let seen = direction == "landscape" ? (1280, 592) : (720, 332)
+        #expect(frame["width"] == seen.1 && frame["height"] == seen.0)
+        #expect(frame["orientation"] == orientation)
     }
 
     @Test func `a phone that is rotated mid-stream loses no frame`() async throws {
@@ -218,6 +242,31 @@ import Testing
         let received = await receiver.ended()
         let sound = try Data.bytes(at: place.path("received.wav"))
         #expect(sound == WAVE.file(samples, rate: 44_100), "\(sound.count) bytes; \(received)")
+    }
+
+    /// Shows P339.
+    @Test func `the sender decides whether it offers audio, and may change that while it is connected`() async throws {
+        let receiver = try await place.receiver(["--audio", place.path("received.wav")])
+        var configuration = SocketConnection.Configuration()
+        configuration.offersAudio = false
+        let connection = SocketConnection(path: place.socket, configuration: configuration)
+        try await connection.open(within: .seconds(30))
+        for await wanted in connection.demand where wanted.contains(.audio) { break }
+        let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
+        func isSent(_ sample: Int16) throws -> Bool {
+            try connection.send(AudioMessage(AudioBlock(format: format, samples: [sample, sample]), kind: .app))
+        }
+        #expect(try !isSent(1))
+        connection.offersAudio = true
+        #expect(try isSent(2) && isSent(3))
+        connection.offersAudio = false
+        #expect(try !isSent(4))
+        connection.close()
+        for await case .ended in connection.states { break }
+        receiver.send(.terminate)
+        let ending = await receiver.ended()
+        let sound = try Data.bytes(at: place.path("received.wav"))
+        #expect(sound == WAVE.file([2, 2, 3, 3], rate: 44_100), "\(sound.count) bytes; \(ending)")
     }
 
     @Test func `a receiver that leaves before the audio ends is a failure`() async throws {

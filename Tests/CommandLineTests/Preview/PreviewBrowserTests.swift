@@ -129,6 +129,51 @@ struct PreviewBrowserTests {
         """
     }
 
+    /// Selects how the image fills the page.
+    private static func fills(_ mode: String) -> String {
+        """
+        (() => {
+          const modes = document.getElementById("mode");
+          modes.value = "\(mode)";
+          modes.dispatchEvent(new Event("change"));
+          return modes.value === "\(mode)";
+        })()
+        """
+    }
+
+    /// Whether the image is as large as the room for it.
+    private static let covers = """
+        (() => {
+          const [all, room] = [image, document.getElementById("view")].map((part) => part.getBoundingClientRect());
+          return Math.abs(all.width - room.width) < 1 && Math.abs(all.height - room.height) < 1;
+        })()
+        """
+
+    private static func object(_ fit: String) -> String { "getComputedStyle(image).objectFit === '\(fit)'" }
+
+    /// A small photo: the whole of it is shown as large as it is, and otherwise it fills the page.
+    @Test(arguments: ["", "?mode=stretch", "?mode=none"])
+    func `the page shows the whole image, fills the page with it, or stretches it`(query: String) async throws {
+        let site = try await PreviewSite(place)
+        let first =
+            query == "?mode=stretch"
+            ? [Self.object("fill"), Self.covers, "document.getElementById('mode').value === 'stretch'"]
+            : [Self.object("contain"), "!\(Self.covers)", "document.getElementById('mode').value === 'fit'"]
+        let browser = try site.browser(
+            [Self.shows(451, 300)] + first + [
+                Self.fills("fill"), Self.object("cover"), Self.covers, "location.search === '?mode=fill'",
+                Self.fills("stretch"), Self.object("fill"), Self.covers, "location.search === '?mode=stretch'",
+                // In its actual size, an image fills nothing.
+                "document.getElementById('zoom').click() || true", "image.getBoundingClientRect().width === 451",
+                "document.getElementById('zoom').click() || true", Self.covers,
+                Self.fills("fit"), Self.object("contain"), "!\(Self.covers)", "location.search === ''",
+            ],
+            query: query
+        )
+        try site.sender(showing: "cat $X/jpeg/chelsea-420.jpg")
+        try await expectClean(browser)
+    }
+
     @Test func `a sender is selected from a list, and when it leaves, the latest is shown again`() async throws {
         let site = try await PreviewSite(place)
         let first = try site.sender(showing: "cat $X/jpeg/chelsea-420.jpg")

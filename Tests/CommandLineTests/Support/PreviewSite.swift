@@ -77,10 +77,10 @@ struct PreviewSite {
     }
 
     /// Opens the page in Chromium, and waits for each of the steps; see Tests/Browser/look.py.
-    func browser(_ steps: [String], _ options: String...) throws -> Program {
+    func browser(_ steps: [String], _ options: String..., query: String = "") throws -> Program {
         let chromium = try Places.chromium ?? Places.tool("chromium")
         let arguments = ["-B", Places.package + "Tests/Browser/look.py", "--chromium", chromium] + options
-        return try place.start(Places.python, arguments + [url] + steps)
+        return try place.start(Places.python, arguments + [url + query] + steps)
     }
 }
 

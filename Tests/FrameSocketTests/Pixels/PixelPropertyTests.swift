@@ -201,6 +201,21 @@ import Testing
         }
     }
 
+    @Test(arguments: UInt64(640)..<700) func `a viewport shows a part in its place, surrounded by black`(seed: UInt64)
+        throws
+    {
+        var example = try Case(seed)
+        let width = example.side(upTo: 65_500)
+        let viewport = FrameDecoder.Viewport(
+            width: width,
+            height: example.side(upTo: max(1, min(65_500, 400_000 / width))),
+            mode: try #require(FrameDecoder.Viewport.Mode.allCases.randomElement(using: &example.random))
+        )
+        let plan = viewport.plan(for: example.image)
+        let name = "\(example.name), \(viewport)"
+        check(try example.image.applying(plan), plan, example.reference.planes, &example.random, name)
+    }
+
     @Test(arguments: UInt64(500)..<620) func `a plan puts each part in its place, surrounded by black`(seed: UInt64)
         throws
     {

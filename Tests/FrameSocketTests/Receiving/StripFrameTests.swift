@@ -118,7 +118,7 @@ import Testing
         var decoders = StandingDecoders(limit: 4)
         let connection = connection()
         let frame = frame(FrameBytes([]), BufferSize(width: 1, height: 1), connection)
-        func note() -> Bool { decoders.noteDecoded(frame, as: .bgra, isFullSize: true) }
+        func note() -> Bool { decoders.noteDecoded(frame, as: .bgra, in: nil, isFullSize: true) }
         _ = decoders.decoder(for: frame, as: .bgra) { StripDecoder() }
         #expect(!note() && note())
         // Its rotation has failed.

@@ -13,6 +13,7 @@ import Testing
         case status(SenderStatus)
         case wants(ControlRequest.Wants)
         case pause(Bool)
+        case offersAudio(Bool)
         case cancel(Int)
         case end(withdraws: Bool)
         case close
@@ -62,6 +63,7 @@ import Testing
                 case .wants(let wants): note(machine.setWants(wants, answering: live))
                 case .pause(let isPaused):
                     note(machine.setPaused(isPaused, answering: SenderStatus(state: isPaused ? .paused : .live)))
+                case .offersAudio(let isOn): machine.setOffersAudio(isOn)
                 case .cancel(let number): note(machine.cancel(number))
                 case .end(let withdraws): note(machine.end(last: stopped, withdrawing: withdraws ? lost : nil))
                 case .close: note(machine.close(lost))
@@ -112,6 +114,13 @@ import Testing
             ([.frame(1), .audio(1), .wants(.audio)], ["live", "a1"]),
             ([.frame(1), .audio(1), .wants(.frames)], ["live", "f1"]),
             ([.frame(1), .audio(1), .wants([])], ["live"]),
+            (
+                [.frame(1), .audio(1), .offersAudio(false), .drain, .audio(2), .offersAudio(true), .audio(3)],
+                ["f1", "a3"]
+            ),
+            ([.audio(1), .take(1), .audio(2), .offersAudio(false), .drain], ["a1"]),
+            ([.audio(1), .take(0), .offersAudio(false), .status(live), .drain], ["live"]),
+            ([.offersAudio(false), .pause(true), .pause(false), .wants(.audio), .audio(1)], ["live"]),
             // A frame that is cancelled before it begins is not sent, one under way is.
             ([.frame(1), .cancel(1), .frame(2)], ["f2"]),
             ([.frame(1), .take(1), .cancel(1), .drain, .frame(2)], ["f1", "f2"]),
@@ -206,6 +215,7 @@ import Testing
             ([.wants([]), .frame(1)], .notWanted),
             ([.wants(.frames), .audio(1)], .notWanted),
             ([.close, .frame(1)], .closed),
+            ([.offersAudio(false), .audio(1)], .notWanted),
             ([.close, .audio(1)], .closed),
             ([.frame(1), .take(1), .fail, .audio(1)], .closed),
             ([.end(withdraws: false), .frame(1)], .closed),

@@ -72,6 +72,12 @@ struct Choices {
     mutating func plan(for image: PixelBuffer) -> OutputPlan {
         let kind = byte()
         let box = (width: side(), height: side())
+        if kind % 8 == 7 {
+            let modes = FrameDecoder.Viewport.Mode.allCases
+            let height = min(box.height, longestArea / max(1, box.width))
+            return FrameDecoder.Viewport(width: box.width, height: height, mode: modes[Int(kind >> 3) % modes.count])
+                .plan(for: image)
+        }
         let rotation = SampleUploader.OutputScale.Box.Rotation.allCases[
             Int(kind >> 4) % SampleUploader.OutputScale.Box.Rotation.allCases.count
         ]

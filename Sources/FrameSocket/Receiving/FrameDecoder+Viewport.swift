@@ -1,0 +1,105 @@
+internal import FrameWire
+internal import TurboJPEG
+
+extension FrameDecoder {
+    /// A size that decoded images get, whatever their own is, and how they fill it.
+    ///
+    /// ```swift
+    /// let image = try decoder.decode(frame, in: .init(width: 640, height: 480, mode: .fill))
+    /// ```
+    ///
+    /// Images are reduced and enlarged, with the filter of `PixelBuffer.scaled(toWidth:height:pool:)`. An image of exactly
+    /// this size is returned unchanged, without a copy.
+    public struct Viewport: Sendable, Hashable {
+        /// How an image of another aspect ratio fills the viewport.
+        public enum Mode: Sendable, Hashable, CaseIterable {
+            /// The whole image, in proportion and as large as possible, in the center of black bars.
+            ///
+            /// One side is the viewport's, the other is rounded to the nearest number, at least 1. In planar formats that
+            /// is the nearest even number, at least 2 if there is room, unless the image reaches the viewport's side. The
+            /// bar on the left or at the top is half of the rest, rounded down to an even number.
+            case fit
+
+            /// The center of the image, in proportion, without bars: what exceeds the viewport on two sides is cropped.
+            ///
+            /// The part that is shown has the full height or width of the image; its other side is rounded down, at
+            /// least 1. What is cropped on the left or at the top is half of the rest, rounded down to an even number.
+            case fill
+
+            /// The whole image without bars: its aspect ratio becomes the viewport's.
+            case stretch
+        }
+
+        /// The width of the image in pixels.
+        public let width: Int
+        /// The height of the image in pixels.
+        public let height: Int
+        /// How an image of another aspect ratio fills the viewport.
+        public let mode: Mode
+
+        /// Creates a viewport, with sides clamped to 1 through 65,500.
+        public init(width: Int, height: Int, mode: Mode = .fit) {
+            let sides = 1...SampleUploader.OutputScale.Box.maximumSide
+            self.width = min(max(width, sides.lowerBound), sides.upperBound)
+            self.height = min(max(height, sides.lowerBound), sides.upperBound)
+            self.mode = mode
+        }
+
+        /// Returns the plan for an image.
+        package func plan(for image: PixelBuffer) -> OutputPlan {
+            // Pixels that share chroma are not separated.
+            let side = image.format.isPlanar ? 2 : 1
+            let planner = OutputPlanner(
+                BufferSize(width: image.width, height: image.height),
+                BufferSize(width: side, height: side),
+                enlarges: true
+            )
+            let size = BufferSize(width: width, height: height)
+            return switch mode {
+            case .fit: planner.letterbox(size)
+            case .fill: planner.fill(size)
+            case .stretch: planner.stretch(size)
+            }
+        }
+    }
+}
+
+extension DecodedFrame {
+    /// Returns the frame with its image in a viewport.
+    func rendered(in viewport: FrameDecoder.Viewport, pool: PixelBuffer.Pool) throws(TurboJPEGError) -> DecodedFrame {
+        let plan = viewport.plan(for: image)
+        guard !plan.isIdentity else { return self }
+        var rendered = DecodedFrame(
+            try image.applying(plan, pool: pool),
+            changedRows: plan.rows(changedBy: changedRows, hasChroma: image.format.isPlanar),
+            orientation: orientation,
+            timestamp: timestamp
+        )
+        // The bars too: there may be no image to compare with.
+        if changedRows == [0..<image.height] { rendered.changeAllRows() }
+        return rendered
+    }
+}
+
+extension OutputPlan {
+    /// Returns the rows of the canvas that may differ if these rows of the image do.
+    fileprivate func rows(changedBy rows: [Range<Int>], hasChroma: Bool) -> [Range<Int>] {
+        // A row of the result may be interpolated from the next but one, in the plane with the fewest rows.
+        let (step, reach) = hasChroma ? (2, 4) : (1, 2)
+        var changed: [Range<Int>] = []
+        for row in rows {
+            let first = max(0, row.lowerBound - part.y - reach) * scaled.height / part.height - 1
+            let last = (min(part.height, row.upperBound - part.y + reach) * scaled.height - 1) / part.height + 2
+            // The rows that share chroma change together.
+            let lower = place.y + max(0, first) / step * step
+            let upper = place.y + min(scaled.height, (last + step - 1) / step * step)
+            guard lower < upper else { continue }
+            if let previous = changed.last, lower <= previous.upperBound {
+                changed[changed.count - 1] = previous.lowerBound..<max(upper, previous.upperBound)
+            } else {
+                changed.append(lower..<upper)
+            }
+        }
+        return changed
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+
+/// Raw video of one size: whole images between bars, images that cover it, and stretched ones.
+@Suite(.serialized) struct RenderModeTests {
+    private let place: Workplace
+    private let photo = Places.fixture("jpeg/chelsea-444.jpg")
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    private static let modes = ["--letterbox", "--fill", "--stretch"]
+
+    /// Sends images, and gives what `framesocket receive` writes.
+    private func received(_ options: [String], count: Int, sending: [String]) async throws -> Ending {
+        let receiver = try place.framesocket(
+            ["receive", place.socket, "--count", "\(count)", "--quiet"] + options
+        )
+        let sender = try place.framesocket(
+            ["send", place.socket, "--wait", "30", "--passthrough", "--quiet"] + sending
+        )
+        #expect(await sender.ended().status == 0)
+        let ending = await receiver.ended()
+        #expect(ending.status == 0, "\(ending)")
+        return ending
+    }
+
+    /// How far a raw image is from what Pillow makes of a JPEG in each mode, by the rules of `FrameDecoder.Viewport`: the
+    /// mean difference of a sample.
+    private static let pillow = """
+        import json, sys
+        from PIL import Image, ImageChops, ImageStat
+        jpeg, raw, W, H = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+        found = Image.frombytes("RGB", (W, H), open(raw, "rb").read())
+        image = Image.open(jpeg).convert("RGB")
+        w, h = image.size
+        isWider = w * H > h * W
+        def near(n, d): return max(1, (2 * n + d) // (2 * d))
+        fit = Image.new("RGB", (W, H))
+        size = (W, near(h * W, w)) if isWider else (near(w * H, h), H)
+        fit.paste(image.resize(size, Image.BILINEAR), ((W - size[0]) // 4 * 2, (H - size[1]) // 4 * 2))
+        part = (max(1, h * W // H), h) if isWider else (w, max(1, w * H // W))
+        x, y = (w - part[0]) // 4 * 2, (h - part[1]) // 4 * 2
+        fill = image.crop((x, y, x + part[0], y + part[1])).resize((W, H), Image.BILINEAR)
+        stretch = image.resize((W, H), Image.BILINEAR)
+        for name, expected in ("--letterbox", fit), ("--fill", fill), ("--stretch", stretch):
+            mean = ImageStat.Stat(ImageChops.difference(found, expected)).mean
+            print(json.dumps({"event": name, "difference": round(sum(mean) / 3 * 1000)}))
+        """
+
+    /// Smaller and larger than the photo of 451x300, in one direction or in both.
+    ///
+    /// Shows P336.
+    @Test(arguments: modes, [(200, 200), (321, 101), (97, 300), (901, 401), (300, 900)])
+    func `the pixels are those that Pillow makes of the same JPEG`(mode: String, size: (Int, Int)) async throws {
+        let (width, height) = size
+        let ending = try await received(
+            ["--raw", "rgb", mode, "\(width)x\(height)"],
+            count: 1,
+            sending: [photo]
+        )
+        try #require(ending.output.count == 3 * width * height)
+        let raw = try place.file("raw", Array(ending.output))
+        let comparison = try place.start(
+            Places.python,
+            ["-c", Self.pillow, photo, raw, "\(width)", "\(height)"]
+        )
+        let told = await comparison.ended()
+        #expect(told.status == 0, "\(told)")
+        for other in Self.modes {
+            let difference = try #require(try told.events(other).first?["difference"])
+            #expect(other == mode ? difference < 3_000 : difference > 8_000, "\(other): \(difference)")
+        }
+    }
+
+    /// Shows P337.
+    @Test(arguments: modes, [(["--raw", "gray"], 1.0), (["--raw", "i420"], 1.5)])
+    func `images of any size become video of one`(mode: String, format: ([String], Double)) async throws {
+        let files = ["jpeg/chelsea-420.jpg", "jpeg/phone-563x1219.jpg"].map { Places.fixture($0) }
+        for (width, height) in [(320, 240), (1, 1), (2, 300)] {
+            let ending = try await received(
+                format.0 + [mode, "\(width)x\(height)"],
+                count: 4,
+                sending: ["--loop", "2"] + files
+            )
+            let chroma = format.1 > 1 ? 2 * ((width + 1) / 2) * ((height + 1) / 2) : 0
+            #expect(ending.output.count == 4 * (width * height + chroma), "\(width)x\(height)")
+        }
+    }
+
+    /// What is rotated upright fills the size as it is seen: the photo stands, and covers the middle third.
+    ///
+    /// Shows P336.
+    @Test func `a rotated image fills the size as it is seen`() async throws {
+        for (options, isBlackAside) in [([], false), (["--upright"], true)] {
+            let ending = try await received(
+                ["--y4m", "--letterbox", "451x300"] + options,
+                count: 1,
+                sending: ["--orientation", "6", photo]
+            )
+            let text = String(decoding: ending.output.prefix(200).map { $0 < 128 ? $0 : 63 }, as: UTF8.self)
+            #expect(text.hasPrefix("YUV4MPEG2 W451 H300 "), "\(text)")
+            let header = try #require(text.range(of: "FRAME\n")).upperBound.utf16Offset(in: text)
+            let middle = ending.output.dropFirst(header + 150 * 451).prefix(451)
+            #expect(middle.prefix(100).allSatisfy { $0 < 2 } == isBlackAside)
+            #expect(middle.dropFirst(140).prefix(170).contains { $0 > 60 })
+        }
+    }
+}

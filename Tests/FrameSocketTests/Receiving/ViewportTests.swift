@@ -1,0 +1,319 @@
+import TestDescriptions
+import TestSupport
+import Testing
+
+@testable import FrameSocket
+@testable import FrameTransport
+
+/// Decoded images in a size of the receiver's choice: where they are, what is cropped, and which rows have changed.
+@Suite(.tags(.computes), .timeLimit(.minutes(15))) struct ViewportTests {
+    typealias Viewport = FrameDecoder.Viewport
+
+    private func frame(
+        _ jpeg: FrameBytes,
+        _ size: BufferSize,
+        orientation: FrameOrientation = .up,
+        _ connection: DecodingTally? = nil
+    ) -> Frame {
+        let header = FrameHeader(contentLength: jpeg.count, info: FrameInfo(bufferSize: size, orientation: orientation))
+        var frame = Frame(jpeg: jpeg, header: header, index: 0, receivedAt: 0, transferTime: .zero)
+        frame.tally = connection
+        return frame
+    }
+
+    private func frame(of image: PixelBuffer, orientation: FrameOrientation = .up) throws -> Frame {
+        let jpeg = try JPEGEncoder(quality: 95, subsampling: .yuv444).encode(image)
+        return frame(FrameBytes(jpeg), BufferSize(width: image.width, height: image.height), orientation: orientation)
+    }
+
+    // MARK: Places
+
+    struct Place: CustomTestStringConvertible {
+        let image: (Int, Int)
+        let viewport: Viewport
+        /// x, y, width, height in the image, and in the viewport.
+        let part: [Int]
+        let place: [Int]
+        let format: PixelFormat
+        var testDescription: String {
+            "\(image.0)x\(image.1) \(viewport.mode) \(viewport.width)x\(viewport.height) \(format.name)"
+        }
+
+        init(
+            _ image: (Int, Int),
+            _ mode: Viewport.Mode,
+            _ size: (Int, Int),
+            _ part: [Int],
+            _ place: [Int],
+            _ format: PixelFormat = .bgra
+        ) {
+            (self.image, self.part, self.place, self.format) = (image, part, place, format)
+            viewport = Viewport(width: size.0, height: size.1, mode: mode)
+        }
+    }
+
+    static let places = [
+        Place((1920, 1080), .fit, (640, 480), [0, 0, 1920, 1080], [0, 60, 640, 360]),
+        Place((320, 180), .fit, (640, 480), [0, 0, 320, 180], [0, 60, 640, 360]),
+        Place((1080, 1920), .fit, (640, 480), [0, 0, 1080, 1920], [184, 0, 270, 480]),
+        // 480 * 37 / 23 is 772.2; the other bar is wider by what the first is rounded down.
+        Place((37, 23), .fit, (1001, 480), [0, 0, 37, 23], [114, 0, 772, 480]),
+        Place((101, 75), .fit, (33, 65), [0, 0, 101, 75], [0, 20, 33, 25]),
+        Place((101, 75), .fit, (33, 65), [0, 0, 101, 75], [0, 20, 33, 24], .i420),
+        Place((1, 1), .fit, (3, 2), [0, 0, 1, 1], [0, 0, 2, 2]),
+        Place((1, 1), .fit, (3, 2), [0, 0, 1, 1], [0, 0, 2, 2], .nv12),
+        Place((65_500, 1), .fit, (100, 100), [0, 0, 65_500, 1], [0, 48, 100, 1]),
+        Place((65_500, 1), .fit, (100, 100), [0, 0, 65_500, 1], [0, 48, 100, 2], .i420),
+        Place((1, 65_500), .fit, (100, 1), [0, 0, 1, 65_500], [48, 0, 1, 1]),
+        Place((100, 100), .fit, (1, 1), [0, 0, 100, 100], [0, 0, 1, 1], .i420),
+        Place((1920, 1080), .fill, (640, 480), [240, 0, 1440, 1080], [0, 0, 640, 480]),
+        Place((320, 180), .fill, (640, 480), [40, 0, 240, 180], [0, 0, 640, 480]),
+        Place((101, 75), .fill, (33, 65), [30, 0, 38, 75], [0, 0, 33, 65]),
+        Place((1, 1), .fill, (65, 33), [0, 0, 1, 1], [0, 0, 65, 33], .i420),
+        Place((65_500, 1), .fill, (1, 100), [32_748, 0, 1, 1], [0, 0, 1, 100]),
+        Place((1920, 1080), .stretch, (31, 480), [0, 0, 1920, 1080], [0, 0, 31, 480]),
+        Place((1, 65_500), .stretch, (100, 1), [0, 0, 1, 65_500], [0, 0, 100, 1], .nv12),
+    ]
+
+    /// Shows P336.
+    @Test(arguments: places) func `each mode shows the expected part in the expected place`(_ expected: Place) throws {
+        let image = try PixelBuffer(
+            width: expected.image.0,
+            height: expected.image.1,
+            format: expected.format,
+            zeroFilled: true
+        )
+        let plan = expected.viewport.plan(for: image)
+        #expect([plan.part.x, plan.part.y, plan.part.width, plan.part.height] == expected.part)
+        #expect([plan.place.x, plan.place.y, plan.place.width, plan.place.height] == expected.place)
+        let result = try image.applying(plan)
+        #expect((result.width, result.height) == (expected.viewport.width, expected.viewport.height))
+    }
+
+    /// By floating-point arithmetic, from what the modes mean.
+    ///
+    /// Shows P336.
+    @Test(arguments: Viewport.Mode.allCases, [UInt64(1), 2]) func `every place follows from the sides`(
+        mode: Viewport.Mode,
+        seed: UInt64
+    ) throws {
+        var random = SplitMix(seed: seed)
+        func side() -> Int { Int.random(in: 1...(1 << Int.random(in: 1...12, using: &random)), using: &random) }
+        for _ in 0..<2000 {
+            let viewport = Viewport(width: side(), height: side(), mode: mode)
+            let format = try #require([PixelFormat.gray, .i420].randomElement(using: &random))
+            let step = format == .gray ? 1.0 : 2.0
+            let image = try PixelBuffer(width: side(), height: min(side(), 256), format: format)
+            let plan = viewport.plan(for: image)
+            let name: Comment = "seed \(seed): \(viewport) of \(image.width)x\(image.height) \(format.name)"
+            let (width, height) = (Double(image.width), Double(image.height))
+            #expect(plan.canvas == BufferSize(width: viewport.width, height: viewport.height), name)
+            let ratios = (Double(viewport.width) / width, Double(viewport.height) / height)
+            let isWhole = plan.part == PixelRectangle(x: 0, y: 0, width: image.width, height: image.height)
+            switch mode {
+            case .fit:
+                let ratio = min(ratios.0, ratios.1)
+                let place = plan.place
+                #expect(isWhole && place.x % 2 == 0 && place.y % 2 == 0, name)
+                #expect(place.width == viewport.width || place.height == viewport.height, name)
+                #expect(abs(Double(place.width) - max(step, width * ratio)) <= step, name)
+                #expect(abs(Double(place.height) - max(step, height * ratio)) <= step, name)
+                #expect(0...3 ~= viewport.width - place.width - 2 * place.x, name)
+                #expect(0...3 ~= viewport.height - place.height - 2 * place.y, name)
+            case .fill:
+                let ratio = max(ratios.0, ratios.1)
+                let part = plan.part
+                #expect(plan.scaled == plan.canvas && part.x % 2 == 0 && part.y % 2 == 0, name)
+                #expect(abs(Double(part.width) - Double(viewport.width) / ratio) <= 1, name)
+                #expect(abs(Double(part.height) - Double(viewport.height) / ratio) <= 1, name)
+                #expect(0...3 ~= image.width - part.width - 2 * part.x, name)
+                #expect(0...3 ~= image.height - part.height - 2 * part.y, name)
+            case .stretch:
+                #expect(isWhole && plan.scaled == plan.canvas, name)
+            }
+        }
+    }
+
+    /// Shows P337.
+    @Test(arguments: [Int.min, -1, 0, 1, 65_500, 65_501, .max]) func `sides are clamped to those of an image`(side: Int)
+    {
+        let viewport = Viewport(width: side, height: side)
+        #expect(viewport.width == min(max(side, 1), 65_500) && viewport.height == viewport.width)
+        #expect(viewport.mode == .fit)
+    }
+
+    // MARK: Pixels
+
+    /// An image of exactly the size is not copied, and any other has the size.
+    ///
+    /// Shows P337.
+    @Test(arguments: PixelFormat.allCases, Viewport.Mode.allCases)
+    func `a decoded image has the size of the viewport, in every format`(
+        format: PixelFormat,
+        mode: Viewport.Mode
+    ) throws {
+        let decoder = FrameDecoder()
+        for (width, height) in [(64, 48), (37, 23), (1, 1), (1, 90), (90, 1)] {
+            let frame = try frame(of: testImage(width, height))
+            let plain = try decoder.decode(frame, as: format)
+            for size in [(64, 48), (31, 65), (1, 1), (2, 100), (100, 1)] {
+                let viewport = Viewport(width: size.0, height: size.1, mode: mode)
+                let image = try decoder.decode(frame, as: format, in: viewport)
+                #expect((image.width, image.height, image.format) == (size.0, size.1, format))
+                #expect(try image.hasSamePixels(as: plain.applying(viewport.plan(for: plain))))
+            }
+            let same = Viewport(width: width, height: height, mode: mode)
+            #expect(try decoder.decode(frame, as: format, in: same).hasSamePixels(as: plain))
+        }
+        let halved = try decoder.decode(
+            frame(of: testImage(64, 48)),
+            as: format,
+            scale: .half,
+            in: Viewport(width: 32, height: 24, mode: mode)
+        )
+        #expect((halved.width, halved.height) == (32, 24))
+    }
+
+    /// The colors of four quarters, red and green above blue and white, where each mode has them.
+    ///
+    /// Shows P336.
+    @Test(arguments: OutputPixelTests.colored, Viewport.Mode.allCases)
+    func `the image is where its mode says, with black around it or nothing`(
+        format: PixelFormat,
+        mode: Viewport.Mode
+    ) throws {
+        for isLarge in [false, true] {
+            let source = isLarge ? (320, 160) : (40, 20)
+            let frame = try frame(of: OutputPixelTests.quarters(.rgb, width: source.0, height: source.1))
+            let image = try FrameDecoder().decode(frame, as: format, in: Viewport(width: 80, height: 80, mode: mode))
+            let (top, bottom) = mode == .fit ? (24, 55) : (4, 75)
+            for (x, y, color) in [
+                (4, top, [250, 0, 0]), (75, top, [0, 250, 0]), (4, bottom, [0, 0, 250]), (75, bottom, [250, 250, 250]),
+            ] as [(Int, Int, [UInt8])] {
+                let found = try OutputPixelTests.color(image, x, y)
+                #expect(OutputPixelTests.isNear(found, color), "\(found) at \(x),\(y)")
+            }
+            guard mode == .fit else { continue }
+            for y in [0, 19, 60, 79] {
+                #expect(try OutputPixelTests.isNear(OutputPixelTests.color(image, 40, y), [0, 0, 0]), "row \(y)")
+            }
+        }
+    }
+
+    /// Upright images fill the viewport as the viewer sees them, others as they were sent.
+    ///
+    /// Shows P336.
+    @Test(arguments: FrameOrientation.allCases, Viewport.Mode.allCases)
+    func `the viewport is that of the image that is returned, rotated or not`(
+        orientation: FrameOrientation,
+        mode: Viewport.Mode
+    ) throws {
+        let frame = try frame(of: testImage(37, 23), orientation: orientation)
+        let viewport = Viewport(width: 64, height: 20, mode: mode)
+        let plain = try FrameDecoder().decode(frame)
+        let sent = try FrameDecoder().decodeFrame(frame, in: viewport)
+        #expect((sent.image.width, sent.image.height) == (64, 20) && sent.orientation == orientation)
+        #expect(try sent.image.hasSamePixels(as: plain.applying(viewport.plan(for: plain))))
+        var configuration = FrameDecoder.Configuration()
+        configuration.isUpright = true
+        let seen = try FrameDecoder(configuration: configuration).decodeFrame(frame, in: viewport)
+        #expect((seen.image.width, seen.image.height) == (64, 20))
+        #expect(seen.orientation == (orientation.isTurning ? .up : orientation))
+        let upright = try plain.upright(from: orientation)
+        #expect(try seen.image.hasSamePixels(as: upright.applying(viewport.plan(for: upright))))
+    }
+
+    /// Shows P337.
+    @Test(arguments: PixelFormat.allCases, Viewport.Mode.allCases)
+    func `an image in shared memory is scaled from the sender's memory`(
+        format: PixelFormat,
+        mode: Viewport.Mode
+    ) async throws {
+        let directory = try TemporaryDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        var pair = try await SharedPair(directory)
+        let image = try testImage(61, 47, as: format)
+        #expect(pair.uploader.send(image) == .taken)
+        let frame = try await pair.next()
+        #expect(frame.shared != nil)
+        let viewport = Viewport(width: 80, height: 33, mode: mode)
+        let decoded = try FrameDecoder().decode(frame, as: format, in: viewport)
+        #expect(try decoded.hasSamePixels(as: image.applying(viewport.plan(for: image))))
+        let gray = try FrameDecoder().decode(frame, as: .gray, in: viewport)
+        #expect((gray.width, gray.height, gray.format) == (80, 33, .gray))
+    }
+
+    // MARK: Changed rows
+
+    /// Rows that are not said to have changed are those of the image before, to the byte.
+    ///
+    /// Shows P338.
+    @Test(arguments: Viewport.Mode.allCases, [PixelFormat.bgra, .rgb, .gray, .i420, .nv12])
+    func `rows beside the changed ones are as before`(mode: Viewport.Mode, format: PixelFormat) throws {
+        var random = SplitMix(seed: 11)
+        for (width, height) in [(100, 40), (33, 65), (90, 411), (64, 700), (31, 1999)] {
+            let viewport = Viewport(width: width, height: height, mode: mode)
+            let (encoder, decoder, connection) = (FrameEncoder(), FrameDecoder(), DecodingTally(limit: 100) {})
+            var image = try testImage(96, 640, as: .bgra)
+            var last: PixelBuffer?
+            var least = height
+            for step in 0..<14 {
+                if step % 4 != 3 {
+                    let row = Int.random(in: 0..<640, using: &random)
+                    try image.withMutableRow(row) { span in
+                        for index in span.indices { span[index] = UInt8.random(in: 0...255, using: &random) }
+                    }
+                }
+                let sent = try encoder.encode(.pixels(image), .up, .init())
+                let frame = frame(sent.jpeg, sent.bufferSize, connection)
+                let decoded = try decoder.decodeFrame(frame, as: format, in: viewport)
+                let whole = try FrameDecoder().decode(self.frame(sent.jpeg, sent.bufferSize), as: format, in: viewport)
+                #expect(decoded.image.hasSamePixels(as: whole), "step \(step)")
+                let rows = decoded.changedRows
+                #expect(zip(rows, rows.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }, "\(rows)")
+                #expect(rows.allSatisfy { !$0.isEmpty && 0..<height ~= $0.lowerBound && $0.upperBound <= height })
+                if let last {
+                    if step % 4 == 3 { #expect(rows == [], "step \(step)") }
+                    least = min(least, rows.reduce(0) { $0 + $1.count } + (rows.isEmpty ? height : 0))
+                    let name = "step \(step) of \(width)x\(height): \(rows)"
+                    #expect(decoded.image.differs(from: last, outside: rows) == nil, "\(name)")
+                } else {
+                    #expect(rows == [0..<height])
+                }
+                last = decoded.image
+            }
+            // One strip of forty has changed: not the whole image.
+            #expect(height < 60 || least < height / 4, "\(least) of \(height) rows")
+        }
+    }
+
+    /// Shows P338.
+    @Test func `after a change of the viewport every row has changed`() throws {
+        let (encoder, decoder, connection) = (FrameEncoder(), FrameDecoder(), DecodingTally(limit: 100) {})
+        let image = try testImage(96, 640, as: .bgra)
+        let small = Viewport(width: 48, height: 320)
+        let steps: [(Viewport?, [Range<Int>])] = [
+            (small, [0..<320]), (small, []), (nil, [0..<640]), (nil, []), (small, [0..<320]),
+            (Viewport(width: 48, height: 320, mode: .fill), [0..<320]), (small, [0..<320]), (small, []),
+        ]
+        for (viewport, expected) in steps {
+            let sent = try encoder.encode(.pixels(image), .up, .init())
+            let decoded = try decoder.decodeFrame(frame(sent.jpeg, sent.bufferSize, connection), in: viewport)
+            #expect(decoded.changedRows == expected)
+        }
+    }
+}
+
+extension PixelBuffer {
+    /// The first row that differs from another image's, besides the given ones; chroma rows are those of their pixels.
+    fileprivate func differs(from other: PixelBuffer, outside rows: [Range<Int>]) -> Int? {
+        for plane in 0..<planeCount {
+            let factor = plane == 0 ? 1 : 2
+            for y in 0..<self.plane(plane).height
+            where !rows.contains(where: { $0.overlaps(y * factor..<(y + 1) * factor) }) {
+                if row(y, ofPlane: plane) != other.row(y, ofPlane: plane) { return y * factor }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,93 @@
+import TestDescriptions
+import TestSupport
+import Testing
+
+@testable import FrameSocket
+
+/// Sizes by name, in the direction that the viewer sees.
+@Suite(.tags(.computes)) struct PresetTests {
+    typealias Scale = SampleUploader.OutputScale
+
+    /// Shows P333.
+    @Test func `a preset has the sides of 16 to 9 that its name says, and is a box`() {
+        let sizes = Scale.Preset.allCases.map { [$0.longSide, $0.shortSide] }
+        #expect(sizes == [[640, 360], [960, 540], [1280, 720], [1920, 1080], [2560, 1440], [3840, 2160]])
+        #expect(Scale.Preset(rawValue: 720) == .p720 && Scale.Preset(rawValue: 0) == nil)
+        for preset in Scale.Preset.allCases {
+            let (width, height) = (preset.longSide, preset.shortSide)
+            #expect(Scale.preset(preset) == .fit(width: width, height: height))
+            for rotation in Scale.Box.Rotation.allCases {
+                #expect(
+                    Scale.preset(preset, rotation: rotation, filling: .letterbox)
+                        == .letterbox(width: width, height: height, rotation: rotation)
+                )
+                #expect(
+                    Scale.preset(preset, rotation: rotation, filling: .fill)
+                        == .fill(width: width, height: height, rotation: rotation)
+                )
+            }
+        }
+    }
+
+    /// An upright image of 1920x1080, and of 1080x1920, at 360p: what the viewer sees.
+    static let seen: [(rotation: Scale.Box.Rotation, landscape: (Int, Int), portrait: (Int, Int))] = [
+        (.withImage, (640, 360), (360, 640)),
+        (.landscape, (640, 360), (202, 360)),
+        (.portrait, (360, 202), (360, 640)),
+        (.never, (640, 360), (202, 360)),
+    ]
+
+    /// For each orientation, whether the buffer's sides are those of the upright image, written out.
+    static let orientations: [(FrameOrientation, isTurned: Bool)] = [
+        (.up, false), (.upMirrored, false), (.down, false), (.downMirrored, false),
+        (.leftMirrored, true), (.right, true), (.rightMirrored, true), (.left, true),
+    ]
+
+    /// The buffer that is sent has the sides of what the viewer sees, exchanged unless the sender rotates it.
+    ///
+    /// Shows P334.
+    @Test(arguments: orientations, [false, true])
+    func `the direction is that of the upright image, in all orientations`(
+        orientation: (FrameOrientation, isTurned: Bool),
+        isRotated: Bool
+    ) throws {
+        for (rotation, landscape, portrait) in Self.seen {
+            for (upright, seen) in [((1920, 1080), landscape), ((1080, 1920), portrait)] {
+                let buffer = orientation.isTurned ? (upright.1, upright.0) : upright
+                let configuration = SampleUploader.Configuration(
+                    scale: .preset(.p360, rotation: rotation),
+                    appliesOrientation: isRotated,
+                    strips: .off
+                )
+                let image = try PixelBuffer(width: buffer.0, height: buffer.1, format: .gray, zeroFilled: true)
+                let sent = try FrameEncoder().encode(.pixels(image), orientation.0, configuration)
+                let jpeg = try JPEGDecoder().decode(sent.jpeg.span, as: .gray)
+                let expected = orientation.isTurned && !isRotated ? (seen.1, seen.0) : seen
+                #expect((jpeg.width, jpeg.height) == expected, "\(rotation) of \(upright)")
+                #expect(sent.bufferSize == BufferSize(width: expected.0, height: expected.1))
+            }
+        }
+    }
+
+    /// Shows P335.
+    @Test(arguments: Scale.Preset.allCases, Scale.Box.Rotation.allCases)
+    func `a preset enlarges no image`(preset: Scale.Preset, rotation: Scale.Box.Rotation) {
+        for filling in Scale.Box.Filling.allCases where filling != .letterbox {
+            for (width, height) in [(1, 1), (2, 3), (320, 180), (180, 320), (359, 639), (65_500, 1), (1, 65_500)] {
+                let size = Scale.preset(preset, rotation: rotation, filling: filling)
+                    .size(forWidth: width, height: height)
+                #expect(size.width <= width && size.height <= height, "\(size) from \(width)x\(height)")
+                #expect(size.width >= 1 && size.height >= 1)
+            }
+        }
+    }
+
+    /// Shows P335.
+    @Test(arguments: [(Int.min, Int.min), (-1, 5), (0, 0), (0, 100), (65_501, 1), (.max, .max), (.max, 1)])
+    func `sizes of no image count as the nearest of one`(width: Int, height: Int) {
+        for preset in Scale.Preset.allCases {
+            let size = Scale.preset(preset).size(forWidth: width, height: height)
+            #expect(1...preset.longSide ~= size.width && 1...preset.longSide ~= size.height)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import FrameSocketTesting
+import FrameTransport
+import FrameWire
+import TestSupport
+import Testing
+
+/// The sender decides whether it offers audio, whatever the receiver asks for.
+@Suite struct AudioSwitchTests {
+    private let directory: TemporaryDirectory
+    private let wants = ControlRequest.Hello(wants: [.frames, .audio])
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func sound(_ number: UInt64, count: Int = 2048) -> AudioMessage {
+        AudioMessage(
+            kind: .app,
+            sampleRate: 44_100,
+            channels: 1,
+            sequence: number,
+            samples: FrameBytes([UInt8](repeating: 1, count: count))
+        )
+    }
+
+    private func connection(offersAudio: Bool) -> SocketConnection {
+        var configuration = SocketConnection.Configuration()
+        configuration.offersAudio = offersAudio
+        return SocketConnection(path: directory.socket, configuration: configuration)
+    }
+
+    /// What is said first holds from the first message on, and again after a reconnect.
+    ///
+    /// Shows P339.
+    @Test(arguments: [false, true]) func `audio is sent while it is offered, over all connections`(
+        offersAudio: Bool
+    ) async throws {
+        let sender = connection(offersAudio: offersAudio)
+        #expect(sender.offersAudio == offersAudio)
+        for round in 0..<2 {
+            let server = try directory.server { $0.hello = wants }
+            sender.open()
+            let receiver = try #require(try await firstConnection(of: server))
+            #expect(await eventually { sender.receiver.wants.contains(.audio) })
+            let dropped = sender.statistics.droppedAudio
+            #expect(try sender.send(sound(1)) == offersAudio)
+            #expect(sender.statistics.droppedAudio == dropped + (offersAudio ? 0 : 1))
+            sender.offersAudio = !offersAudio
+            #expect(try sender.send(sound(2)) == !offersAudio)
+            sender.offersAudio = offersAudio
+            #expect(try sender.send(sound(3)) == offersAudio)
+            // The receiver wants it all the time.
+            #expect(sender.receiver.wants == [.frames, .audio])
+            var audio = receiver.audio.makeAsyncIterator()
+            var numbers: [UInt64?] = []
+            for _ in 0..<(offersAudio ? 2 : 1) { numbers.append(await audio.next()?.sequence) }
+            #expect(numbers == (offersAudio ? [1, 3] : [2]), "round \(round)")
+            server.close()
+            #expect(await eventually { !sender.isOpen })
+        }
+        sender.close()
+    }
+
+    /// Shows P339.
+    @Test func `audio that waits is dropped when it is switched off, and one that is partly written is completed`()
+        async throws
+    {
+        let host = try PeerSocket.listening(at: directory.socket)
+        let sender = connection(offersAudio: true)
+        try await sender.open(within: .seconds(30))
+        let receiver = try await host.accepted()
+        try await receiver.write(ControlRequest.hello(wants).encoded())
+        #expect(await eventually { sender.receiver.wants.contains(.audio) })
+        // The host does not read: some of it waits.
+        for number in 0..<20 { #expect(try sender.send(sound(UInt64(number), count: 200_000))) }
+        sender.offersAudio = false
+        let dropped = sender.statistics.droppedAudio
+        #expect(dropped > 0 && dropped < 20)
+        sender.offersAudio = true
+        #expect(try sender.send(sound(77, count: 4)))
+        sender.close()
+        let bytes = try await receiver.read(.max)
+        let text = String(decoding: bytes, as: UTF8.self)
+        #expect(text.ranges(of: "Audio-Kind: app").count == 20 - dropped + 1)
+        #expect(text.contains("77"))
+        #expect(bytes.count > (20 - dropped) * 200_000)
+    }
+}

@@ -58,6 +58,7 @@ extension ReceiveCommand {
     {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
+        configuration.info = info
         configuration.tap = log
         configuration.acceptsSharedMemory = acceptsSharedMemory
         configuration.log = { reception.reportRefusal($0) }

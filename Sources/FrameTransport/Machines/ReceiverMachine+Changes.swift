@@ -4,10 +4,18 @@ internal import FrameWire
 extension ReceiverMachine {
     mutating func becomeReady(_ system: some System) {
         updateDeadline(system)
-        // Without a hello, a sender does not know that it may share memory.
-        let hello = configuration.hello ?? (configuration.acceptsSharedMemory ? ControlRequest.Hello() : nil)
         if let hello { request(.hello(hello), system) }
+        if hello != nil, configuration.info != ControlRequest.SessionInfo() {
+            request(.info(configuration.info), system)
+        }
         system.present()
+    }
+
+    /// The hello that the sender gets at once: without one, it does not know that it may share memory, and obeys nothing.
+    private var hello: ControlRequest.Hello? {
+        if let hello = configuration.hello { return hello }
+        let states = configuration.info != ControlRequest.SessionInfo()
+        return configuration.acceptsSharedMemory || states ? ControlRequest.Hello() : nil
     }
 
     /// Keeps what the hello requests from now on.

@@ -64,6 +64,9 @@ extension ReceiverMachine {
             turn.messagesLeft -= 1
             if case .stopped(let reason) = status.state { stopReason = reason }
             system.deliver(status)
+        case .info(let info):
+            turn.messagesLeft -= 1
+            system.deliver(info)
         case .skipped(let what):
             turn.messagesLeft -= 1
             if what == .audio, wants.contains(.audio) { system.countDroppedAudio() }

@@ -40,6 +40,8 @@ extension ReceiverMachine {
         func deliver(_ frame: consuming Frame, in header: SharedFrameHeader, more: Bool)
         func deliver(_ message: AudioMessage)
         func deliver(_ status: SenderStatus)
+        /// Delivers what the sender states about itself, which replaces what it stated before.
+        func deliver(_ info: ControlRequest.SessionInfo)
         /// Counts an audio message that was requested, but exceeds the memory for audio.
         func countDroppedAudio()
         /// Delivers nothing further; the consumer keeps what it has not taken yet.

@@ -24,6 +24,8 @@ package struct ReceiverMachine: ~Copyable {
         package var limits = FrameServer.Limits()
         package var expectedToken: [UInt8]?
         package var hello: ControlRequest.Hello?
+        /// What this side states about itself, after the hello.
+        package var info = ControlRequest.SessionInfo()
         /// The part of the memory budget that the connection may take without a request.
         package var allowance = Int.max / 2
         /// The largest body that can be granted.

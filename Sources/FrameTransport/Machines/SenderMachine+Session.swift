@@ -170,6 +170,7 @@ extension SenderMachine {
         case .decline:
             declineSharedMemory(in: &session)
             changeTerms { $0.acceptsSharedMemory = false }
+        case .info(let info): commands.append(.tell(.info(info)))
         case .release(let buffer):
             changeTerms { $0.releases[buffer] &+= 1 }
             // Not for the program: there is one for every frame.
@@ -186,7 +187,8 @@ extension SenderMachine {
     private mutating func greet(_ hello: ControlRequest.Hello, in session: inout Session) {
         session.hello = hello
         commands.append(.tell(.hello(hello)))
-        commands.append(.lane(.setWants(hello.wants, answer: status(of: session, isPaused: terms.isPaused))))
+        let answer = status(of: session, isPaused: terms.isPaused)
+        commands.append(.lane(.setWants(hello.wants, info: hello.wantsInfo, answer: answer)))
         if hello.sharedMemory == nil { declineSharedMemory(in: &session) }
         let sharesMemory = settings.sharesMemory && !session.declinesSharedMemory
         changeTerms { terms in

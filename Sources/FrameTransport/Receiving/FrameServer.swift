@@ -66,6 +66,12 @@ public final class FrameServer: Sendable {
         /// Default: nil, so that senders send only frames and no status.
         public var hello: ControlRequest.Hello?
 
+        /// What this side states about itself to every sender, right after the hello; only the values are sent.
+        ///
+        /// Default: nothing. With values, every sender is sent a hello. To change them on a connection, send it
+        /// `ControlRequest.info`.
+        public var info = ControlRequest.SessionInfo()
+
         /// Whether senders on the same machine may share their frames' memory instead of encoding them.
         ///
         /// Default: false. With true, every sender is sent a hello, and a sender that supports it sends frames whose

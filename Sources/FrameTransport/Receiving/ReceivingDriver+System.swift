@@ -91,6 +91,7 @@ extension ReceivingDriver: ReceiverMachine.System {
 
     func deliver(_ message: AudioMessage) { audio.put(message, weight: message.samples.capacity) }
     func deliver(_ status: SenderStatus) { statuses.put(status) }
+    func deliver(_ info: ControlRequest.SessionInfo) { self.info.change(to: info) }
     func countDroppedAudio() { droppedAudio.increment() }
 
     // MARK: Memory
@@ -151,6 +152,7 @@ extension ReceivingDriver: ReceiverMachine.System {
         mailbox.end(error)
         audio.end()
         statuses.end()
+        info.end()
     }
 
     func close(_ reason: CloseReason) {

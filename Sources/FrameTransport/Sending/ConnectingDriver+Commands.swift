@@ -33,6 +33,7 @@ extension ConnectingDriver {
             self.terms.publish(terms)
             demand.change(to: terms.demand)
         case .hello(let hello): control.note(hello)
+        case .info(let info): self.info.change(to: info)
         case .request(let request): control.note(request)
         case .skippedRequest: control.skip()
         case .ended(let reason):
@@ -40,6 +41,7 @@ extension ConnectingDriver {
             timer = nil
             states.end()
             demand.end()
+            info.end()
             control.requests.end()
             closed.set(reason)
         }

@@ -30,8 +30,8 @@ final class SendLane: Sendable {
     private let state: Locked<State>
     private let tickets = Counter()
 
-    init(padsShortBodies: Bool) {
-        state = Locked(State(machine: SendLaneMachine(padsShortBodies: padsShortBodies)))
+    init(padsShortBodies: Bool, info: ControlRequest.SessionInfo) {
+        state = Locked(State(machine: SendLaneMachine(padsShortBodies: padsShortBodies, info: info)))
     }
 
     /// Whether messages are accepted.
@@ -108,6 +108,22 @@ final class SendLane: Sendable {
         }
     }
 
+    /// Changes what the program states about this side, and writes what the socket accepts.
+    func send(_ info: ControlRequest.SessionInfo) -> Progress {
+        advance { state in
+            state.machine.state(info)
+            return nil
+        }
+    }
+
+    /// Changes the frame rate of the source, which is asked for within the lock, so that the latest one counts.
+    func stateFrameRate(_ rate: () -> Int?) -> Progress {
+        advance { state in
+            state.machine.state(frameRate: rate())
+            return nil
+        }
+    }
+
     /// Stops waiting for a frame, which is withdrawn unless it has been started.
     func cancel(_ ticket: Int) {
         change { $0.machine.cancel(ticket) }
@@ -138,7 +154,8 @@ final class SendLane: Sendable {
     func execute(_ order: SenderMachine.LaneOrder) -> Progress {
         advance { state in
             switch order {
-            case .setWants(let wants, let status): return state.machine.setWants(wants, answering: status)
+            case .setWants(let wants, let info, let status):
+                return state.machine.setWants(wants, info: info, answering: status)
             case .setPaused(let isPaused, let status): return state.machine.setPaused(isPaused, answering: status)
             case .end(let last, let error): return state.machine.end(last: last, withdrawing: error)
             case .declineShared: return state.machine.declineShared()

@@ -49,6 +49,12 @@ public final class SocketConnection: Sendable {
         /// message, which a shorter body allows. Receivers of this package do not need padding.
         public var padsShortBodies = true
 
+        /// What this side states about itself to every receiver that has said hello and asks for it.
+        ///
+        /// Default: nothing. A `SampleUploader` adds the rate, and the connection the size of its frames. To change it
+        /// later, see ``SocketConnection/send(_:)-(ControlRequest.SessionInfo)``.
+        public var info = ControlRequest.SessionInfo()
+
         /// The tokens that the server and this side exchange before the first frame.
         ///
         /// Default: nil.

@@ -2,7 +2,7 @@
 ///
 /// This is a pure state machine: it does no I/O and never waits. Feed it the bytes that have arrived, in pieces of any
 /// size. How the bytes are split affects neither the events nor which error is thrown at which byte. The decoder stores
-/// at most the beginning of one header line, and nothing of a body.
+/// at most the beginning of one header line, and of a body only the values of an `info`.
 ///
 /// ```swift
 /// var decoder = ControlDecoder()
@@ -17,9 +17,10 @@
 package struct ControlDecoder: Sendable {
     /// What the consumed bytes were.
     package enum Event: Sendable, Hashable {
-        /// Part of a header; all bytes are consumed, and more are needed.
+        /// Part of a header, or of an `info`; all bytes are consumed, and more are needed.
         case incomplete
-        /// The header of a request, or its remaining part; a body, which is ignored, may follow.
+        /// The header of a request, or its remaining part; a body, which is ignored, may follow. An `info` has its body
+        /// already.
         case request(ControlRequest)
         /// The header of a request that is not understood, or its remaining part; a body may follow.
         case skipped(SkippedRequest)
@@ -47,6 +48,14 @@ package struct ControlDecoder: Sendable {
     /// The offset of the current header's first byte in the stream.
     private var headerOffset: UInt64 = 0
 
+    /// The body of an `info` that is being read; nil outside of one.
+    private var infoBody: SessionInfoBody?
+    /// The values of earlier parts of an `info`; nil if it begins with the next part.
+    private var infoReader: SessionInfoReader?
+    /// Whether the rest of an `info` is skipped, because a part of it was wrong.
+    private var skipsInfo = false
+    private var infoContinues = false
+
     /// Creates a decoder at the first byte of a stream.
     package init(limits: ControlLimits = .init()) {
         parser = ControlHeaderParser(limits: limits)
@@ -72,6 +81,10 @@ package struct ControlDecoder: Sendable {
     package mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
         if let failure = position.failure { throw failure }
         guard !bytes.isEmpty else { return Step(consumed: 0, event: .incomplete) }
+        if infoBody != nil {
+            var index = 0
+            return takeInfo(bytes, from: &index)
+        }
         if position.bodyRemaining > 0 {
             let count = min(bytes.count, position.bodyRemaining)
             return Step(consumed: count, event: .body(isLast: position.consumeBody(count)))
@@ -94,9 +107,60 @@ package struct ControlDecoder: Sendable {
             throw position.fail(error.code, detail: error.detail ?? parser.detail(endingWith: bytes[index]))
         }
         position.advance(by: index)
-        let (event, contentLength) = parser.end(at: headerOffset)
-        position.beginBody(of: contentLength)
-        return Step(consumed: index, event: event)
+        let header = parser.end(at: headerOffset)
+        switch header.event {
+        case .request(.info): return beginInfo(header, bytes, from: &index)
+        case .skipped(let request) where request.isInfo: (infoReader, skipsInfo) = (nil, true)
+        case .request, .skipped, .incomplete, .body: break
+        }
+        position.beginBody(of: header.contentLength)
+        return Step(consumed: index, event: header.event)
+    }
+
+    /// Begins the body of an `info`, unless an earlier part was wrong: then the values end unread with the last part.
+    private mutating func beginInfo(
+        _ header: ControlHeaderParser.Header,
+        _ bytes: Span<UInt8>,
+        from index: inout Int
+    ) -> Step {
+        infoContinues = header.infoContinues
+        guard !skipsInfo else { return skipInfo(header.contentLength, .infoInvalid, consumed: index) }
+        let reader = infoReader.take() ?? SessionInfoReader()
+        infoBody = SessionInfoBody(reader, length: header.contentLength, isLast: !infoContinues)
+        return takeInfo(bytes, from: &index)
+    }
+
+    /// Consumes the body of an `info` from `index`, up to its end.
+    private mutating func takeInfo(_ bytes: Span<UInt8>, from index: inout Int) -> Step {
+        // Moved out, to avoid a copy at its first change.
+        guard var body = infoBody.take() else { return Step(consumed: index, event: .incomplete) }
+        let start = index
+        do throws(HeaderFault) {
+            try body.take(bytes, from: &index)
+        } catch {
+            position.advance(by: index - start)
+            return skipInfo(body.remaining, error.code, consumed: index)
+        }
+        position.advance(by: index - start)
+        guard body.remaining == 0 else {
+            infoBody = body
+            return Step(consumed: index, event: .incomplete)
+        }
+        guard infoContinues else { return Step(consumed: index, event: .request(.info(body.end().end()))) }
+        infoReader = body.end()
+        return Step(consumed: index, event: .body(isLast: true))
+    }
+
+    /// Skips the rest of an `info`, from its wrong byte on.
+    private mutating func skipInfo(_ byteCount: Int, _ code: WireError.Code, consumed count: Int) -> Step {
+        let skipped = SkippedRequest(
+            name: ControlName.info.rawValue,
+            reason: .malformed(code),
+            byteOffset: position.offset
+        )
+        skipsInfo = infoContinues
+        position.beginBody(of: byteCount)
+        return Step(consumed: count, event: .skipped(skipped))
     }
 
     /// Marks the end of the stream.
@@ -106,6 +170,7 @@ package struct ControlDecoder: Sendable {
     /// - Throws: ``WireError/Code/headTruncated`` or ``WireError/Code/bodyTruncated`` within a request, or the error
     ///   with which the stream failed earlier.
     package mutating func finish() throws(WireError) {
+        if let body = infoBody.take() { throw position.fail(.bodyTruncated, detail: body.progress) }
         try position.finish(headerByteCount: parser.byteCount)
     }
 }

@@ -33,6 +33,7 @@ final class ReceiverRig: ReceiverMachine.System {
     private(set) var frames: [Frame] = []
     private(set) var audio: [AudioMessage] = []
     private(set) var statuses: [SenderStatus] = []
+    private(set) var infos: [ControlRequest.SessionInfo] = []
     private(set) var droppedAudio = 0
     private(set) var yields = 0
     private(set) var reads = 0
@@ -173,6 +174,11 @@ final class ReceiverRig: ReceiverMachine.System {
     func deliver(_ status: SenderStatus) {
         noteEffect()
         statuses.append(status)
+    }
+
+    func deliver(_ info: ControlRequest.SessionInfo) {
+        noteEffect()
+        infos.append(info)
     }
 
     func countDroppedAudio() { droppedAudio += 1 }

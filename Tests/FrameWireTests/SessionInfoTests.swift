@@ -180,7 +180,8 @@ struct SessionInfoTests {
             ([part("a=1\n", continues: "1"), part("=\n"), part("c=3\n")], ["c=3"], 1),
             ([part("a=1\n=", continues: "1"), part("b=2\n"), part("c=3\n")], ["c=3"], 2),
             ([part("a=1\n", continues: "1"), part("b=2\n", continues: "2"), part("c=3\n"), part("d=4\n")], ["d=4"], 2),
-            ([part("a=1", continues: "1"), part("")], [""], 0),
+            // The last part is empty, and a value unfinished.
+            ([part("a=1", continues: "1"), part(""), part("b=2\n")], ["b=2"], 1),
             ([part("a=1\n", continues: "x"), part("b=2\n"), part("c=3\n")], ["c=3"], 2),
             ([part("")], [""], 0),
         ]

@@ -36,8 +36,8 @@ extension SenderMachine {
 
     /// An order to the lane.
     package enum LaneOrder: Sendable, Hashable {
-        /// Hand over the socket.
-        case open(connection: Int)
+        /// Hand over the socket, to a receiver that wants this until it says otherwise.
+        case open(connection: Int, wants: ControlRequest.Wants)
         /// ``SendLaneMachine/setWants(_:info:answering:)``, then write; report `laneProgressed`.
         case setWants(ControlRequest.Wants, info: Bool, answer: SenderStatus)
         /// ``SendLaneMachine/setPaused(_:answering:)``, then write; report `laneProgressed`.

@@ -12,8 +12,8 @@ extension ConnectingDriver {
         case .watchRoom(let watches): registration?.watchesRoom = watches
         case .setDeadline(let deadline): setDeadline(deadline)
         case .closeSocket(let loss): closeSocket(loss)
-        case .lane(.open(let connection)):
-            if let descriptor = descriptor.take() { lane.open(descriptor, connection: connection) }
+        case .lane(.open(let connection, let wants)):
+            if let descriptor = descriptor.take() { lane.open(descriptor, connection: connection, wants: wants) }
         case .lane(let order):
             let progress = lane.execute(order)
             answer { $0.laneProgressed(progress, at: $1) }

@@ -121,6 +121,7 @@ extension SenderMachine.Settings {
         sendTimeout = configuration.sendTimeout.nanoseconds
         linger = configuration.linger.nanoseconds
         reopens = configuration.reopens
+        minimumVersion = configuration.minimumVersion
         tokens = configuration.tokens
     }
 }

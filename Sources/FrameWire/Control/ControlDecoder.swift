@@ -67,8 +67,8 @@ package struct ControlDecoder: Sendable {
     /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.
     package var offset: UInt64 { position.offset }
 
-    /// Whether part of a header has arrived, but not all of it.
-    package var isInHeader: Bool { position.failure == nil && parser.byteCount > 0 }
+    /// Whether part of a header, or of an `info`, has arrived, but not all of it.
+    package var isInHeader: Bool { position.failure == nil && (parser.byteCount > 0 || infoBody != nil) }
 
     /// Consumes bytes from the front of `bytes`, up to the end of the header or body that they belong to.
     ///
@@ -81,78 +81,92 @@ package struct ControlDecoder: Sendable {
     package mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
         if let failure = position.failure { throw failure }
         guard !bytes.isEmpty else { return Step(consumed: 0, event: .incomplete) }
-        if infoBody != nil {
-            var index = 0
-            return takeInfo(bytes, from: &index)
-        }
         if position.bodyRemaining > 0 {
             let count = min(bytes.count, position.bodyRemaining)
             return Step(consumed: count, event: .body(isLast: position.consumeBody(count)))
         }
-        if parser.byteCount == 0 {
-            headerOffset = position.offset
-            if let (request, count) = WholeRelease.request(at: bytes, within: parser.limits) {
-                position.advance(by: count)
-                return Step(consumed: count, event: .request(request))
-            }
+        if parser.byteCount == 0, infoBody == nil,
+            let (request, count) = WholeRelease.request(at: bytes, within: parser.limits)
+        {
+            position.advance(by: count)
+            return Step(consumed: count, event: .request(request))
         }
         var index = 0
+        repeat {
+            let event = infoBody == nil ? try takeHeader(bytes, from: &index) : takeInfo(bytes, from: &index)
+            if let event { return Step(consumed: index, event: event) }
+            // An `info` goes on in the next one, or behind its header.
+        } while index < bytes.count
+        return Step(consumed: index, event: .incomplete)
+    }
+
+    /// Consumes a header from `index`, up to its end; nil if there is more to come before the event.
+    private mutating func takeHeader(_ bytes: Span<UInt8>, from index: inout Int) throws(WireError) -> Event? {
+        if parser.byteCount == 0 { headerOffset = position.offset }
+        let start = index
         do {
             guard try parser.take(bytes, from: &index) else {
-                position.advance(by: index)
-                return Step(consumed: index, event: .incomplete)
+                position.advance(by: index - start)
+                return nil
             }
         } catch {
-            position.advance(by: index)
+            position.advance(by: index - start)
             throw position.fail(error.code, detail: error.detail ?? parser.detail(endingWith: bytes[index]))
         }
-        position.advance(by: index)
+        position.advance(by: index - start)
         let header = parser.end(at: headerOffset)
         switch header.event {
-        case .request(.info): return beginInfo(header, bytes, from: &index)
+        case .request(.info): return beginInfo(header)
         case .skipped(let request) where request.isInfo: (infoReader, skipsInfo) = (nil, true)
         case .request, .skipped, .incomplete, .body: break
         }
         position.beginBody(of: header.contentLength)
-        return Step(consumed: index, event: header.event)
+        return header.event
     }
 
     /// Begins the body of an `info`, unless an earlier part was wrong: then the values end unread with the last part.
-    private mutating func beginInfo(
-        _ header: ControlHeaderParser.Header,
-        _ bytes: Span<UInt8>,
-        from index: inout Int
-    ) -> Step {
+    private mutating func beginInfo(_ header: ControlHeaderParser.Header) -> Event? {
         infoContinues = header.infoContinues
-        guard !skipsInfo else { return skipInfo(header.contentLength, .infoInvalid, consumed: index) }
-        let reader = infoReader.take() ?? SessionInfoReader()
-        infoBody = SessionInfoBody(reader, length: header.contentLength, isLast: !infoContinues)
-        return takeInfo(bytes, from: &index)
+        guard !skipsInfo else { return skipInfo(header.contentLength, .infoInvalid) }
+        let body = SessionInfoBody(
+            infoReader.take() ?? SessionInfoReader(),
+            length: header.contentLength,
+            isLast: !infoContinues
+        )
+        return header.contentLength == 0 ? endInfo(body) : beginBody(body)
     }
 
-    /// Consumes the body of an `info` from `index`, up to its end.
-    private mutating func takeInfo(_ bytes: Span<UInt8>, from index: inout Int) -> Step {
+    private mutating func beginBody(_ body: SessionInfoBody) -> Event? {
+        infoBody = body
+        return nil
+    }
+
+    /// Consumes the body of an `info` from `index`, up to its end; nil if there is more to come.
+    private mutating func takeInfo(_ bytes: Span<UInt8>, from index: inout Int) -> Event? {
         // Moved out, to avoid a copy at its first change.
-        guard var body = infoBody.take() else { return Step(consumed: index, event: .incomplete) }
+        guard var body = infoBody.take() else { return nil }
         let start = index
         do throws(HeaderFault) {
             try body.take(bytes, from: &index)
         } catch {
             position.advance(by: index - start)
-            return skipInfo(body.remaining, error.code, consumed: index)
+            return skipInfo(body.remaining, error.code)
         }
         position.advance(by: index - start)
-        guard body.remaining == 0 else {
-            infoBody = body
-            return Step(consumed: index, event: .incomplete)
-        }
-        guard infoContinues else { return Step(consumed: index, event: .request(.info(body.end().end()))) }
-        infoReader = body.end()
-        return Step(consumed: index, event: .body(isLast: true))
+        return body.remaining == 0 ? endInfo(body) : beginBody(body)
+    }
+
+    /// Ends a part of an `info`; nil if it goes on.
+    private mutating func endInfo(_ body: SessionInfoBody) -> Event? {
+        let reader = body.end()
+        // An empty last part cannot end a line.
+        if !infoContinues { return reader.isBetweenLines ? .request(.info(reader.end())) : skipInfo(0, .infoInvalid) }
+        infoReader = reader
+        return nil
     }
 
     /// Skips the rest of an `info`, from its wrong byte on.
-    private mutating func skipInfo(_ byteCount: Int, _ code: WireError.Code, consumed count: Int) -> Step {
+    private mutating func skipInfo(_ byteCount: Int, _ code: WireError.Code) -> Event {
         let skipped = SkippedRequest(
             name: ControlName.info.rawValue,
             reason: .malformed(code),
@@ -160,7 +174,7 @@ package struct ControlDecoder: Sendable {
         )
         skipsInfo = infoContinues
         position.beginBody(of: byteCount)
-        return Step(consumed: count, event: .skipped(skipped))
+        return .skipped(skipped)
     }
 
     /// Marks the end of the stream.

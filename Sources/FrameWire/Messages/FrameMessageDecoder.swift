@@ -78,8 +78,8 @@ public struct FrameMessageDecoder: Sendable {
     /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.
     public var offset: UInt64 { position.offset }
 
-    /// Whether part of a header has arrived, but not all of it.
-    public var isInHeader: Bool { position.failure == nil && parser.byteCount > 0 }
+    /// Whether part of a header, or of an `info`, has arrived, but not all of it.
+    public var isInHeader: Bool { position.failure == nil && (parser.byteCount > 0 || infoBody != nil) }
 
     /// Consumes bytes from the front of `bytes`, up to the end of the header or body that they belong to.
     ///

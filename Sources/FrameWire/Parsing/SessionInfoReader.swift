@@ -21,11 +21,11 @@ struct SessionInfoReader: Sendable {
         if isLast, !isBetweenLines { throw fault(endingWith: byte) }
     }
 
-    /// Returns the values; meaningful only after the last byte.
+    /// Returns the values; meaningful only between lines.
     func end() -> ControlRequest.SessionInfo { info }
 
-    /// The values so far, of which all lines are complete.
-    private var isBetweenLines: Bool { key == nil && bytes.isEmpty }
+    /// Whether every line has ended.
+    var isBetweenLines: Bool { key == nil && bytes.isEmpty }
 
     private mutating func takeKey(_ byte: UInt8) throws(HeaderFault) {
         if byte == Self.separator {

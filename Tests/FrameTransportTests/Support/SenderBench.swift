@@ -201,7 +201,8 @@ final class SenderBench {
 
     private func obey(_ order: SenderMachine.LaneOrder) {
         switch order {
-        case .open(let connection): return lane.open(connection: connection, fittingByteCount: .max)
+        case .open(let connection, let wants):
+            return lane.open(connection: connection, wants: wants, fittingByteCount: .max)
         case .setWants(let wants, let info, let status):
             settle(lane.setWants(wants, info: info, answering: status))
         case .setPaused(let isPaused, let status): settle(lane.setPaused(isPaused, answering: status))

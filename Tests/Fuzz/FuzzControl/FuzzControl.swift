@@ -56,13 +56,8 @@ private struct Outcome: Equatable {
         let bytes = request.encoded()
         var decoder = ControlDecoder()
         let span = bytes.span
-        var start = 0
-        // Only the last part of a long `info` is the request.
-        while start < span.count, let step = try? decoder.decode(span.extracting(start...)) {
-            start += step.consumed
-            if step.event == .request(request), start == span.count { return }
-            guard case .body(isLast: true) = step.event else { break }
+        guard let step = try? decoder.decode(span), step.event == .request(request) else {
+            fatalError("\(request) does not survive being written and read")
         }
-        fatalError("\(request) does not survive being written and read")
     }
 }

@@ -45,9 +45,9 @@ final class SenderMonitor {
 
     /// Whether its info was asked for.
     var wantsInfo = false
-    /// What the receiver states, and the number of its last statement.
-    var infoRead = ControlRequest.SessionInfo()
-    var lastStatementRead = 0
+    /// What was read of the receiver and not told yet, and how many statements it had made with the last of it.
+    var infosRead: [ControlRequest.SessionInfo] = []
+    var statementsRead = 0
 
     // What it has written.
     /// The last info, and how many statements the sender had made with it, at least those before the connection.

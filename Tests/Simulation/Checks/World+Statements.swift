@@ -1,3 +1,4 @@
+internal import FrameSocket
 internal import FrameTransport
 internal import FrameWire
 
@@ -7,7 +8,7 @@ extension World {
 
     /// The program states something else.
     func state(_ number: Int, of sender: SimSender) {
-        sender.statements.append(number)
+        if sender.statements.last != number { sender.statements.append(number) }
         sender.lane.state(Statement.info(number))
         pumpFromProgram(sender)
     }
@@ -19,19 +20,19 @@ extension World {
         let monitor = monitors[index]
         check(.infoOnlyIfAsked, monitor.hasReadHello && monitor.wantsInfo, "an info that nobody asked for")
         check(.infoOnlyIfAsked, monitor.statuses > 0, "an info before the answer to the hello")
-        guard let place = place(of: info, senders[monitor.sender]) else {
-            return violate(.infoIsWhole, "sender \(monitor.sender) writes what it never stated: \(info)")
+        guard let place = place(of: info, senders[monitor.sender], from: monitor.statementPlace) else {
+            return violate(.infoIsWhole, "sender \(monitor.sender) writes a mix, or out of order: \(info)")
         }
-        check(.infoIsWhole, place >= monitor.statementPlace, "an info of an earlier connection, or out of order")
         monitors[index].statementPlace = place
         monitors[index].info = info
     }
 
-    /// Returns how many statements a sender had made with this one; nil if it is none of them.
-    private func place(of info: ControlRequest.SessionInfo, _ sender: SimSender) -> Int? {
+    /// Returns how many statements a sender had made with this one, which is not before another; nil if it is none of them.
+    private func place(of info: ControlRequest.SessionInfo, _ sender: SimSender, from earliest: Int) -> Int? {
         guard let number = Statement.number(of: info) else { return nil }
-        if number == 0 { return 0 }
-        return sender.statements.firstIndex(of: number).map { $0 + 1 }
+        if number == 0 { return earliest == 0 ? 0 : nil }
+        // A plan may be carried out twice, and a statement made again.
+        return sender.statements.dropFirst(max(0, earliest - 1)).firstIndex(of: number).map { $0 + 1 }
     }
 
     /// A frame begins: its size has been stated if the receiver asks for that.
@@ -44,7 +45,8 @@ extension World {
     func checkInfo(_ monitor: SenderMonitor) {
         guard monitor.wantsInfo else { return }
         let sender = senders[monitor.sender]
-        let isLatest = monitor.info != nil && monitor.statementPlace == sender.statements.count
+        let latest = sender.statements.last.map { Statement.info($0).values } ?? [:]
+        let isLatest = monitor.info?.values == latest
         check(.lastInfoIsTrue, isLatest, "sender \(sender.index): the last info is not what it states")
         let rate = sender.uploader.map { $0.machine.configuration.pacing.rateInMillihertz } ?? nil
         check(.lastInfoIsTrue, monitor.info?.frameRateInMillihertz == rate, "the last info has another rate")
@@ -54,31 +56,36 @@ extension World {
 
     /// The receiver gets an info.
     func deliver(_ info: ControlRequest.SessionInfo, to receiver: SimReceiver) {
-        let number = Statement.number(of: info)
-        check(.infoIsWhole, number.map { $0 == 0 || $0 >= receiver.lastStatement } ?? false, "a mix, or out of order")
-        receiver.lastStatement = number ?? 0
+        let peer = sockets[receiver.socket].formerPeer
+        guard peer >= 0, sockets[peer].monitor >= 0 else { return }
+        let sender = senders[monitors[sockets[peer].monitor].sender]
+        let place = place(of: info, sender, from: receiver.lastStatement)
+        check(.infoIsWhole, place != nil, "connection \(receiver.index) gets a mix, or out of order: \(info)")
+        receiver.lastStatement = place ?? 0
     }
 
     /// The sender reads an info.
     func infoRead(_ info: ControlRequest.SessionInfo, _ index: Int) {
-        monitors[index].infoRead = info
+        monitors[index].infosRead.append(info)
         guard hasOurReceiver(index) else { return }
         coverage.count(.infoOfReceiver)
         guard let number = Statement.number(of: info) else {
             return violate(.receiversInfoIsWhole, "what was never stated: \(info)")
         }
         let socket = sockets[monitors[index].socket].formerPeer
-        let isItsOwn = receivers.contains { $0.socket == socket && $0.statements.contains(number) }
-        check(.receiversInfoIsWhole, isItsOwn, "statement \(number) was not made on this connection")
-        check(.receiversInfoIsWhole, number > monitors[index].lastStatementRead, "statements out of order")
-        monitors[index].lastStatementRead = number
+        let statements = receivers.last { $0.socket == socket }?.statements ?? []
+        let place = statements.dropFirst(monitors[index].statementsRead).firstIndex(of: number)
+        check(.receiversInfoIsWhole, place != nil, "statement \(number) was not made on this connection, or earlier")
+        monitors[index].statementsRead = (place ?? 0) + 1
     }
 
     /// The sender's program is told what its receiver states.
     func told(_ info: ControlRequest.SessionInfo, _ sender: SimSender) {
         guard info != ControlRequest.SessionInfo() else { return }
         let monitor = sender.socket >= 0 ? sockets[sender.socket].monitor : -1
-        let isRead = monitor >= 0 && monitors[monitor].infoRead == info
-        check(.receiversInfoIsWhole, isRead, "sender \(sender.index) is told what its receiver did not state")
+        // Several may have been read together; each is told in its turn.
+        let next =
+            monitor >= 0 && !monitors[monitor].infosRead.isEmpty ? monitors[monitor].infosRead.removeFirst() : nil
+        check(.receiversInfoIsWhole, next == info, "sender \(sender.index) is told what its receiver did not state")
     }
 }

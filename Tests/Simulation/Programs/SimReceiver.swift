@@ -74,9 +74,9 @@ final class SimReceiver {
     var audioCount = 0
     var delivered = 0
     var lastStatus: SenderStatus?
-    /// The number of the sender's last statement, and those of its own that were queued.
+    /// How many statements the sender had made with the last one, and the numbers of its own that were queued.
     var lastStatement = 0
-    var statements: Set<Int> = []
+    var statements: [Int] = []
     /// What the machine was last told that is wanted, and all that was ever asked for.
     var stated: ControlRequest.Wants?
     var asked: ControlRequest.Wants = []
@@ -138,8 +138,10 @@ final class SimReceiver {
         configuration.limits = server.limits
         configuration.expectedToken = server.tokens?.expected
         configuration.hello = server.plan.hello.map { ControlRequest.Hello(wants: $0) }
-        if server.plan.statement > 0 { configuration.info = Statement.info(server.plan.statement) }
-        statements = [server.plan.statement]
+        if server.plan.statement > 0 {
+            configuration.info = Statement.info(server.plan.statement)
+            statements = [server.plan.statement]
+        }
         configuration.allowance = allowance
         configuration.largestGrant = largestGrant
         configuration.resetKeepsData = !server.plan.isPort

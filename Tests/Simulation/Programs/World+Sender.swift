@@ -146,10 +146,11 @@ extension World {
     private func perform(_ order: SenderMachine.LaneOrder, of sender: SimSender) {
         var settlement: SendLaneMachine.Settlement?
         switch order {
-        case .open(let connection):
+        case .open(let connection, let wants):
             (sender.audioAccepted, sender.audioBegun, sender.audioRefused) = (0, 0, 0)
             sender.audioDroppedBefore = sender.lane.droppedAudio
-            sender.lane.open(connection: connection, fittingByteCount: sender.plan.socketCapacity / 4)
+            let fitting = sender.plan.socketCapacity / 4
+            sender.lane.open(connection: connection, wants: wants, fittingByteCount: fitting)
             return
         case .setWants(let wants, let info, let answer):
             settlement = sender.lane.setWants(wants, info: info, answering: answer)

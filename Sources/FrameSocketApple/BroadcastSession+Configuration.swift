@@ -50,7 +50,9 @@ extension BroadcastSession {
 
         /// The values that the person chose before the broadcast began; a `SampleHandler` sets them.
         ///
-        /// Default: none.
+        /// Default: none. An app that says hello gets them, as `FrameConnection.info`, unless `connection.info` has a value
+        /// for the same key. A text that a `ControlRequest.SessionInfo` cannot have, and what exceeds 16 values in the order
+        /// of the keys, is left out there.
         public var values = BroadcastValues()
 
         /// Whether a broadcast that either side meant to end does so without an alert.
@@ -60,6 +62,16 @@ extension BroadcastSession {
         /// documents no such call, so a later system may show an empty alert, ignore it, or end the extension. Failures
         /// are always shown.
         public var endsQuietly = false
+
+        /// The configuration of the connection, which states the values, and that there is audio.
+        var statingConnection: SocketConnection.Configuration {
+            var connection = connection
+            for (key, text) in values.texts.sorted(by: { $0.key < $1.key }) where connection.info[key] == nil {
+                try? connection.info.set(text, for: key)
+            }
+            connection.info.offersAudio = connection.info.offersAudio ?? true
+            return connection
+        }
 
         /// Creates a configuration with the defaults.
         public init() {

@@ -61,7 +61,7 @@ public final class BroadcastSession: Sendable {
         onClose: @escaping @Sendable (CloseReason) -> Void
     ) {
         let endpoint = configuration.endpoint ?? .path(path ?? "")
-        let connection = SocketConnection(to: endpoint, configuration: configuration.connection)
+        let connection = SocketConnection(to: endpoint, configuration: configuration.statingConnection)
         let states = connection.states
         let end = EndReport(onClose)
         let search = HostSearch(configuration, onMissingHost: onMissingHost)

@@ -48,7 +48,7 @@ struct StreamWriter {
         switch event {
         case .header(let header): state = .body(header, [])
         case .audio, .skipped: state = .skippedBody
-        case .status, .sharedBuffer, .sharedFrame, .incomplete: break
+        case .status, .info, .sharedBuffer, .sharedFrame, .incomplete: break
         case .body:
             guard case .body(let header, var body) = state else { return }
             // Not copied while it is in use here alone.

@@ -109,6 +109,19 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
+    @Test func `the person's values reach a host that says hello, and the program's own take precedence`() async throws
+    {
+        let (session, _, server, host) = try await pair(hello: ControlRequest.Hello()) {
+            $0.values = ["channelName": "room", "user": "Ana", "a b": "no token", "text": "two\nlines", "empty": ""]
+            try? $0.connection.info.set("own", for: "user")
+        }
+        #expect(await eventually { !host.info.values.isEmpty })
+        #expect(host.info.values == ["channelName": "room", "user": "own", "empty": ""])
+        #expect(host.info.offersAudio == true && session.values["text"] == "two\nlines")
+        #expect(host.info["channelName", default: "channel"] == "room" && host.info["empty", default: "x"] == "x")
+        withExtendedLifetime(server) {}
+    }
+
     @Test func `no audio goes to a host that did not ask`() async throws {
         let (session, _, server, host) = try await pair()
         let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)

@@ -23,6 +23,9 @@ extension UploaderMachine {
         /// The connection whose receiver must be told that its preference is refused.
         package internal(set) var refusesPreferencesOf: Int?
 
+        /// Whether the rate of the pacing in effect may have changed, which the connection is to state.
+        package internal(set) var statesRate = false
+
         /// The number of a lease; the shared buffers of earlier leases are to be released.
         package internal(set) var dropsBuffersBefore: UInt64?
 
@@ -35,7 +38,7 @@ extension UploaderMachine {
         /// Whether there is nothing to do except to release discarded frames.
         package var isEmpty: Bool {
             !startsUpload && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
-                && dropsBuffersBefore == nil && reclaimed.isEmpty
+                && !statesRate && dropsBuffersBefore == nil && reclaimed.isEmpty
         }
     }
 

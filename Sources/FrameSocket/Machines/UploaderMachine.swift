@@ -253,7 +253,10 @@ package struct UploaderMachine: Sendable {
             look += 1
             schedule.reference.digest = nil
         }
-        if schedule.pacer.pacing != configuration.pacing { schedule.pacer.pacing = configuration.pacing }
+        if schedule.pacer.pacing != configuration.pacing {
+            schedule.pacer.pacing = configuration.pacing
+            effects.statesRate = true
+        }
         renewDeferral()
     }
 

@@ -1,3 +1,5 @@
+internal import FrameWire
+
 extension SampleUploader {
     /// Which of the submitted frames are sent.
     ///
@@ -76,6 +78,19 @@ extension SampleUploader {
         /// - Returns: The pacing, at the same rate.
         public func skippingUnchanged(keepAlive: Duration? = .seconds(1)) -> Pacing {
             Pacing(rate, skipsUnchanged: true, keepAlive: keepAlive)
+        }
+
+        /// The most frames per 1,000 seconds; nil if the source determines it.
+        package var rateInMillihertz: Int? {
+            let rate: Double
+            switch self.rate {
+            case .everyFrame, .every: return nil
+            case .framesPerSecond(let limit), .adaptive(_, let limit): rate = limit
+            }
+            guard rate > 0, rate.isFinite else { return nil }
+            var info = ControlRequest.SessionInfo()
+            info.frameRate = rate
+            return info.frameRateInMillihertz
         }
 
         /// Whether frames are compared with the one sent before.

@@ -94,6 +94,7 @@ public final class SampleUploader: Sendable {
             return last
         }
         machine = Locked(UploaderMachine(configuration, owner: owner))
+        stateRate()
         connection.observeTerms(for: self) { uploader, terms in
             uploader.handle { $0.termsChanged(terms, at: MonotonicClock.now()) }
         }
@@ -204,11 +205,17 @@ public final class SampleUploader: Sendable {
             waiters.withLock { $0.take(id) }?.resume(returning: .success(()))
         }
         if let id = effects.refusesPreferencesOf { connection.refusePreferences(of: id) }
+        if effects.statesRate { stateRate() }
         if let message = effects.message { submit(message, for: effects.connection) }
         if let lease = effects.dropsBuffersBefore { shared.removeAll(before: lease) }
         for (index, lease) in effects.reclaimed { shared.remove(index, upTo: lease) }
         if effects.startsUpload { queue.async { self.encodeNext() } }
         if effects.setsTimer { setTimer() }
+    }
+
+    /// Has the connection state the rate of the pacing in effect.
+    private func stateRate() {
+        connection.stateFrameRate { self.configuration.pacing.rateInMillihertz }
     }
 
     /// Encodes a frame, on the queue.

@@ -63,7 +63,8 @@ final class EventReporter: Sendable {
             state.connections[connection] = nil
             return admit(&state.visits, &state.omitted, at: now)
         case .failed(nil, _, _): return admit(&state.others, &state.omitted, at: now)
-        case .failed(let connection?, _, _), .broken(let connection, _), .status(_, let connection):
+        case .failed(let connection?, _, _), .broken(let connection, _), .status(_, let connection),
+            .info(_, let connection):
             let own = ReportLimit(burst: 10, perSecond: 1)
             // A connection without room takes none of the others'.
             guard state.connections[connection, default: own].hasRoom(at: now), state.others.hasRoom(at: now) else {

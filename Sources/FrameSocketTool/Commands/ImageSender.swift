@@ -11,6 +11,8 @@ final class ImageSender: Sendable {
         var reports = ReportLimit(burst: 20, perSecond: 1)
         /// Whether it is known whether the receiver takes images in shared memory.
         var isSharingKnown = false
+        /// Reports what the receiver states about itself, to the end of the connection.
+        var following: Task<Void, Never>?
         /// Why the audio could not be read to its end.
         var audioFailure: CommandFailure?
     }
@@ -38,6 +40,8 @@ final class ImageSender: Sendable {
         }
         var settings = SocketConnection.Configuration()
         settings.padsShortBodies = command.padsShortBodies
+        settings.info = command.info
+        settings.minimumVersion = command.minimumVersion
         settings.tokens = try command.tokens?.read()
         link = ServerLink(to: command.endpoint, wait: command.wait, settings)
     }
@@ -47,6 +51,7 @@ final class ImageSender: Sendable {
         await link.close()
         // The last frame is counted once its sending has completed.
         try? await state.withLock { $0.uploader }?.finish()
+        await state.withLock { $0.following }?.value
         Terminal.endProgress()
     }
 
@@ -60,7 +65,11 @@ final class ImageSender: Sendable {
         while true {
             let connection = try await link.open()
             let uploader = SampleUploader(connection: connection, configuration: command.configuration)
-            state.withLock { ($0.uploader, $0.startedAt) = (uploader, MonotonicClock.now()) }
+            let following = follow(connection)
+            await link.waitForVersion(of: connection)
+            state.withLock { state in
+                (state.uploader, state.startedAt, state.following) = (uploader, MonotonicClock.now(), following)
+            }
             let sounding = sound.map { sound in Task { await sound.send(over: connection) } }
             let result: Result<Bool, CommandFailure>
             do throws(CommandFailure) {
@@ -293,6 +302,20 @@ final class ImageSender: Sendable {
     }
 
     // MARK: Reporting
+
+    /// Reports what the receivers of a connection state about themselves, until it ends.
+    private func follow(_ connection: SocketConnection) -> Task<Void, Never> {
+        Task { [self] in
+            // At the end the receiver is forgotten, which is no statement.
+            await connection.followInfos { info in
+                guard info != ControlRequest.SessionInfo() else { return }
+                events.print(info.event())
+                guard !command.isJSON, !command.isQuiet else { return }
+                Terminal.endProgress()
+                Terminal.say("\(command.endpoint): the receiver states \(info.list)")
+            }
+        }
+    }
 
     /// Tells a person once, after the first frame, that the receiver takes no images in shared memory.
     private func tellOfSharing(by uploader: SampleUploader) {

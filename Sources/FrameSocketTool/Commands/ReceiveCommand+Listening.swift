@@ -58,6 +58,8 @@ extension ReceiveCommand {
     {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
+        configuration.info = info
+        configuration.minimumVersion = minimumVersion
         configuration.tap = log
         configuration.acceptsSharedMemory = acceptsSharedMemory
         configuration.log = { reception.reportRefusal($0) }

@@ -45,6 +45,13 @@ struct ReceiveCommand: Command {
                            ask for frames of at most this size
           --prefer-quality Q
                            ask for JPEGs of quality 1 to 100
+          --hello          say hello to senders, which then report their state and what
+                           they state about themselves; the next option, --audio,
+                           --shared and --prefer-… do so too
+          --minimum-version N
+                           refuse senders that support a lower version of the control
+                           channel than N, or state none
+          --info KEY=VALUE state a value about this side to every sender; at most 16
           --stop-after N   ask the sender to stop after N frames, and end
         \(HandshakeTokenFiles.help)
           --wire-log FILE  write every byte received, with its time, to FILE for
@@ -75,6 +82,10 @@ struct ReceiveCommand: Command {
     let tokens: HandshakeTokenFiles?
     /// The preferences sent to each sender once it has connected; nil if there are none.
     let requests: [ControlRequest]
+    /// What this side states about itself.
+    let info: ControlRequest.SessionInfo
+    /// The lowest version that is accepted of senders.
+    let minimumVersion: Int
     let audio: String?
     let takesNewest: Bool
     /// Whether senders may share memory.
@@ -116,6 +127,8 @@ struct ReceiveCommand: Command {
         audio = try arguments.path("--audio")
         tokens = try arguments.tokens()
         requests = try Self.requests(&arguments, wantsAudio: audio != nil)
+        info = try arguments.info()
+        minimumVersion = try arguments.minimumVersion()
         directory = try arguments.path("--output")
         overwrites = arguments.flag("--overwrite")
         keep = try arguments.integer("--keep", in: 1...(.max))
@@ -222,7 +235,10 @@ struct ReceiveCommand: Command {
         preferences.size = try arguments.size("--prefer-size")
         preferences.quality = try arguments.integer("--prefer-quality", in: 1...100)
         var requests: [ControlRequest] = []
-        if wantsAudio { requests.append(.hello(ControlRequest.Hello(wants: [.frames, .audio]))) }
+        let saysHello = arguments.flag("--hello")
+        if saysHello || wantsAudio {
+            requests.append(.hello(ControlRequest.Hello(wants: wantsAudio ? [.frames, .audio] : .frames)))
+        }
         if preferences != ControlRequest.Preferences() { requests.append(.prefer(preferences)) }
         return requests
     }

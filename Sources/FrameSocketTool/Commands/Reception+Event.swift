@@ -49,6 +49,8 @@ extension Reception.Event {
             if let pong = status.pong { line.add("pong", pong) }
             if status.refusedPreferences > 0 { line.add("refusedPreferences", status.refusedPreferences) }
             return line.text
+        case .info(let info, let connection):
+            return info.event(of: connection).text
         case .closed(let connection, let reason, _):
             var line = JSONLine(event: "closed")
             line.add("connection", connection)
@@ -68,6 +70,7 @@ extension Reception.Event {
                 + (connection.peer.map { " (process \($0.processID), user \($0.userID))" } ?? "")
         case .frame: nil
         case .status(let status, let connection): "sender \(connection) is \(status.state.name)"
+        case .info(let info, let connection): "sender \(connection) states \(info.list)"
         case .failed(let connection?, _, let message): "sender \(connection): \(message)"
         case .failed(nil, _, _): nil
         case .broken(let connection, let error): "sender \(connection): \(error)"

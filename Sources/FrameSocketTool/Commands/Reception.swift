@@ -16,6 +16,7 @@ actor Reception {
         /// A sender was refused.
         case refused(TransportEvent)
         case status(SenderStatus, connection: Int)
+        case info(ControlRequest.SessionInfo, connection: Int)
         /// A connection has ended; the error is the one that was reported as `broken`.
         case closed(connection: Int, reason: CloseReason, told: TransportError?)
     }
@@ -147,8 +148,9 @@ actor Reception {
         // A task that nobody cancels: at the end, the audio that has arrived is still written.
         let others = Task(preferring: thread) { [self] in
             async let statuses: Void = followStatuses(of: connection)
+            async let infos: Void = followInfos(of: connection)
             await followSound(of: connection)
-            await statuses
+            _ = await (statuses, infos)
         }
         var failure: TransportError?
         do throws(TransportError) {
@@ -174,6 +176,10 @@ actor Reception {
 
     private func followStatuses(of connection: FrameConnection) async {
         await connection.followStates { status in report(.status(status, connection: connection.id)) }
+    }
+
+    private func followInfos(of connection: FrameConnection) async {
+        await connection.followInfos { info in report(.info(info, connection: connection.id)) }
     }
 
     // MARK: Audio

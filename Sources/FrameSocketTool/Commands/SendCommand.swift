@@ -41,6 +41,11 @@ struct SendCommand: Command {
           --audio FILE     also send the audio of a file (WAVE, FLAC, Ogg, AIFF and what
                            else libsndfile reads), at its own pace, to a receiver that
                            asks for it; - is standard input
+          --info KEY=VALUE state a value about this side to a receiver that says hello;
+                           at most 16
+          --minimum-version N
+                           refuse a receiver that supports a lower version of the
+                           control channel than N, or says no hello
           --stop-after N   end after N frames
         \(HandshakeTokenFiles.help)
           --wait S         seconds to wait for a server with a free slot (5)
@@ -50,6 +55,10 @@ struct SendCommand: Command {
 
     let endpoint: SocketEndpoint
     let tokens: HandshakeTokenFiles?
+    /// What this side states about itself.
+    let info: ControlRequest.SessionInfo
+    /// The lowest version that is accepted of a receiver.
+    let minimumVersion: Int
     let audio: String?
     let stopAfter: Int?
     let paths: [String]
@@ -78,6 +87,10 @@ struct SendCommand: Command {
         let options = try SendOptions(&arguments)
         var configuration = options.configuration
         audio = try arguments.path("--audio")
+        minimumVersion = try arguments.minimumVersion()
+        var info = try arguments.info()
+        info.offersAudio = audio != nil
+        self.info = info
         stopAfter = try arguments.integer("--stop-after", in: 1...(.max))
         tokens = try arguments.tokens()
         let background = try arguments.value("--background", "white, black or #rrggbb") { PNGBackground(parsing: $0) }

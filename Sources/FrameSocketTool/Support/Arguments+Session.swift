@@ -14,6 +14,29 @@ extension Arguments {
         return HandshakeTokenFiles(own: own, peer: peer ?? own)
     }
 
+    /// Takes the lowest version of the control channel that is accepted of the other side; 0 without the option.
+    mutating func minimumVersion() throws(UsageError) -> Int {
+        try integer("--minimum-version", in: 1...9_999) ?? 0
+    }
+
+    /// Takes the values that this side states about itself.
+    mutating func info() throws(UsageError) -> ControlRequest.SessionInfo {
+        var info = ControlRequest.SessionInfo()
+        for text in try values("--info") {
+            guard let end = text.firstIndex(of: "=") else {
+                throw UsageError(message: "invalid value '\(text)' for --info: expected KEY=VALUE")
+            }
+            let key = String(text[..<end])
+            guard info[key] == nil else { throw UsageError(message: "--info: the key '\(key)' is given twice") }
+            do {
+                try info.set(String(text[text.index(after: end)...]), for: key)
+            } catch {
+                throw UsageError(message: "--info: \(error)")
+            }
+        }
+        return info
+    }
+
     /// Parses where to listen or connect: a path, or `tcp:PORT` for a port of the loopback address.
     static func endpoint(_ text: String) throws(UsageError) -> SocketEndpoint {
         guard text.hasPrefix("tcp:") else { return .path(text) }

@@ -25,20 +25,23 @@ struct Arguments {
 
     /// Takes an option with its value, written `--name value` or `--name=value`; if it is repeated, the last one
     /// counts.
-    mutating func value(_ name: String) throws(UsageError) -> String? {
-        var value: String?
+    mutating func value(_ name: String) throws(UsageError) -> String? { try values(name).last }
+
+    /// Takes an option that may be repeated, with its values.
+    mutating func values(_ name: String) throws(UsageError) -> [String] {
+        var values: [String] = []
         while let index = words.firstIndex(where: { $0 == name || $0.hasPrefix(name + "=") }) {
             if words[index] != name {
-                value = String(words.remove(at: index).dropFirst(name.count + 1))
+                values.append(String(words.remove(at: index).dropFirst(name.count + 1)))
                 continue
             }
             guard index + 1 < words.endIndex, !words[index + 1].hasPrefix("--") else {
                 throw UsageError(message: "option '\(name)' requires a value")
             }
-            value = words[index + 1]
+            values.append(words[index + 1])
             words.removeSubrange(index...(index + 1))
         }
-        return value
+        return values
     }
 
     /// Takes an option whose value `parse` accepts.

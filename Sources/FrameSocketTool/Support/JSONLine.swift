@@ -45,6 +45,11 @@ struct JSONLine {
         addRaw(name, value ? "true" : "false")
     }
 
+    /// Adds an object.
+    mutating func add(_ name: String, _ object: JSONLine) {
+        addRaw(name, object.text)
+    }
+
     /// Adds a list of objects.
     mutating func add(_ name: String, _ objects: [JSONLine]) {
         addRaw(name, "[" + objects.map(\.text).joined(separator: ",") + "]")
@@ -52,10 +57,11 @@ struct JSONLine {
 
     private mutating func addRaw(_ name: String, _ value: String) {
         if !members.isEmpty { members += "," }
-        members += "\"\(name)\":\(value)"
+        members += "\(Self.quoted(name)):\(value)"
     }
 
-    private static func quoted(_ text: String) -> String {
+    /// Returns a text in quotes, without characters that a terminal may obey.
+    static func quoted(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -64,7 +70,7 @@ struct JSONLine {
             case "\n": result += "\\n"
             case "\r": result += "\\r"
             case "\t": result += "\\t"
-            case _ where scalar.value < 0x20:
+            case _ where scalar.properties.generalCategory == .control:
                 let digits = String(scalar.value, radix: 16)
                 result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: result.unicodeScalars.append(scalar)

@@ -11,6 +11,7 @@ package import FrameWire
         case frame(Frame)
         case audio(AudioMessage)
         case status(SenderStatus)
+        case info(ControlRequest.SessionInfo)
         /// The announcement of a shared buffer.
         case sharedBuffer(SharedFrameHeader.Buffer)
         /// A complete frame in a shared buffer; see ``takeFrame(_:at:)``.
@@ -147,6 +148,9 @@ package import FrameWire
             case .status(let status):
                 endMessage()
                 return .status(status)
+            case .info(let info):
+                endMessage()
+                return .info(info)
             case .sharedBuffer(let header):
                 endMessage()
                 return .sharedBuffer(header)

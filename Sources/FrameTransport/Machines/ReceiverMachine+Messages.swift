@@ -15,7 +15,7 @@ extension ReceiverMachine {
             case .receiving(.open(let room)), .draining(.open(let room)):
                 guard mayRead || pendingBody != nil || assembler.hasMore else { return rest(room, system) }
                 guard goesOn(system) else { return }
-                if room == nil, assembler.keepsFrames, !hasHungUp {
+                if room == nil, assembler.keepsFrames, !hasHungUp, versionDeadline == nil {
                     reserveRoom(onceEmpty: false, system)
                 } else if let pendingBody {
                     admit(pendingBody, system)
@@ -49,6 +49,7 @@ extension ReceiverMachine {
         case .frame(let frame):
             turn.messagesLeft -= 1
             burstByteCount += frame.jpeg?.count ?? 0
+            if versionDeadline != nil { unprovenFrames += 1 }
             useRoom(room)
             system.deliver(frame, more: mayRead || assembler.hasMore)
         case .audio(let message):
@@ -62,8 +63,12 @@ extension ReceiverMachine {
             deliver(header, room, system)
         case .status(let status):
             turn.messagesLeft -= 1
+            guard acceptVersion(status.version, system) else { return }
             if case .stopped(let reason) = status.state { stopReason = reason }
             system.deliver(status)
+        case .info(let info):
+            turn.messagesLeft -= 1
+            system.deliver(info)
         case .skipped(let what):
             turn.messagesLeft -= 1
             if what == .audio, wants.contains(.audio) { system.countDroppedAudio() }
@@ -92,7 +97,9 @@ extension ReceiverMachine {
     /// Admits the body whose header has arrived, once its memory is available.
     private mutating func admit(_ byteCount: Int, _ system: some System) {
         // What a departed sender has left is already in the socket, bounded by the socket's buffer.
-        if hasHungUp {
+        if exceedsUnproven(byteCount) {
+            refuseVersion(nil, system)
+        } else if hasHungUp {
             admitPendingBody(system)
         } else if byteCount > share {
             askForMemory(byteCount, system)
@@ -122,9 +129,9 @@ extension ReceiverMachine {
     /// Whether a large body may ask for a grant, which others may be waiting for.
     ///
     /// Nobody knows when the program will take a connection, and a complete body keeps its grant until it is consumed. A
-    /// drain does not last long.
+    /// drain does not last long, nor does the wait for a sender's version.
     private var mayAskForMemory: Bool {
-        if case .draining = state { true } else { isTaken }
+        if case .draining = state { true } else { isTaken || versionDeadline != nil }
     }
 
     mutating func beginGrantedBody(_ system: some System) {

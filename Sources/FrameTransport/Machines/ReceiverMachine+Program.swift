@@ -44,7 +44,7 @@ extension ReceiverMachine {
         case .hello(let hello): return greet(with: hello)
         // The connection knows itself what it declines, and what the program has released.
         case .decline, .release: return false
-        case .pause, .resume, .stop, .prefer, .refresh, .ping:
+        case .pause, .resume, .stop, .prefer, .refresh, .ping, .info:
             return (hasSaidHello || greet(with: ControlRequest.Hello())) && outbox.add(request)
         }
     }
@@ -52,6 +52,7 @@ extension ReceiverMachine {
     private mutating func greet(with hello: ControlRequest.Hello) -> Bool {
         var hello = hello
         hello.sharedMemory = shared.terms == .accepted ? ControlRequest.Hello.sharedMemoryVersion : nil
+        hello.wantsInfo = true
         let isQueued = outbox.add(.hello(hello))
         hasSaidHello = hasSaidHello || isQueued
         return isQueued
@@ -62,7 +63,7 @@ extension ReceiverMachine {
         case .hello(let hello): heed(hello, system)
         case .pause: hasPaused = true
         case .resume: hasPaused = false
-        case .decline, .release, .stop, .prefer, .refresh, .ping: break
+        case .decline, .release, .stop, .prefer, .refresh, .ping, .info: break
         }
     }
 

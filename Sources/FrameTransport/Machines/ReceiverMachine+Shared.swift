@@ -44,7 +44,7 @@ extension ReceiverMachine {
         switch event {
         case .incomplete: try shared.bytesEnded(isInHeader: assembler.phase == .header)
         case .sharedBuffer: break
-        case .frame, .sharedFrame, .audio, .status, .skipped, .body: try shared.otherMessage()
+        case .frame, .sharedFrame, .audio, .status, .info, .skipped, .body: try shared.otherMessage()
         }
     }
 

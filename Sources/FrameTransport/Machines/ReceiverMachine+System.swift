@@ -30,6 +30,8 @@ extension ReceiverMachine {
         func keepPlace() -> Bool
         /// Presents the connection to the program: frames may arrive from now on.
         func present()
+        /// Discards what was delivered before the connection was presented: its frames end with the error.
+        func discardDelivered(_ error: TransportError)
         /// Returns how many frames the consumer has room for, optionally after it has taken what waits there, and the
         /// bytes of the waiting frames; if there is no room, ``roomAvailable(_:)`` follows.
         func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int)
@@ -40,6 +42,8 @@ extension ReceiverMachine {
         func deliver(_ frame: consuming Frame, in header: SharedFrameHeader, more: Bool)
         func deliver(_ message: AudioMessage)
         func deliver(_ status: SenderStatus)
+        /// Delivers what the sender states about itself, which replaces what it stated before.
+        func deliver(_ info: ControlRequest.SessionInfo)
         /// Counts an audio message that was requested, but exceeds the memory for audio.
         func countDroppedAudio()
         /// Delivers nothing further; the consumer keeps what it has not taken yet.

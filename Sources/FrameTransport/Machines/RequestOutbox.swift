@@ -2,10 +2,10 @@ package import FrameWire
 
 /// A receiver's requests to a sender that may not read them: what the socket does not accept waits, up to a limit.
 package struct RequestOutbox: Sendable {
-    /// The maximum number of waiting bytes.
+    /// The maximum number of waiting bytes: room for the longest `info`, and other requests.
     ///
     /// A peer that has left this many unread does not listen.
-    package static let maximumByteCount = 4096
+    package static let maximumByteCount = 16 << 10
 
     /// The waiting bytes.
     package private(set) var bytes: [UInt8] = []

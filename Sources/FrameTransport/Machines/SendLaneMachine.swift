@@ -34,6 +34,7 @@ package struct SendLaneMachine: ~Copyable {
     private enum Origin {
         case answer
         case audio
+        case info
         case frame
         case last
     }
@@ -43,6 +44,18 @@ package struct SendLaneMachine: ~Copyable {
     private var audio: [AudioMessage] = []
     /// The status owed to the receiver; a later one replaces it.
     private var answer: SenderStatus?
+    /// What the program states about this side.
+    package private(set) var info: ControlRequest.SessionInfo
+    /// The frame rate of the source in millihertz, stated unless the program states one.
+    private var frameRate: Int?
+    /// Whether the receiver asks for it.
+    private var isInfoWanted = false
+    /// Whether the receiver is still to be told.
+    private var owesInfo = false
+    /// The size of the latest frame that was encoded for this connection.
+    private var latestSize: BufferSize?
+    /// The size that was stated last.
+    private var statedSize: BufferSize?
     private var writer = MessageWriter()
     /// Set until the first byte of a message is written; until then the message can be withdrawn.
     private var origin: Origin?
@@ -75,9 +88,8 @@ package struct SendLaneMachine: ~Copyable {
     /// Whether audio is accepted for a receiver that wants it.
     package private(set) var offersAudio: Bool
 
-    package init(padsShortBodies: Bool, offersAudio: Bool = true) {
-        self.padsShortBodies = padsShortBodies
-        self.offersAudio = offersAudio
+    package init(padsShortBodies: Bool, offersAudio: Bool = true, info: ControlRequest.SessionInfo = .init()) {
+        (self.padsShortBodies, self.offersAudio, self.info) = (padsShortBodies, offersAudio, info)
     }
 
     // MARK: State
@@ -105,6 +117,7 @@ package struct SendLaneMachine: ~Copyable {
     package var queueCount: Int {
         var count = audio.count
         if answer != nil { count += 1 }
+        if owesInfo { count += 1 }
         if case .waiting = frame { count += 1 }
         if case .ending(.some) = phase { count += 1 }
         return count
@@ -122,16 +135,24 @@ package struct SendLaneMachine: ~Copyable {
     ///
     /// - Parameters:
     ///   - connection: Its number.
+    ///   - wants: What the receiver wants until it says otherwise.
     ///   - fittingByteCount: The length up to which a message fits without enlarging the socket's buffer.
-    package mutating func open(connection: Int, fittingByteCount: Int) {
+    package mutating func open(connection: Int, wants: ControlRequest.Wants = .frames, fittingByteCount: Int) {
         phase = .accepting
         self.connection = connection
         sharer = nil
         self.fittingByteCount = fittingByteCount
-        wants = .frames
+        self.wants = wants
         isPaused = false
         hasDeclinedShared = false
+        forgetInfo()
         isBlocked = false
+    }
+
+    /// Begins with a receiver that was told nothing.
+    private mutating func forgetInfo() {
+        (isInfoWanted, owesInfo) = (false, false)
+        (latestSize, statedSize) = (nil, nil)
     }
 
     /// Ends the connection cleanly: accepts nothing more, and writes `last` after everything else.
@@ -148,6 +169,7 @@ package struct SendLaneMachine: ~Copyable {
         isBlocked = false
         guard let error else { return nil }
         answer = nil
+        (isInfoWanted, owesInfo) = (false, false)
         dropAudio()
         return withdrawFrame(error)
     }
@@ -160,6 +182,7 @@ package struct SendLaneMachine: ~Copyable {
         wants = .frames
         isPaused = false
         answer = nil
+        forgetInfo()
         dropAudio()
         writer.abandon()
         origin = nil
@@ -211,7 +234,9 @@ package struct SendLaneMachine: ~Copyable {
 
     /// Records whether this side offers audio, over all connections; if not, withdraws what has not been started.
     package mutating func setOffersAudio(_ offersAudio: Bool) {
+        guard offersAudio != self.offersAudio else { return }
         self.offersAudio = offersAudio
+        oweInfo()
         if !offersAudio { dropAudio() }
     }
 
@@ -228,10 +253,38 @@ package struct SendLaneMachine: ~Copyable {
     // MARK: Requests from the receiver
 
     /// Records what the receiver wants, withdraws what it does not want, and answers.
-    package mutating func setWants(_ wants: ControlRequest.Wants, answering status: SenderStatus) -> Settlement? {
+    ///
+    /// If it wants this side's info, that follows the answer.
+    package mutating func setWants(
+        _ wants: ControlRequest.Wants,
+        info isInfoWanted: Bool = false,
+        answering status: SenderStatus
+    ) -> Settlement? {
         self.wants = wants
+        self.isInfoWanted = isInfoWanted
         send(status)
+        owesInfo = isInfoWanted && isAccepting
         return withhold()
+    }
+
+    /// Changes what the program states about this side, and states it to a receiver that asks for it.
+    package mutating func state(_ info: ControlRequest.SessionInfo) {
+        guard info != self.info else { return }
+        self.info = info
+        oweInfo()
+    }
+
+    /// Changes the frame rate of the source, in millihertz.
+    package mutating func state(frameRate: Int?) {
+        guard frameRate != self.frameRate else { return }
+        self.frameRate = frameRate
+        if info.frameRateInMillihertz == nil { oweInfo() }
+    }
+
+    private mutating func oweInfo() {
+        guard isInfoWanted, isAccepting else { return }
+        unblockIfIdle()
+        owesInfo = true
     }
 
     /// Records whether the receiver has paused, withdraws what has not been started, and answers.
@@ -358,6 +411,8 @@ extension SendLaneMachine {
         } else if let first = audio.first {
             origin = .audio
             writer.begin(first)
+        } else if encodeInfo() {
+            origin = .info
         } else if case .waiting(let message, _) = frame {
             origin = .frame
             writer.begin(message, padsShortBodies: padsShortBodies)
@@ -370,12 +425,33 @@ extension SendLaneMachine {
         return true
     }
 
+    /// Encodes this side's info if the receiver is still to be told, or would get a frame of another size than stated.
+    @inline(__always)
+    private mutating func encodeInfo() -> Bool {
+        if case .waiting(let message, _) = frame { latestSize = message.info.bufferSize }
+        guard owesInfo || (isInfoWanted && latestSize != statedSize) else { return false }
+        encodeOwedInfo()
+        return true
+    }
+
+    @inline(never)
+    private mutating func encodeOwedInfo() {
+        owesInfo = true
+        statedSize = latestSize
+        var info = info
+        info.size = latestSize ?? info.size
+        info.frameRateInMillihertz = info.frameRateInMillihertz ?? frameRate
+        if !offersAudio { info.offersAudio = false }
+        writer.begin(info)
+    }
+
     /// Handles the first written byte of the encoded message.
     private mutating func begin() {
         switch origin.take() {
         case nil: break
         case .answer: answer = nil
         case .audio: audio.removeFirst()
+        case .info: owesInfo = false
         case .frame: if case .waiting(_, let ticket) = frame { frame = .inProgress(ticket: ticket) }
         case .last: phase = .ending(last: nil)
         }

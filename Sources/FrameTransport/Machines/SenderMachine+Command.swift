@@ -36,10 +36,10 @@ extension SenderMachine {
 
     /// An order to the lane.
     package enum LaneOrder: Sendable, Hashable {
-        /// Hand over the socket.
-        case open(connection: Int)
-        /// ``SendLaneMachine/setWants(_:answering:)``, then write; report `laneProgressed`.
-        case setWants(ControlRequest.Wants, answer: SenderStatus)
+        /// Hand over the socket, to a receiver that wants this until it says otherwise.
+        case open(connection: Int, wants: ControlRequest.Wants)
+        /// ``SendLaneMachine/setWants(_:info:answering:)``, then write; report `laneProgressed`.
+        case setWants(ControlRequest.Wants, info: Bool, answer: SenderStatus)
         /// ``SendLaneMachine/setPaused(_:answering:)``, then write; report `laneProgressed`.
         case setPaused(Bool, answer: SenderStatus)
         /// ``SendLaneMachine/send(_:)``, then write; report `laneProgressed`.
@@ -60,6 +60,8 @@ extension SenderMachine {
         case terms(ReceiverTerms)
         /// The receiver's hello; nil for a new receiver, which has sent none.
         case hello(ControlRequest.Hello?)
+        /// What the receiver states about itself; nothing for a new receiver.
+        case info(ControlRequest.SessionInfo)
         case request(ControlRequest)
         /// A request was not understood.
         case skippedRequest

@@ -85,6 +85,7 @@ extension SenderMachine {
         watchesRoom = false
         commands.append(.closeSocket(loss(for: reason)))
         commands.append(.tell(.hello(nil)))
+        commands.append(.tell(.info(ControlRequest.SessionInfo())))
         changeTerms { terms in
             let (revision, connection) = (terms.revision, terms.connection)
             terms = ReceiverTerms()

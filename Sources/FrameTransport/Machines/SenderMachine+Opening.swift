@@ -62,7 +62,7 @@ extension SenderMachine {
     /// Handles an accepted peer.
     package mutating func peerAdmitted(at now: UInt64) {
         guard case .connecting = state else { return }
-        guard let tokens = settings.tokens else { return didOpen() }
+        guard let tokens = settings.tokens else { return didOpen(at: now) }
         let token = TokenReader(expecting: tokens.expected)
         enter(.handshaking(Handshake(token: token, unsentOffset: 0, until: now &+ settings.handshakeTimeout)))
         commands.append(.writeToken(from: 0))
@@ -86,7 +86,7 @@ extension SenderMachine {
         let isOut = offset + count >= settings.tokens?.own.count ?? 0
         handshake.unsentOffset = isOut ? nil : offset + count
         state = .handshaking(handshake)
-        concludeHandshake(handshake)
+        concludeHandshake(handshake, at: now)
     }
 
     /// Handles a failure to write this side's token.
@@ -110,29 +110,35 @@ extension SenderMachine {
     }
 
     /// Opens the connection after both tokens have been exchanged.
-    mutating func concludeHandshake(_ handshake: Handshake) {
+    mutating func concludeHandshake(_ handshake: Handshake, at now: UInt64) {
         guard handshake.unsentOffset == nil, handshake.token.remaining == 0 else { return }
         guard handshake.token.isRight else {
             return refuse(
                 TransportError(.tokenRejected, path: settings.name, "the server's token is not the expected one")
             )
         }
-        didOpen()
+        didOpen(at: now)
     }
 
-    private mutating func didOpen() {
+    private mutating func didOpen(at now: UInt64) {
         isWantedForGood = true
         lastFailure = nil
         turnAwayPauses.reset()
         let connection = terms.connection + 1
-        commands.append(.lane(.open(connection: connection)))
-        enter(.open(Session(decoder: ControlDecoder())))
+        // A receiver that has to state its version gets nothing before.
+        let mustGreet = settings.minimumVersion > 0
+        let wants: ControlRequest.Wants = mustGreet ? [] : .frames
+        commands.append(.lane(.open(connection: connection, wants: wants)))
+        var session = Session(decoder: ControlDecoder())
+        if mustGreet { session.greetingUntil = now &+ settings.handshakeTimeout }
+        enter(.open(session))
         let sharesMemory = settings.sharesMemory
         changeTerms { terms in
             let revision = terms.revision
             terms = ReceiverTerms()
             (terms.revision, terms.connection, terms.isConnected) = (revision, connection, true)
             terms.mayShareMemory = sharesMemory
+            terms.wants = wants
         }
         settleWaiters(nil)
     }

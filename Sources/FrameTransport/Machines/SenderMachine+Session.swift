@@ -11,7 +11,7 @@ extension SenderMachine {
         case .handshaking(var handshake):
             handshake.token.take(bytes)
             state = .handshaking(handshake)
-            concludeHandshake(handshake)
+            concludeHandshake(handshake, at: now)
         case .open:
             take(bytes, at: now)
         // While this side ends the connection, it reads only to detect the server's end.
@@ -125,6 +125,11 @@ extension SenderMachine {
             while offset < bytes.count, let step = try session.decoder?.decode(bytes.extracting(offset...)) {
                 offset += step.consumed
                 switch step.event {
+                case .request(.hello(let hello)) where hello.version < settings.minimumVersion:
+                    session.hello = hello
+                    commands.append(.tell(.hello(hello)))
+                    state = .open(session)
+                    return refuseVersion(hello.version, at: now)
                 case .request(let request):
                     turn.requestsLeft -= 1
                     if let reason = handle(request, in: &session) { return stop(session, reason, at: now) }
@@ -170,6 +175,7 @@ extension SenderMachine {
         case .decline:
             declineSharedMemory(in: &session)
             changeTerms { $0.acceptsSharedMemory = false }
+        case .info(let info): commands.append(.tell(.info(info)))
         case .release(let buffer):
             changeTerms { $0.releases[buffer] &+= 1 }
             // Not for the program: there is one for every frame.
@@ -185,8 +191,10 @@ extension SenderMachine {
     /// Answers a hello, and adopts what it asks for.
     private mutating func greet(_ hello: ControlRequest.Hello, in session: inout Session) {
         session.hello = hello
+        session.greetingUntil = nil
         commands.append(.tell(.hello(hello)))
-        commands.append(.lane(.setWants(hello.wants, answer: status(of: session, isPaused: terms.isPaused))))
+        let answer = status(of: session, isPaused: terms.isPaused)
+        commands.append(.lane(.setWants(hello.wants, info: hello.wantsInfo, answer: answer)))
         if hello.sharedMemory == nil { declineSharedMemory(in: &session) }
         let sharesMemory = settings.sharesMemory && !session.declinesSharedMemory
         changeTerms { terms in
@@ -225,6 +233,14 @@ extension SenderMachine {
     private mutating func refusePreference(in session: inout Session) {
         session.refusedPreferences &+= 1
         commands.append(.lane(.answer(status(of: session, isPaused: terms.isPaused))))
+    }
+
+    /// Ends the session, which is permanent, because the receiver's version is too low, or because it has stated none.
+    mutating func refuseVersion(_ version: Int?, at now: UInt64) {
+        let error = TransportError.version(version, of: "receiver", under: settings.minimumVersion, path: settings.name)
+        // Whoever does not read requests is not told.
+        let last = version == nil ? nil : SenderStatus(state: .stopped(.versionMismatch))
+        beginEnding(.failed(error), last: last, awaiting: .ownBytesAndPeersEnd, next: .close, at: now)
     }
 
     /// Obeys a stop, which is permanent.

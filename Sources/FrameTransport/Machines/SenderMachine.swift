@@ -130,6 +130,7 @@ package struct SenderMachine: Sendable {
         case .handshaking(let handshake):
             if handshake.until <= due { giveUpAttempt(after: .unanswered, at: now) }
         case .open(let session):
+            if let until = session.greetingUntil, until <= due { return refuseVersion(nil, at: now) }
             switch session.sending {
             case .flowing: break
             case .stalled(_, let until): if until <= due { commands.append(.lane(.report)) }

@@ -53,6 +53,19 @@ public final class FrameConnection: Sendable, Identifiable {
     /// The sequence ends with the connection. The latest 16 are kept for a consumer that starts late.
     public var statuses: ConnectionValues<SenderStatus> { ConnectionValues(mailbox: driver.statuses, connection: self) }
 
+    /// What the sender states about itself: its values, and what it sends, as far as it knows.
+    ///
+    /// Empty until it states something, which a sender does after this side's hello, and with a plain sender. A sender
+    /// states the size of its frames at the latest just before the first of them that follows the hello.
+    public var info: ControlRequest.SessionInfo { driver.info.value }
+
+    /// The current ``info``, and every later one; a sequence for one consumer, which ends with the connection.
+    ///
+    /// Every call returns an independent sequence. A busy consumer gets the latest 16.
+    public var infos: ConnectionValues<ControlRequest.SessionInfo> {
+        ConnectionValues(mailbox: driver.info.makeMailbox(), connection: self)
+    }
+
     /// The thread that reads this connection; a consumer that runs on it receives without a thread switch.
     public var thread: IOThread { driver.thread }
 
@@ -86,9 +99,10 @@ public final class FrameConnection: Sendable, Identifiable {
         try await driver.closed.value()
     }
 
-    /// Sends the sender a request: hello, pause, resume, stop, preferences, an immediate frame or a ping.
+    /// Sends the sender a request: hello, pause, resume, stop, preferences, an immediate frame, a ping, or what this side
+    /// states about itself.
     ///
-    /// A plain sender reads and drops it. The call does not wait: at most 4 KiB of requests are kept for a sender that
+    /// A plain sender reads and drops it. The call does not wait: at most 16 KiB of requests are kept for a sender that
     /// does not read, and a request that does not fit is dropped.
     public func send(_ request: ControlRequest) {
         driver.thread.execute { [driver] in driver.send(request) }

@@ -66,6 +66,12 @@ extension ReceivingDriver: ReceiverMachine.System {
         onReady = nil
     }
 
+    func discardDelivered(_ error: TransportError) {
+        mailbox.discard(error)
+        mailbox.end(error)
+        audio.discard()
+    }
+
     func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int) {
         let (room, weight) = mailbox.reserve(onceEmpty: onceEmpty)
         return (room, weight)
@@ -91,6 +97,7 @@ extension ReceivingDriver: ReceiverMachine.System {
 
     func deliver(_ message: AudioMessage) { audio.put(message, weight: message.samples.capacity) }
     func deliver(_ status: SenderStatus) { statuses.put(status) }
+    func deliver(_ info: ControlRequest.SessionInfo) { self.info.change(to: info) }
     func countDroppedAudio() { droppedAudio.increment() }
 
     // MARK: Memory
@@ -151,6 +158,7 @@ extension ReceivingDriver: ReceiverMachine.System {
         mailbox.end(error)
         audio.end()
         statuses.end()
+        info.end()
     }
 
     func close(_ reason: CloseReason) {

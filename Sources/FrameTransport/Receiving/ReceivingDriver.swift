@@ -14,6 +14,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     let mailbox: Mailbox<Frame>
     let audio: Mailbox<AudioMessage>
     let statuses = Mailbox<SenderStatus>(capacity: 16, overflow: .replacesOldest)
+    /// What the sender states about itself.
+    let info = ObservedValue(ControlRequest.SessionInfo(), capacity: 16)
     let closed = Latch<CloseReason>()
     /// The number of audio messages dropped for lack of memory.
     let droppedAudio = Counter()
@@ -63,6 +65,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         settings.limits = configuration.limits
         settings.expectedToken = configuration.tokens?.expected
         settings.hello = configuration.hello
+        settings.info = configuration.info
+        settings.minimumVersion = configuration.minimumVersion
         settings.allowance = allowance
         settings.largestGrant = memory.largestGrant
         settings.resetKeepsData = Syscalls.isLocal(descriptor.rawValue)

@@ -12,8 +12,8 @@ extension ConnectingDriver {
         case .watchRoom(let watches): registration?.watchesRoom = watches
         case .setDeadline(let deadline): setDeadline(deadline)
         case .closeSocket(let loss): closeSocket(loss)
-        case .lane(.open(let connection)):
-            if let descriptor = descriptor.take() { lane.open(descriptor, connection: connection) }
+        case .lane(.open(let connection, let wants)):
+            if let descriptor = descriptor.take() { lane.open(descriptor, connection: connection, wants: wants) }
         case .lane(let order):
             let progress = lane.execute(order)
             answer { $0.laneProgressed(progress, at: $1) }
@@ -33,6 +33,7 @@ extension ConnectingDriver {
             self.terms.publish(terms)
             demand.change(to: terms.demand)
         case .hello(let hello): control.note(hello)
+        case .info(let info): self.info.change(to: info)
         case .request(let request): control.note(request)
         case .skippedRequest: control.skip()
         case .ended(let reason):
@@ -40,6 +41,7 @@ extension ConnectingDriver {
             timer = nil
             states.end()
             demand.end()
+            info.end()
             control.requests.end()
             closed.set(reason)
         }

@@ -22,6 +22,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     /// The current demand: only the latest counts.
     let demand: ObservedValue<ControlRequest.Wants>
 
+    /// What the receiver states about itself.
+    let info = ObservedValue(ControlRequest.SessionInfo(), capacity: 16)
+
     let endpoint: SocketEndpoint
     let configuration: SocketConnection.Configuration
     var machine: SenderMachine
@@ -44,7 +47,11 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         thread = configuration.thread
         log = EventLog(configuration.log)
         demand = ObservedValue(terms.terms.demand, capacity: 1)
-        lane = SendLane(padsShortBodies: configuration.padsShortBodies, offersAudio: configuration.offersAudio)
+        lane = SendLane(
+            padsShortBodies: configuration.padsShortBodies,
+            offersAudio: configuration.offersAudio,
+            info: configuration.info
+        )
         machine = SenderMachine(SenderMachine.Settings(endpoint, configuration))
     }
 
@@ -118,6 +125,7 @@ extension SenderMachine.Settings {
         sendTimeout = configuration.sendTimeout.nanoseconds
         linger = configuration.linger.nanoseconds
         reopens = configuration.reopens
+        minimumVersion = configuration.minimumVersion
         tokens = configuration.tokens
     }
 }

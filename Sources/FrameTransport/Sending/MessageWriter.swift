@@ -80,6 +80,12 @@ internal import FrameWire
         begin(body: nil) { status.encode(into: &$0) }
     }
 
+    /// Begins an info; no other message may be in progress.
+    mutating func begin(_ info: ControlRequest.SessionInfo) {
+        let body = info.body
+        begin(body: FrameBytes(copying: body.span)) { info.encodeHeader(bodyByteCount: body.count, into: &$0) }
+    }
+
     private mutating func begin(body: FrameBytes?, padding: Int = 0, header: (inout OutputSpan<UInt8>) -> Bool) {
         self.body = body
         self.padding = padding

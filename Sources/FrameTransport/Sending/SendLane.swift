@@ -28,8 +28,9 @@ final class SendLane: Sendable {
     private let state: Locked<State>
     private let tickets = Counter()
 
-    init(padsShortBodies: Bool, offersAudio: Bool) {
-        state = Locked(State(machine: SendLaneMachine(padsShortBodies: padsShortBodies, offersAudio: offersAudio)))
+    init(padsShortBodies: Bool, offersAudio: Bool, info: ControlRequest.SessionInfo) {
+        let machine = SendLaneMachine(padsShortBodies: padsShortBodies, offersAudio: offersAudio, info: info)
+        state = Locked(State(machine: machine))
     }
 
     /// Whether messages are accepted.
@@ -41,10 +42,7 @@ final class SendLane: Sendable {
     }
 
     /// Whether audio is accepted for a receiver that wants it.
-    var offersAudio: Bool {
-        get { state.withLock { $0.machine.offersAudio } }
-        set { state.withLock { $0.machine.setOffersAudio(newValue) } }
-    }
+    var offersAudio: Bool { state.withLock { $0.machine.offersAudio } }
 
     /// The number of audio messages that were not sent.
     var droppedAudio: Int { state.withLock { $0.machine.droppedAudio } }
@@ -96,6 +94,30 @@ final class SendLane: Sendable {
         }
     }
 
+    /// Changes what the program states about this side, and writes what the socket accepts.
+    func send(_ info: ControlRequest.SessionInfo) -> Progress {
+        advance { state in
+            state.machine.state(info)
+            return nil
+        }
+    }
+
+    /// Changes the frame rate of the source, which is asked for within the lock, so that the latest one counts.
+    func stateFrameRate(_ rate: () -> Int?) -> Progress {
+        advance { state in
+            state.machine.state(frameRate: rate())
+            return nil
+        }
+    }
+
+    /// Changes whether audio is accepted, and tells a receiver that asks for this side's info.
+    func setOffersAudio(_ offersAudio: Bool) -> Progress {
+        advance { state in
+            state.machine.setOffersAudio(offersAudio)
+            return nil
+        }
+    }
+
     /// Stops waiting for a frame, which is withdrawn unless it has been started.
     func cancel(_ ticket: Int) {
         change { $0.machine.cancel(ticket) }
@@ -104,13 +126,13 @@ final class SendLane: Sendable {
     // MARK: From the I/O thread
 
     /// Starts using a connected socket.
-    func open(_ socket: consuming OwnedDescriptor, connection: Int) {
+    func open(_ socket: consuming OwnedDescriptor, connection: Int, wants: ControlRequest.Wants) {
         // The system doubles the requested size to cover its own overhead, and the buffer must hold two messages.
         let fittingByteCount = Syscalls.sendBuffer(of: socket.rawValue) / 4
         var socket: OwnedDescriptor? = consume socket
         state.withLock { state in
             state.socket = socket.take()
-            state.machine.open(connection: connection, fittingByteCount: fittingByteCount)
+            state.machine.open(connection: connection, wants: wants, fittingByteCount: fittingByteCount)
         }
     }
 
@@ -126,7 +148,8 @@ final class SendLane: Sendable {
     func execute(_ order: SenderMachine.LaneOrder) -> Progress {
         advance { state in
             switch order {
-            case .setWants(let wants, let status): return state.machine.setWants(wants, answering: status)
+            case .setWants(let wants, let info, let status):
+                return state.machine.setWants(wants, info: info, answering: status)
             case .setPaused(let isPaused, let status): return state.machine.setPaused(isPaused, answering: status)
             case .end(let last, let error): return state.machine.end(last: last, withdrawing: error)
             case .declineShared: return state.machine.declineShared()

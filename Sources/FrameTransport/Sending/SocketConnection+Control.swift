@@ -10,6 +10,31 @@ extension SocketConnection {
         ConnectionValues(mailbox: driver.control.requests, connection: self)
     }
 
+    /// What the receiver states about itself: its values; empty until it states some, and with a plain receiver.
+    ///
+    /// It ends with the receiver's connection.
+    public var info: ControlRequest.SessionInfo { driver.info.value }
+
+    /// The current ``info``, and every later one; a sequence for one consumer, which ends with the connection.
+    ///
+    /// Every call returns an independent sequence. A busy consumer gets the latest 16.
+    public var infos: ConnectionValues<ControlRequest.SessionInfo> {
+        ConnectionValues(mailbox: driver.info.makeMailbox(), connection: self)
+    }
+
+    /// States something else about this side than before, or than ``Configuration/info``.
+    ///
+    /// The current receiver is told at once if it has said hello and asked for it, and every later one after its hello. If
+    /// several follow one another before the socket has room, only the last one is sent.
+    public func send(_ info: ControlRequest.SessionInfo) {
+        followUp(driver.lane.send(info))
+    }
+
+    /// States the frame rate of the source in millihertz, unless the program states one; `rate` must not use the connection.
+    package func stateFrameRate(_ rate: () -> Int?) {
+        followUp(driver.lane.stateFrameRate(rate))
+    }
+
     /// What the receiver of a connection has stated.
     public struct Receiver: Sendable, Hashable {
         /// The receiver's hello; nil if it sent none, as plain receivers do not.
@@ -62,11 +87,12 @@ extension SocketConnection {
     /// Whether audio is sent to a receiver that requested it; if not, no audio message is accepted.
     ///
     /// It may be changed at any time, and holds for later connections too. When it is set to false, messages that wait are
-    /// dropped, and one that is partly written is completed. The receiver is not told: it gets no audio, as from a sender
-    /// that has none. ``demand`` and ``receiver`` still state what the receiver wants.
+    /// dropped, and one that is partly written is completed. A receiver that asks for the sender's info is told
+    /// (``FrameConnection/info``); any other gets no audio, as from a sender that has none. ``demand`` and ``receiver`` still
+    /// state what the receiver wants.
     public var offersAudio: Bool {
         get { driver.lane.offersAudio }
-        set { driver.lane.offersAudio = newValue }
+        set { followUp(driver.lane.setOffersAudio(newValue)) }
     }
 
     /// Sends audio to a receiver that requested it, if ``offersAudio``.

@@ -2,7 +2,7 @@
 ///
 /// This is a pure state machine: it does no I/O and never waits. Feed it the bytes that have arrived, in pieces of any
 /// size. How the bytes are split affects neither the events nor which error is thrown at which byte. The decoder stores
-/// at most the beginning of one header line, and nothing of a body.
+/// at most the beginning of one header line, and of a body only the values of an `info`.
 ///
 /// ```swift
 /// var decoder = ControlDecoder()
@@ -17,9 +17,10 @@
 package struct ControlDecoder: Sendable {
     /// What the consumed bytes were.
     package enum Event: Sendable, Hashable {
-        /// Part of a header; all bytes are consumed, and more are needed.
+        /// Part of a header, or of an `info`; all bytes are consumed, and more are needed.
         case incomplete
-        /// The header of a request, or its remaining part; a body, which is ignored, may follow.
+        /// The header of a request, or its remaining part; a body, which is ignored, may follow. An `info` has its body
+        /// already.
         case request(ControlRequest)
         /// The header of a request that is not understood, or its remaining part; a body may follow.
         case skipped(SkippedRequest)
@@ -47,6 +48,14 @@ package struct ControlDecoder: Sendable {
     /// The offset of the current header's first byte in the stream.
     private var headerOffset: UInt64 = 0
 
+    /// The body of an `info` that is being read; nil outside of one.
+    private var infoBody: SessionInfoBody?
+    /// The values of earlier parts of an `info`; nil if it begins with the next part.
+    private var infoReader: SessionInfoReader?
+    /// Whether the rest of an `info` is skipped, because a part of it was wrong.
+    private var skipsInfo = false
+    private var infoContinues = false
+
     /// Creates a decoder at the first byte of a stream.
     package init(limits: ControlLimits = .init()) {
         parser = ControlHeaderParser(limits: limits)
@@ -58,8 +67,8 @@ package struct ControlDecoder: Sendable {
     /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.
     package var offset: UInt64 { position.offset }
 
-    /// Whether part of a header has arrived, but not all of it.
-    package var isInHeader: Bool { position.failure == nil && parser.byteCount > 0 }
+    /// Whether part of a header, or of an `info`, has arrived, but not all of it.
+    package var isInHeader: Bool { position.failure == nil && (parser.byteCount > 0 || infoBody != nil) }
 
     /// Consumes bytes from the front of `bytes`, up to the end of the header or body that they belong to.
     ///
@@ -76,27 +85,96 @@ package struct ControlDecoder: Sendable {
             let count = min(bytes.count, position.bodyRemaining)
             return Step(consumed: count, event: .body(isLast: position.consumeBody(count)))
         }
-        if parser.byteCount == 0 {
-            headerOffset = position.offset
-            if let (request, count) = WholeRelease.request(at: bytes, within: parser.limits) {
-                position.advance(by: count)
-                return Step(consumed: count, event: .request(request))
-            }
+        if parser.byteCount == 0, infoBody == nil,
+            let (request, count) = WholeRelease.request(at: bytes, within: parser.limits)
+        {
+            position.advance(by: count)
+            return Step(consumed: count, event: .request(request))
         }
         var index = 0
+        repeat {
+            let event = infoBody == nil ? try takeHeader(bytes, from: &index) : takeInfo(bytes, from: &index)
+            if let event { return Step(consumed: index, event: event) }
+            // An `info` goes on in the next one, or behind its header.
+        } while index < bytes.count
+        return Step(consumed: index, event: .incomplete)
+    }
+
+    /// Consumes a header from `index`, up to its end; nil if there is more to come before the event.
+    private mutating func takeHeader(_ bytes: Span<UInt8>, from index: inout Int) throws(WireError) -> Event? {
+        if parser.byteCount == 0 { headerOffset = position.offset }
+        let start = index
         do {
             guard try parser.take(bytes, from: &index) else {
-                position.advance(by: index)
-                return Step(consumed: index, event: .incomplete)
+                position.advance(by: index - start)
+                return nil
             }
         } catch {
-            position.advance(by: index)
+            position.advance(by: index - start)
             throw position.fail(error.code, detail: error.detail ?? parser.detail(endingWith: bytes[index]))
         }
-        position.advance(by: index)
-        let (event, contentLength) = parser.end(at: headerOffset)
-        position.beginBody(of: contentLength)
-        return Step(consumed: index, event: event)
+        position.advance(by: index - start)
+        let header = parser.end(at: headerOffset)
+        switch header.event {
+        case .request(.info): return beginInfo(header)
+        case .skipped(let request) where request.isInfo: (infoReader, skipsInfo) = (nil, true)
+        case .request, .skipped, .incomplete, .body: break
+        }
+        position.beginBody(of: header.contentLength)
+        return header.event
+    }
+
+    /// Begins the body of an `info`, unless an earlier part was wrong: then the values end unread with the last part.
+    private mutating func beginInfo(_ header: ControlHeaderParser.Header) -> Event? {
+        infoContinues = header.infoContinues
+        guard !skipsInfo else { return skipInfo(header.contentLength, .infoInvalid) }
+        let body = SessionInfoBody(
+            infoReader.take() ?? SessionInfoReader(),
+            length: header.contentLength,
+            isLast: !infoContinues
+        )
+        return header.contentLength == 0 ? endInfo(body) : beginBody(body)
+    }
+
+    private mutating func beginBody(_ body: SessionInfoBody) -> Event? {
+        infoBody = body
+        return nil
+    }
+
+    /// Consumes the body of an `info` from `index`, up to its end; nil if there is more to come.
+    private mutating func takeInfo(_ bytes: Span<UInt8>, from index: inout Int) -> Event? {
+        // Moved out, to avoid a copy at its first change.
+        guard var body = infoBody.take() else { return nil }
+        let start = index
+        do throws(HeaderFault) {
+            try body.take(bytes, from: &index)
+        } catch {
+            position.advance(by: index - start)
+            return skipInfo(body.remaining, error.code)
+        }
+        position.advance(by: index - start)
+        return body.remaining == 0 ? endInfo(body) : beginBody(body)
+    }
+
+    /// Ends a part of an `info`; nil if it goes on.
+    private mutating func endInfo(_ body: SessionInfoBody) -> Event? {
+        let reader = body.end()
+        // An empty last part cannot end a line.
+        if !infoContinues { return reader.isBetweenLines ? .request(.info(reader.end())) : skipInfo(0, .infoInvalid) }
+        infoReader = reader
+        return nil
+    }
+
+    /// Skips the rest of an `info`, from its wrong byte on.
+    private mutating func skipInfo(_ byteCount: Int, _ code: WireError.Code) -> Event {
+        let skipped = SkippedRequest(
+            name: ControlName.info.rawValue,
+            reason: .malformed(code),
+            byteOffset: position.offset
+        )
+        skipsInfo = infoContinues
+        position.beginBody(of: byteCount)
+        return .skipped(skipped)
     }
 
     /// Marks the end of the stream.
@@ -106,6 +184,7 @@ package struct ControlDecoder: Sendable {
     /// - Throws: ``WireError/Code/headTruncated`` or ``WireError/Code/bodyTruncated`` within a request, or the error
     ///   with which the stream failed earlier.
     package mutating func finish() throws(WireError) {
+        if let body = infoBody.take() { throw position.fail(.bodyTruncated, detail: body.progress) }
         try position.finish(headerByteCount: parser.byteCount)
     }
 }

@@ -81,15 +81,25 @@ extension ControlFields {
         case .ping: fields[.ping].map(ControlRequest.ping)
         case .release: fields[count: .sharedBuffer].map(ControlRequest.release)
         case .decline: .decline
+        // Its values are in the body.
+        case .info: .info(ControlRequest.SessionInfo())
         }
     }
+
+    /// Whether the values of an `info` go on in the next one.
+    var infoContinues: Bool { fields[.infoContinues] == 1 }
 
     private var hello: ControlRequest.Hello? {
         guard let version = fields[count: .version] else { return nil }
         var wants: ControlRequest.Wants = []
         if fields[.wantsPictures] == 1 { wants.insert(.frames) }
         if fields[.wantsAudio] == 1 { wants.insert(.audio) }
-        return ControlRequest.Hello(version: version, wants: wants, sharedMemory: fields[count: .sharedMemory])
+        return ControlRequest.Hello(
+            version: version,
+            wants: wants,
+            sharedMemory: fields[count: .sharedMemory],
+            wantsInfo: fields[.wantsInfo] == 1
+        )
     }
 
     private var preferences: ControlRequest.Preferences? {
@@ -110,7 +120,7 @@ extension ControlFields {
 /// The fields that have a meaning in requests; every other one is skipped.
 enum ControlField: Int, HeaderField {
     case contentLength, transferEncoding, version, wantsPictures, wantsAudio, finishReason
-    case frameRate, width, height, quality, ping, sharedMemory, sharedBuffer
+    case frameRate, width, height, quality, ping, sharedMemory, sharedBuffer, wantsInfo, infoContinues
 
     static let table = FieldTable<Self>()
 
@@ -129,6 +139,8 @@ enum ControlField: Int, HeaderField {
         case .ping: .init("Ping-Number", .number(.any))
         case .sharedMemory: .init("Shared-Memory", .number(.version))
         case .sharedBuffer: .init("Shared-Buffer", .number(.init(SharedFrameHeader.Buffer.indices)))
+        case .wantsInfo: .init("Wants-Info", .number(.init(0...1)))
+        case .infoContinues: .init("Info-Continues", .number(.init(0...1)))
         }
     }
 }

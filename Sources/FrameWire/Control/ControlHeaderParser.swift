@@ -43,15 +43,26 @@ struct ControlHeaderParser: Sendable {
         Excerpt.text(of: scanner.line, isCut: scanner.isLineCut, endingWith: byte)
     }
 
-    /// Returns the meaning of the finished header and the length of its body, and prepares for the next header.
+    /// A finished header.
+    struct Header {
+        let event: ControlDecoder.Event
+        let contentLength: Int
+        /// Whether the values of an `info` go on in the next one.
+        let infoContinues: Bool
+    }
+
+    /// Returns the meaning of the finished header, and prepares for the next one.
     ///
     /// The header begins at `offset` in the stream.
-    mutating func end(at offset: UInt64) -> (event: ControlDecoder.Event, contentLength: Int) {
-        let contentLength = fields.bodyLength ?? 0
-        let event = event(at: offset)
+    mutating func end(at offset: UInt64) -> Header {
+        let header = Header(
+            event: event(at: offset),
+            contentLength: fields.bodyLength ?? 0,
+            infoContinues: fields.infoContinues
+        )
         scanner.reset()
         fields.reset()
-        return (event, contentLength)
+        return header
     }
 
     private func event(at offset: UInt64) -> ControlDecoder.Event {

@@ -21,6 +21,8 @@ public enum ControlRequest: Sendable, Hashable {
     case release(buffer: Int)
     /// `decline`: send no further frames in shared memory on this connection; every shared buffer is released.
     case decline
+    /// `info`: what the receiver states about itself, in place of what it stated before.
+    case info(SessionInfo)
 
     /// The name in the request line, such as `hello`.
     public var name: String {
@@ -34,6 +36,7 @@ public enum ControlRequest: Sendable, Hashable {
         case .ping: "ping"
         case .release: "release"
         case .decline: "decline"
+        case .info: "info"
         }
     }
 }
@@ -42,7 +45,8 @@ extension ControlRequest {
     /// The number of bytes that ``encode(into:)`` appends for this request.
     public var encodedByteCount: Int { HeaderWriter.count(of: write) }
 
-    /// Appends the request in its wire format, from the request line to the blank line; it has no body.
+    /// Appends the request in its wire format, from the request line to the blank line; only ``info(_:)`` has a body, and
+    /// with more than 4,096 bytes of values it is several requests.
     ///
     /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
     ///
@@ -63,6 +67,7 @@ extension ControlRequest {
             writer.append("\r\nWants-Pictures: ", hello.wants.contains(.frames) ? 1 : 0)
             writer.append("\r\nWants-Audio: ", hello.wants.contains(.audio) ? 1 : 0)
             if let version = hello.sharedMemory { writer.append("\r\nShared-Memory: ", UInt64(clamping: version)) }
+            if hello.wantsInfo { writer.append("\r\nWants-Info: ", 1) }
         case .pause: writer.appendRequest("pause")
         case .resume: writer.appendRequest("resume")
         case .stop(let reason):
@@ -79,6 +84,7 @@ extension ControlRequest {
             writer.appendRequest("release")
             writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
         case .decline: writer.appendRequest("decline")
+        case .info(let info): return info.writeRequest(to: &writer)
         }
         writer.append("\r\n\r\n")
     }
@@ -105,16 +111,17 @@ extension HeaderWriter {
 
 /// The requests of this version, named as in the request line.
 enum ControlName: String, CaseIterable {
-    case hello, pause, resume, stop, prefer, refresh, ping, release, decline
+    case hello, pause, resume, stop, prefer, refresh, ping, release, decline, info
 
     /// The fields that have a meaning in this request; every other one is skipped.
     var fields: [ControlField] {
         switch self {
-        case .hello: [.version, .wantsPictures, .wantsAudio, .sharedMemory]
+        case .hello: [.version, .wantsPictures, .wantsAudio, .sharedMemory, .wantsInfo]
         case .stop: [.finishReason]
         case .prefer: [.frameRate, .width, .height, .quality]
         case .ping: [.ping]
         case .release: [.sharedBuffer]
+        case .info: [.infoContinues]
         case .pause, .resume, .refresh, .decline: []
         }
     }
@@ -139,15 +146,22 @@ extension ControlRequest {
         /// field `Shared-Memory`, which is omitted in that case.
         public var sharedMemory: Int?
 
+        /// Whether the sender is to state its ``SessionInfo``: the field `Wants-Info`, which is omitted if false.
+        ///
+        /// A `FrameServer` sets it in every hello.
+        public var wantsInfo: Bool
+
         /// Creates a hello without checking the values; a decoder may reject them.
         public init(
             version: Int = Hello.currentVersion,
             wants: Wants = .frames,
-            sharedMemory: Int? = nil
+            sharedMemory: Int? = nil,
+            wantsInfo: Bool = false
         ) {
             self.version = version
             self.wants = wants
             self.sharedMemory = sharedMemory
+            self.wantsInfo = wantsInfo
         }
     }
 }
@@ -204,11 +218,12 @@ extension ControlRequest {
         /// A new value is rounded to the nearest one that the wire can express, from 0.001 to 1,000. NaN is treated as nil.
         public var frameRate: Double? {
             get { frameRateInMillihertz.map { Double($0) / 1_000 } }
-            set {
-                frameRateInMillihertz = newValue.flatMap { rate in
-                    rate.isNaN ? nil : Int(min(max(rate, 0.001), 1_000) * 1_000 + 0.5)
-                }
-            }
+            set { frameRateInMillihertz = newValue.flatMap(ControlRequest.millihertz) }
         }
+    }
+
+    /// Returns a rate in frames per second in the unit of the wire, within its range; nil for NaN.
+    static func millihertz(_ rate: Double) -> Int? {
+        rate.isNaN ? nil : Int(min(max(rate, 0.001), 1_000) * 1_000 + 0.5)
     }
 }

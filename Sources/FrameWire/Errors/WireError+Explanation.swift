@@ -39,6 +39,7 @@ extension WireError.Code {
         case .pixelsTooMany: "More pixels than the limit"
         case .orientationOutOfRange: "Orientation over 8"
         case .finishReasonUnknown: "Unknown finish reason"
+        case .infoInvalid: "Invalid value, or more values than the limit"
         case .bodyTruncated: "Stream ended within a body"
         default: "Invalid stream"
         }

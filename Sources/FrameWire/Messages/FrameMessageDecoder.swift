@@ -2,7 +2,7 @@
 ///
 /// This is a pure state machine: it does no I/O and never waits. Feed it the bytes that have arrived, in pieces of any
 /// size. How the bytes are split affects neither the events nor which error is thrown at which byte. The decoder stores
-/// at most the beginning of one header line, and nothing of a body.
+/// at most the beginning of one header line, and of a body only the values of an `info`.
 ///
 /// ```swift
 /// var decoder = FrameMessageDecoder()
@@ -12,6 +12,7 @@
 /// case .header(let header): prepare(header)     // go on behind step.consumed
 /// case .audio(let header): prepare(header)      // likewise
 /// case .status(let status): note(status)        // likewise; no body follows
+/// case .info(let info): note(info)              // likewise
 /// case .sharedBuffer, .sharedFrame: break       // likewise; only receivers that ask for them get any
 /// case .skipped: skip()                         // likewise: the body that follows means nothing
 /// case .body(let isLast): append(bytes[..<step.consumed], isLast)
@@ -20,7 +21,7 @@
 public struct FrameMessageDecoder: Sendable {
     /// What the consumed bytes were.
     public enum Event: Sendable, Hashable {
-        /// Part of a header; all bytes are consumed, and more are needed.
+        /// Part of a header, or of an `info`; all bytes are consumed, and more are needed.
         case incomplete
         /// The header of a frame, or its remaining part. If its content length is 0, the message ends with it, and no
         /// body follows.
@@ -29,6 +30,8 @@ public struct FrameMessageDecoder: Sendable {
         case audio(AudioHeader)
         /// A sender's status, or its remaining part; it has no body.
         case status(SenderStatus)
+        /// What a sender states about itself, with its body, or the remaining part of both.
+        case info(ControlRequest.SessionInfo)
         /// The announcement of a shared buffer, or its remaining part; it has no body.
         case sharedBuffer(SharedFrameHeader.Buffer)
         /// A frame in a shared buffer, or its remaining part; it has no body.
@@ -57,13 +60,15 @@ public struct FrameMessageDecoder: Sendable {
 
     private var parser: FrameHeaderParser
     @usableFromInline private(set) var position = StreamPosition()
+    /// The body of an `info` that is being read; nil outside of one.
+    private var infoBody: SessionInfoBody?
 
     /// Creates a decoder at the first byte of a stream.
     public init(limits: FrameMessageDecoder.Limits = .init()) {
         parser = FrameHeaderParser(limits: limits)
     }
 
-    /// The number of bytes of the current body that are still to come; 0 outside a body.
+    /// The number of bytes of the current body that are still to come; 0 outside a body, and in that of an `info`.
     @inlinable
     public var bodyRemaining: Int {
         // Called from another module, this would copy the whole decoder.
@@ -73,8 +78,8 @@ public struct FrameMessageDecoder: Sendable {
     /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.
     public var offset: UInt64 { position.offset }
 
-    /// Whether part of a header has arrived, but not all of it.
-    public var isInHeader: Bool { position.failure == nil && parser.byteCount > 0 }
+    /// Whether part of a header, or of an `info`, has arrived, but not all of it.
+    public var isInHeader: Bool { position.failure == nil && (parser.byteCount > 0 || infoBody != nil) }
 
     /// Consumes bytes from the front of `bytes`, up to the end of the header or body that they belong to.
     ///
@@ -84,7 +89,10 @@ public struct FrameMessageDecoder: Sendable {
     ///   the same error. This method does not detect the end of the stream; see ``finish()``.
     public mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
         if let failure = position.failure { throw failure }
-        guard position.bodyRemaining > 0 else { return try decodeHeader(bytes) }
+        guard position.bodyRemaining > 0 else {
+            if infoBody != nil { return try takeInfo(bytes, from: 0) }
+            return try decodeHeader(bytes)
+        }
         guard !bytes.isEmpty else { return Step(consumed: 0, event: .incomplete) }
         let count = min(bytes.count, position.bodyRemaining)
         return Step(consumed: count, event: .body(isLast: position.consumeBody(count)))
@@ -104,6 +112,7 @@ public struct FrameMessageDecoder: Sendable {
     /// - Throws: ``WireError/Code/headTruncated`` or ``WireError/Code/bodyTruncated`` within a message, or the error
     ///   with which the stream failed earlier.
     public mutating func finish() throws(WireError) {
+        if let body = infoBody.take() { throw position.fail(.bodyTruncated, detail: body.progress) }
         try position.finish(headerByteCount: parser.byteCount)
     }
 
@@ -113,12 +122,16 @@ public struct FrameMessageDecoder: Sendable {
         var index = 0
         while index < bytes.count {
             if parser.takeWholeLines(bytes, from: &index) { return endFrameHeader(consumed: index) }
+            let isEnd: Bool
             do {
-                if try parser.takeLine(bytes, from: &index) { return endHeader(consumed: index) }
+                isEnd = try parser.takeLine(bytes, from: &index)
             } catch {
                 position.advance(by: index)
                 throw position.fail(error.code, detail: error.detail ?? parser.detail(endingWith: bytes[index]))
             }
+            guard isEnd else { continue }
+            if let info = parser.fields.info { return try beginInfo(info, bytes, from: index) }
+            return endHeader(consumed: index)
         }
         position.advance(by: bytes.count)
         return Step(consumed: bytes.count, event: .incomplete)
@@ -131,6 +144,36 @@ public struct FrameMessageDecoder: Sendable {
         position.advance(by: count)
         position.beginBody(of: header.contentLength)
         return Step(consumed: count, event: .header(header))
+    }
+
+    @inline(never)
+    private mutating func beginInfo(
+        _ info: ControlRequest.SessionInfo,
+        _ bytes: Span<UInt8>,
+        from index: Int
+    ) throws(WireError) -> Step {
+        infoBody = SessionInfoBody(SessionInfoReader(info), length: parser.fields.bodyLength)
+        parser.reset()
+        position.advance(by: index)
+        return try takeInfo(bytes, from: index)
+    }
+
+    /// Consumes the body of an `info` from `start`, up to its end.
+    @inline(never)
+    private mutating func takeInfo(_ bytes: Span<UInt8>, from start: Int) throws(WireError) -> Step {
+        // Moved out, to avoid a copy at its first change.
+        guard var body = infoBody.take() else { return Step(consumed: start, event: .incomplete) }
+        var index = start
+        do throws(HeaderFault) {
+            try body.take(bytes, from: &index)
+        } catch {
+            position.advance(by: index - start)
+            throw position.fail(error.code, detail: error.detail ?? "")
+        }
+        position.advance(by: index - start)
+        if body.remaining == 0 { return Step(consumed: index, event: .info(body.end().end())) }
+        infoBody = body
+        return Step(consumed: index, event: .incomplete)
     }
 
     @inline(never)

@@ -60,6 +60,14 @@ struct HeaderWriter: ~Copyable {
         }
     }
 
+    /// Appends bytes.
+    mutating func append(bytes: ArraySlice<UInt8>) {
+        for byte in bytes {
+            if let target = unsafe room(for: 1) { unsafe target.pointee = byte }
+            count += 1
+        }
+    }
+
     /// Appends ASCII text, then a number in decimal digits.
     @inline(__always)
     mutating func append(_ text: StaticString, _ number: UInt64) {

@@ -170,11 +170,11 @@ struct HeaderScanner<Start: StartLine>: Sendable {
 /// Makes a peer's bytes safe to print.
 enum Excerpt {
     /// Returns `line`, `...` if it was shortened, and `byte`, all in printable ASCII and in double quotes.
-    static func text(of line: [UInt8], isCut: Bool, endingWith byte: UInt8) -> String {
+    static func text(of line: [UInt8], isCut: Bool, endingWith byte: UInt8? = nil) -> String {
         var text = "\""
         for byte in line { text += escape(byte) }
         if isCut { text += "..." }
-        return text + escape(byte) + "\""
+        return text + (byte.map(escape) ?? "") + "\""
     }
 
     private static func escape(_ byte: UInt8) -> String {

@@ -4,6 +4,7 @@ enum MessageField: Int, HeaderField {
     case messageType, audioKind, sampleRate, channels, state, finishReason, version, pong, refusedPreferences
     case sharedBuffer, sharedBytes, sharedFormat, changedRow, changedRows
     case offset, stride, secondOffset, secondStride, thirdOffset, thirdStride
+    case frameRate, offersAudio
 
     static let table = FieldTable<Self>()
 
@@ -36,13 +37,15 @@ enum MessageField: Int, HeaderField {
         case .secondStride: .init("Shared-Stride-2", .number(.init(SharedFrameHeader.Buffer.byteCounts)))
         case .thirdOffset: .init("Shared-Offset-3", .number(.init(SharedFrameHeader.Buffer.offsets)))
         case .thirdStride: .init("Shared-Stride-3", .number(.init(SharedFrameHeader.Buffer.byteCounts)))
+        case .frameRate: .init("Frame-Rate", .number(.init(ControlRequest.SessionInfo.frameRates)))
+        case .offersAudio: .init("Offers-Audio", .number(.init(0...1)))
         }
     }
 }
 
 /// The kinds of messages that `Message-Type` distinguishes; a frame has no such field.
 enum MessageKind: String, CaseIterable {
-    case audio, status
+    case audio, status, info
     case sharedBuffer = "shared-buffer"
     case sharedFrame = "shared-frame"
 }

@@ -58,6 +58,7 @@ struct MessageFields: Sendable {
         case .other(.audio): return lengthFaultOfAudio
         case .other(.sharedFrame): return pixelFault ?? lengthFaultOfEmpty
         case .other(.status), .other(.sharedBuffer): return lengthFaultOfEmpty
+        case .other(.info): return lengthFaultOfInfo
         case .unknown: return nil
         }
     }
@@ -68,6 +69,7 @@ struct MessageFields: Sendable {
         case .frame: .header(header)
         case .other(.audio): .audio(audioHeader)
         case .other(.status): .status(status)
+        case .other(.info): .info(info ?? .init())
         case .other(.sharedBuffer): .sharedBuffer(sharedBuffer)
         case .other(.sharedFrame): .sharedFrame(sharedFrame)
         case .unknown: .skipped
@@ -81,11 +83,11 @@ struct MessageFields: Sendable {
     /// The frame header that the fields describe; meaningful only if ``isCompleteFrame`` is true.
     @inline(__always)
     var header: FrameHeader {
-        FrameHeader(contentLength: bodyLength, info: info)
+        FrameHeader(contentLength: bodyLength, info: frameInfo)
     }
 
     @inline(__always)
-    private var info: FrameInfo {
+    private var frameInfo: FrameInfo {
         FrameInfo(
             bufferSize: size,
             orientation: orientation,
@@ -112,6 +114,8 @@ struct MessageFields: Sendable {
         case .frame: [.contentLength, .width, .height, .orientation]
         case .other(.audio): [.contentLength, .audioKind, .sampleRate, .channels]
         case .other(.status): [.contentLength, .state, .version] + (state == .stopped ? [.finishReason] : [])
+        case .other(.info):
+            [.contentLength] + (fields.has(.width) || fields.has(.height) ? [.width, .height] : [])
         case .other(.sharedBuffer): [.contentLength, .sharedBuffer, .sharedBytes]
         case .other(.sharedFrame):
             [.contentLength, .sharedBuffer, .width, .height, .orientation, .sharedFormat]
@@ -158,6 +162,21 @@ extension MessageFields {
         return isWhole ? nil : HeaderFault(.contentLengthInvalid, detail: detail)
     }
 
+    private var lengthFaultOfInfo: HeaderFault? {
+        bodyLength <= ControlRequest.SessionInfo.maximumBodyByteCount
+            ? nil : HeaderFault(.contentLengthTooLarge, detail: "\(bodyLength)")
+    }
+
+    /// What a complete `info` states before its body; nil for any other message.
+    var info: ControlRequest.SessionInfo? {
+        guard case .other(.info) = kind else { return nil }
+        var info = ControlRequest.SessionInfo()
+        if fields.has(.width) { info.size = size }
+        info.frameRateInMillihertz = fields[count: .frameRate]
+        info.offersAudio = fields[.offersAudio].map { $0 == 1 }
+        return info
+    }
+
     private var audioHeader: AudioHeader {
         AudioHeader(
             contentLength: bodyLength,
@@ -189,7 +208,7 @@ extension MessageFields {
         return SharedFrameHeader(
             buffer: number(.sharedBuffer),
             format: sharedFormat,
-            info: info,
+            info: frameInfo,
             planes: planeFields.map { .init(offset: number($0.offset), bytesPerRow: number($0.stride)) },
             changedRows: changedRows
         )

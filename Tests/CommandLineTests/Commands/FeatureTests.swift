@@ -95,6 +95,115 @@ import Testing
         #expect(try place.contents(of: "out") == Array(repeating: Data.bytes(at: jpeg), count: 50))
     }
 
+    // MARK: Values
+
+    /// Shows P326, P327, P328, P329.
+    @Test func `both sides learn what the other one states, before the frames, and no counter shows it`() async throws {
+        let metrics = place.path("metrics")
+        let receiver = try await place.receiver([
+            "--json", "--count", "40", "--info", "role=viewer", "--prefer-rate", "50", "--metrics", metrics,
+        ])
+        let sender = try place.framesocket([
+            "send", place.socket, photo, "--loop", "40", "--fps", "40", "--rate", "60", "--json",
+            "--info", "channelName=lobby", "--info", "user=Ana Ü = \"1\"", "--info=empty=",
+        ])
+        let (told, sent) = (await receiver.ended(), await sender.ended())
+        #expect(told.status == 0 && sent.status == 0, "\(told) \(sent)")
+        let events = try told.events
+        let infos = try told.events("info")
+        let values = ["channelName": "lobby", "user": "Ana Ü = \"1\"", "empty": ""]
+        #expect(!infos.isEmpty && infos.allSatisfy { $0.texts("values") == values && $0["audio"] == 0 }, "\(told)")
+        #expect(infos.last?["framesPerSecond"] == 50 && infos.last?["width"] == 451 && infos.last?["height"] == 300)
+        // The frames that arrive from the first statement of a size on have it.
+        let first = try #require(events.firstIndex { $0.name == "info" && $0["width"] != nil })
+        #expect(events[first...].filter { $0.name == "frame" }.allSatisfy { $0["width"] == 451 })
+        #expect(try sent.events("info").map { $0.texts("values") } == [["role": "viewer"]])
+        #expect(try !String(contentsOfFile: metrics, encoding: .utf8).contains("lobby"))
+    }
+
+    @Test func `a receiver that only says hello learns the values, and a plain one learns nothing`() async throws {
+        for (options, isTold) in [(["--hello"], true), ([], false)] {
+            let receiver = try await place.receiver(["--count", "20"] + options)
+            let sent = try await place.send(photo, "--loop", "20", "--fps", "40", "--json", "--info", "a=b\u{1B}[2J")
+            let told = await receiver.ended()
+            #expect(told.status == 0 && sent.status == 0)
+            #expect(try sent.events("info") == [])
+            // A terminal obeys nothing of it.
+            #expect(told.errors.contains(#"sender 1 states a="b\u001b[2J""#) == isTold, "\(told)")
+        }
+    }
+
+    @Test(arguments: [
+        ["a"], ["=b"], ["a b=c"], ["a=1", "a=2"], ["a=x\ny"], ["a=\(String(repeating: "v", count: 257))"],
+        ["\(String(repeating: "k", count: 257))=v"], (0..<17).map { "k\($0)=v" },
+    ])
+    func `values that cannot be stated are mistakes`(values: [String]) async throws {
+        let options = values.flatMap { ["--info", $0] }
+        for command in [["send", place.socket, photo], ["receive", place.socket]] {
+            let ending = try await place.framesocket(command + options).ended()
+            #expect(ending.status == 64 && ending.errors.contains("--info"), "\(ending)")
+        }
+    }
+
+    // MARK: Versions
+
+    /// Shows P331, P332.
+    @Test(
+        arguments: [
+            // The options of both sides, the sender's exit code, what the receiver says of the end, and whether there are frames.
+            (["--minimum-version", "1"], [], 0, "stoppedByUser", true),
+            (["--hello"], ["--minimum-version", "1"], 0, "stoppedByUser", true),
+            (["--minimum-version", "2"], [], 69, "peer.version versionMismatch", false),
+            (["--hello"], ["--minimum-version", "2"], 69, "closedByPeer versionMismatch", false),
+        ] as [([String], [String], Int32, String, Bool)]
+    )
+    func `a side that accepts no version of the other one ends the session before a frame`(
+        receiving: [String],
+        sending: [String],
+        code: Int32,
+        end: String,
+        isAccepted: Bool
+    ) async throws {
+        let receiver = try await place.receiver(["--json", "--count", "3"] + receiving)
+        let sent = try await place.framesocket(["send", place.socket, photo, "--loop", "3", "--json"] + sending).ended()
+        #expect(sent.status == code, "\(sent)")
+        if !isAccepted {
+            #expect(sent.errors.contains("version"))
+            receiver.send(.terminate)
+        }
+        let told = await receiver.ended()
+        let closed = try #require(try told.events("closed").first, "\(told)")
+        #expect("\(closed.text("reason") ?? "") \(closed.text("finish") ?? "")".hasSuffix(end))
+        #expect(try told.events("frame").count == (isAccepted ? 3 : 0))
+        #expect(try sent.events("sent").first?["frames"] == (isAccepted ? 3 : 0) || !isAccepted)
+    }
+
+    /// Shows P331, P332.
+    @Test func `a plain peer states no version, and is refused if one must be`() async throws {
+        let receiver = try await place.receiver(["--json"])
+        let sent = try await place.send(photo, "--minimum-version", "1")
+        #expect(sent.status == 69 && sent.errors.contains("stated no version"), "\(sent)")
+        receiver.send(.terminate)
+        #expect(try await receiver.ended().events("frame") == [])
+
+        let choosy = try await place.receiver(["--json", "--minimum-version", "1"])
+        let jpeg = Places.fixture("jpeg/chelsea-444.jpg")
+        _ = try await place.peer("send_deployed", jpeg, "--loop", "5").ended()
+        let lines = try await choosy.lines(4).map { try Event($0) }
+        #expect(lines.map(\.name) == ["listening", "connected", "error", "closed"])
+        #expect(lines[2].text("code") == "peer.version" && lines[3].text("finish") == "versionMismatch")
+        choosy.send(.terminate)
+        _ = await choosy.ended()
+    }
+
+    @Test(arguments: ["0", "-1", "10000", "99999999999999999999", "one", ""])
+    func `a version that no side can have is a mistake`(version: String) async throws {
+        for command in [["send", place.socket, photo], ["receive", place.socket]] {
+            let ending = try await place.framesocket(command + ["--minimum-version=\(version)"]).ended()
+            #expect(ending.status == 64 && ending.errors.contains("--minimum-version"), "\(ending)")
+        }
+    }
+
     // MARK: Finish reasons
 
     @Test func `an orderly stop by the host is not a failure on either side, and has its code`() async throws {

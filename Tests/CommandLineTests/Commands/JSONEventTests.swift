@@ -59,7 +59,7 @@ import Testing
         let names = try await events(in: lines)
         let expected: Set = [
             "listening", "connected", "frame", "status", "statistics", "error", "closed", "sent", "recorded", "preview",
-            "diagnosis", "failed",
+            "diagnosis", "failed", "info",
         ]
         #expect(names == expected)
     }

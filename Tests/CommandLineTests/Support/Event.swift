@@ -5,6 +5,8 @@ struct Event: Sendable, Equatable, CustomStringConvertible {
     enum Value: Sendable, Equatable {
         case number(Int)
         case text(String)
+        case fraction(Double)
+        case texts([String: String])
     }
 
     let values: [String: Value]
@@ -16,8 +18,10 @@ struct Event: Sendable, Equatable, CustomStringConvertible {
         }
         values = try object.mapValues { value in
             if let text = value as? String { return .text(text) }
-            guard let number = value as? Int else { throw Malformed(line: line) }
-            return .number(number)
+            if let number = value as? Int { return .number(number) }
+            if let number = value as? Double { return .fraction(number) }
+            guard let texts = value as? [String: String] else { throw Malformed(line: line) }
+            return .texts(texts)
         }
         description = line
     }
@@ -33,6 +37,10 @@ struct Event: Sendable, Equatable, CustomStringConvertible {
 
     func text(_ key: String) -> String? {
         if case .text(let text) = values[key] { text } else { nil }
+    }
+
+    func texts(_ key: String) -> [String: String]? {
+        if case .texts(let texts) = values[key] { texts } else { nil }
     }
 
     subscript(key: String) -> Int? {

@@ -32,7 +32,7 @@ import Testing
     private var jpeg: [UInt8] { message(body(1, count: 10)) }
 
     private func hello(_ wants: ControlRequest.Wants = .frames, sharedMemory: Int?) -> [UInt8] {
-        ControlRequest.hello(ControlRequest.Hello(wants: wants, sharedMemory: sharedMemory)).encoded()
+        ControlRequest.hello(ControlRequest.Hello(wants: wants, sharedMemory: sharedMemory, wantsInfo: true)).encoded()
     }
 
     private func release(_ index: Int = 0) -> [UInt8] { ControlRequest.release(buffer: index).encoded() }

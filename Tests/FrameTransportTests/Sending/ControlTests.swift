@@ -48,7 +48,7 @@ import Testing
         defer { server.close() }
         var statuses = receiver.statuses.makeAsyncIterator()
         #expect(await statuses.next() == SenderStatus(state: .live))
-        #expect(sender.receiver.hello == ControlRequest.Hello(wants: [.frames, .audio]))
+        #expect(sender.receiver.hello == ControlRequest.Hello(wants: [.frames, .audio], wantsInfo: true))
         #expect(sender.receiver.wants == [.frames, .audio])
         receiver.send(.pause)
         #expect(await statuses.next()?.state == .paused)
@@ -84,7 +84,8 @@ import Testing
         #expect(await statuses.next() == status)
         receiver.send(.ping(1))
         let requests =
-            ControlRequest.hello(ControlRequest.Hello(wants: .frames)).encoded() + ControlRequest.ping(1).encoded()
+            ControlRequest.hello(ControlRequest.Hello(wants: .frames, wantsInfo: true)).encoded()
+            + ControlRequest.ping(1).encoded()
         #expect(try await sender.read(requests.count) == requests)
     }
 
@@ -229,7 +230,7 @@ import Testing
         ]
         for request in sent { receiver.send(request) }
         var requests = sender.requests.makeAsyncIterator()
-        #expect(await requests.next() == .hello(ControlRequest.Hello()))
+        #expect(await requests.next() == .hello(ControlRequest.Hello(wantsInfo: true)))
         for request in sent { #expect(await requests.next() == request) }
     }
 

@@ -33,6 +33,9 @@ final class ReceiverRig: ReceiverMachine.System {
     private(set) var frames: [Frame] = []
     private(set) var audio: [AudioMessage] = []
     private(set) var statuses: [SenderStatus] = []
+    private(set) var infos: [ControlRequest.SessionInfo] = []
+    /// The error with which what was delivered was discarded.
+    private(set) var discarded: TransportError?
     private(set) var droppedAudio = 0
     private(set) var yields = 0
     private(set) var reads = 0
@@ -173,6 +176,17 @@ final class ReceiverRig: ReceiverMachine.System {
     func deliver(_ status: SenderStatus) {
         noteEffect()
         statuses.append(status)
+    }
+
+    func discardDelivered(_ error: TransportError) {
+        noteEffect()
+        discarded = error
+        frames = []
+    }
+
+    func deliver(_ info: ControlRequest.SessionInfo) {
+        noteEffect()
+        infos.append(info)
     }
 
     func countDroppedAudio() { droppedAudio += 1 }

@@ -48,6 +48,7 @@ final class SenderBench {
     /// The states in which a connection has begun or ended.
     var beginningsAndEnds: [SocketConnection.State] { states.filter { $0 == .connected || $0.closeReason != nil } }
     private(set) var requests: [ControlRequest] = []
+    private(set) var info = ControlRequest.SessionInfo()
     private(set) var skippedRequests = 0
     private(set) var terms: [ReceiverTerms] = []
     private(set) var ends: [CloseReason] = []
@@ -200,8 +201,10 @@ final class SenderBench {
 
     private func obey(_ order: SenderMachine.LaneOrder) {
         switch order {
-        case .open(let connection): return lane.open(connection: connection, fittingByteCount: .max)
-        case .setWants(let wants, let status): settle(lane.setWants(wants, answering: status))
+        case .open(let connection, let wants):
+            return lane.open(connection: connection, wants: wants, fittingByteCount: .max)
+        case .setWants(let wants, let info, let status):
+            settle(lane.setWants(wants, info: info, answering: status))
         case .setPaused(let isPaused, let status): settle(lane.setPaused(isPaused, answering: status))
         case .answer(let status): lane.send(status)
         case .declineShared: settle(lane.declineShared())
@@ -238,6 +241,7 @@ final class SenderBench {
         case .state(let state): states.append(state)
         case .terms(let terms): self.terms.append(terms)
         case .hello: break
+        case .info(let info): self.info = info
         case .request(let request): requests.append(request)
         case .skippedRequest: skippedRequests += 1
         case .ended(let reason): ends.append(reason)

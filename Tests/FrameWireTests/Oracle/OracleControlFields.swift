@@ -93,7 +93,7 @@ extension OracleControlFields {
         case .prefer: preferences.map(ControlRequest.prefer)
         case .refresh: .refresh
         case .ping: self[.ping].map(ControlRequest.ping)
-        case .release, .decline: nil
+        case .release, .decline, .info: nil
         }
     }
 
@@ -128,7 +128,7 @@ extension ControlName {
         case .stop: [.finishReason]
         case .prefer: [.frameRate, .width, .height, .quality]
         case .ping: [.ping]
-        case .pause, .resume, .refresh, .release, .decline: []
+        case .pause, .resume, .refresh, .release, .decline, .info: []
         }
     }
 }

@@ -130,7 +130,7 @@ struct OracleControlDecoder {
     private var event: ControlDecoder.Event {
         let excerpt = scanner.start.excerpt
         // The shared scanner recognizes the names of later requests, which were unknown to the first version.
-        guard let name = scanner.start.request, name != .release, name != .decline else {
+        guard let name = scanner.start.request, ![.release, .decline, .info].contains(name) else {
             return .skipped(SkippedRequest(name: excerpt, reason: .unknown, byteOffset: headerOffset))
         }
         if fields.fault == nil, let request = fields.request(name) { return .request(request) }

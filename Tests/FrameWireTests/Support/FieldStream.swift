@@ -14,7 +14,8 @@ enum FieldStream {
         var requestNames: [String] {
             switch self {
             case .first: ["hello", "pause", "resume", "stop", "prefer", "refresh", "ping"]
-            case .present: ControlName.allCases.map(\.rawValue)
+            // The body of an `info` means something, which is the subject of SessionInfoTests.
+            case .present: ControlName.allCases.map(\.rawValue).filter { $0 != "info" }
             }
         }
 

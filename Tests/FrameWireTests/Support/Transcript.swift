@@ -47,7 +47,7 @@ struct Transcript: Equatable, Sendable {
         switch step.event {
         case .incomplete:
             require(step.consumed == part.count, "an incomplete header takes every byte")
-        case .header, .audio, .status, .sharedBuffer, .sharedFrame, .skipped:
+        case .header, .audio, .status, .info, .sharedBuffer, .sharedFrame, .skipped:
             require(messages.last?.isComplete != false, "no header within a body")
             messages.append(Message(event: step.event, isComplete: decoder.bodyRemaining == 0))
         case .body(let isLast):

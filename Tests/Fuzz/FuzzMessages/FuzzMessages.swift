@@ -66,6 +66,9 @@ private struct Outcome: Equatable {
         case .status(let status):
             add(4, status.version, status.state.hashValue)
             add(status.pong ?? 1)
+        case .info(let info):
+            add(8, info.size?.width ?? -1, info.size?.height ?? -1, info.frameRateInMillihertz ?? -1)
+            add(info.values.count, info.values.hashValue, info.offersAudio.map { $0 ? 1 : 0 } ?? -1)
         case .sharedBuffer(let header):
             add(6, header.index, header.byteCount)
         case .sharedFrame(let header):
@@ -123,6 +126,7 @@ private struct Outcome: Equatable {
         case .header(let header): header.encoded()
         case .audio(let header): header.encoded()
         case .status(let status): status.encoded()
+        case .info(let info): info.encoded()
         case .sharedBuffer(let header): header.encoded()
         case .sharedFrame(let header): header.encoded()
         case .skipped, .incomplete, .body: nil

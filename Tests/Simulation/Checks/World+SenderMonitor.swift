@@ -7,6 +7,7 @@ extension World {
         let monitor = SenderMonitor(sender: sender, tokenCount: tokenCount)
         monitor.socket = socket
         monitor.changedAt = now
+        monitor.statementPlace = senders[sender].statements.count
         sockets[socket].monitor = monitors.count
         monitors.append(monitor)
         check(.stopIsFinal, !senders[sender].hasReadStop, "sender \(sender) connects although it was told to stop")
@@ -72,6 +73,8 @@ extension World {
             messageBegins(index, wants: .audio)
         case .status(let status):
             statusWritten(status, index)
+        case .info(let info):
+            infoWritten(info, index)
         case .sharedBuffer(let header):
             monitors[index].keepReasonToRepeat()
             messageBegins(index, wants: .frames)
@@ -93,6 +96,7 @@ extension World {
 
     private func frameHeaderWritten(_ header: FrameHeader, _ index: Int) {
         monitors[index].header = header
+        checkSize(header, monitors[index])
         monitors[index].frameTime = now
         monitors[index].framesBegun += 1
         monitors[index].beginBody(.frame)
@@ -225,6 +229,7 @@ extension World {
                 askForFrame(index)
             }
             monitors[index].hasReadHello = true
+            monitors[index].wantsInfo = hello.wantsInfo
             monitors[index].questions += 1
             helloRead(hello, index)
             // A sender that has closed sends what it had accepted, whatever is wanted by then.
@@ -271,6 +276,7 @@ extension World {
             monitors[index].lastPing = number
         case .release(let buffer): releaseRead(buffer, index)
         case .decline: declineRead(index)
+        case .info(let info): infoRead(info, index)
         }
     }
 }

@@ -15,6 +15,7 @@ struct Coverage {
         case mappingFailed, sharedFault, keptAfterTheEnd, everyBufferHeld, drawnFrame, copiedFrame, notShared
         case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
         case reclaimedBuffer, hoardedBuffers, redrawnImage, foreignBuffer, waitedInVain
+        case info, infoOfReceiver
         case programOvertakes, consumerOvertakes, anotherReader, acceptedAtTheEnd, largeBodyWaitedForProgram
 
         /// The name in words.

@@ -69,6 +69,32 @@ extension PlanGenerator {
         }
     }
 
+    /// Lets programs at both ends state something about their sides, again and again.
+    mutating func addStatements() {
+        var random = Random(seed: seed, part: 7)
+        guard random.chance(40) else { return }
+        var number = 0
+        for actor in plan.actors.indices {
+            guard case .server(var server) = plan.actors[actor], random.chance(50) else { continue }
+            number += 1
+            server.statement = number
+            plan.actors[actor] = .server(server)
+        }
+        let times = plan.steps.map(\.time)
+        for time in (0..<random.number(in: 1...12)).map({ _ in times[random.below(times.count)] }).sorted() {
+            let actor = random.below(plan.actors.count)
+            number += 1
+            let action: Plan.Action
+            switch plan.actors[actor] {
+            case .server: action = .request([.info(Statement.info(number))])
+            case .sender: action = .state(number)
+            case .peer: continue
+            }
+            let index = plan.steps.firstIndex { $0.time > time } ?? plan.steps.count
+            plan.steps.insert(Plan.Step(time: time, actor: actor, action: action), at: index)
+        }
+    }
+
     private mutating func advance() {
         switch random.below(100) {
         case ..<70: time += random.time(in: 10_000...4_000_000)

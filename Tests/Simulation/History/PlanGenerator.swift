@@ -54,6 +54,7 @@ struct PlanGenerator {
         addLateArrivals()
         addCrowds()
         addImpatience()
+        addStatements()
         plan.end = time + 1_000_000
         return plan
     }

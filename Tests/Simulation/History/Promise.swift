@@ -45,7 +45,7 @@ enum Promise: Int, CaseIterable {
     case oneAnswerEach
     /// P23, P27: the last status tells how the sender stands.
     case lastAnswerIsTrue
-    /// P31: at most 4 KiB of requests wait.
+    /// P31: at most 16 KiB of requests wait.
     case requestsAreBounded
     /// P98: no more frames are read ahead than documented.
     case readAheadIsBounded
@@ -157,6 +157,16 @@ enum Promise: Int, CaseIterable {
     case latestImageInItsTerms
     /// P284: silence is measured from when the sender was last heard of, or was told what is wanted.
     case deadlinesAreWhole
+    /// P325: an info goes only to a receiver that asked for it, after the answer to its hello.
+    case infoOnlyIfAsked
+    /// P326: what a receiver sees is what its sender stated, whole, in order, and for this connection.
+    case infoIsWhole
+    /// P327: so is what a sender sees of its receiver.
+    case receiversInfoIsWhole
+    /// P328: the last info is what is stated.
+    case lastInfoIsTrue
+    /// P329: the size of a frame is stated before it.
+    case sizeIsStated
     case progress
 }
 

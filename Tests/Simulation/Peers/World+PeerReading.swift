@@ -54,7 +54,7 @@ extension World {
             switch step.event {
             case .incomplete: break
             case .header(let header): peers[peer].header = header
-            case .audio, .status, .sharedBuffer, .sharedFrame, .skipped:
+            case .audio, .status, .info, .sharedBuffer, .sharedFrame, .skipped:
                 guard isFromOurs(peer) else { break }
                 violate(.order, "a plain receiver, which said nothing, got a message that is not a frame")
             case .body(let isLast):

@@ -46,8 +46,11 @@ extension SimReceiver: ReceiverMachine.System {
 
     func write(_ requests: [UInt8]) throws(Errno) -> Transfer {
         try perform("write requests") { () throws(Errno) in
-            world.check(.requestsAreBounded, requests.count <= 4096, "\(requests.count) bytes of requests wait")
-            let endsWithRequest = requests.suffix(4).elementsEqual([13, 10, 13, 10].suffix(requests.count))
+            world.check(.requestsAreBounded, requests.count <= 16 << 10, "\(requests.count) bytes of requests wait")
+            // Values end with a line feed alone, and contain no carriage return.
+            let endsWithValue = requests.count > 1 && requests.last == 10 && requests[requests.count - 2] != 13
+            let endsWithRequest =
+                endsWithValue || requests.suffix(4).elementsEqual([13, 10, 13, 10].suffix(requests.count))
             world.check(.requestsAreWhole, endsWithRequest, "the requests of connection \(index) end within one")
             return try unsafe requests.withUnsafeBytes { unsafe world.send(socket, $0) }.result
         }
@@ -93,6 +96,9 @@ extension SimReceiver: ReceiverMachine.System {
 
     func present() { perform("present") { world.present(self) } }
 
+    /// No server of the simulation refuses versions.
+    func discardDelivered(_ error: TransportError) {}
+
     func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int) {
         perform("reserve room") {
             let (room, waiting) = mailbox.reserve(onceEmpty: onceEmpty)
@@ -116,6 +122,7 @@ extension SimReceiver: ReceiverMachine.System {
 
     func deliver(_ message: AudioMessage) { perform("deliver audio") { world.deliver(message, to: self) } }
     func deliver(_ status: SenderStatus) { perform("deliver \(status)") { world.deliver(status, to: self) } }
+    func deliver(_ info: ControlRequest.SessionInfo) { perform("deliver \(info)") { world.deliver(info, to: self) } }
     func countDroppedAudio() {}
 
     func endDelivery() {

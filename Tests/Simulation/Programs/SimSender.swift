@@ -19,6 +19,8 @@ final class SimSender {
     /// Frames that were offered, by number from 1.
     var offers: [Offer] = []
     var audioNumber: UInt32 = 0
+    /// What it has stated about itself, in order.
+    var statements: [Int] = []
     /// Offers that are still to come: the ends of the runs that the plan asked for.
     var runs: [Run] = []
     /// The frame that waits for the lane, if frames are sent without an uploader.

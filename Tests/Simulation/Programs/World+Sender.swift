@@ -146,12 +146,14 @@ extension World {
     private func perform(_ order: SenderMachine.LaneOrder, of sender: SimSender) {
         var settlement: SendLaneMachine.Settlement?
         switch order {
-        case .open(let connection):
+        case .open(let connection, let wants):
             (sender.audioAccepted, sender.audioBegun, sender.audioRefused) = (0, 0, 0)
             sender.audioDroppedBefore = sender.lane.droppedAudio
-            sender.lane.open(connection: connection, fittingByteCount: sender.plan.socketCapacity / 4)
+            let fitting = sender.plan.socketCapacity / 4
+            sender.lane.open(connection: connection, wants: wants, fittingByteCount: fitting)
             return
-        case .setWants(let wants, let answer): settlement = sender.lane.setWants(wants, answering: answer)
+        case .setWants(let wants, let info, let answer):
+            settlement = sender.lane.setWants(wants, info: info, answering: answer)
         case .setPaused(let isPaused, let answer): settlement = sender.lane.setPaused(isPaused, answering: answer)
         case .declineShared:
             settlement = sender.lane.declineShared()
@@ -217,7 +219,7 @@ extension World {
         pumpFromProgram(sender)
     }
 
-    private func pumpFromProgram(_ sender: SimSender) {
+    func pumpFromProgram(_ sender: SimSender) {
         for settlement in pump(sender) {
             // The connection's thread may tell the uploader of an end before this thread tells it that the frame is sent.
             if sender.plan.usesUploader, sender.racing.chance(25) {

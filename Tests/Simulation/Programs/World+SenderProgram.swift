@@ -23,6 +23,8 @@ extension World {
             offerNext(sender, run: sender.runs.count - 1)
         case .audio(let count, let length):
             for _ in 0..<count { sendAudio(sender, length: length) }
+        case .state(let number):
+            state(number, of: sender)
         case .openWithin(let limit, let cancelledAfter):
             openWithin(sender, limit, cancelledAfter)
         case .cancelConsumer, .letGo:
@@ -240,6 +242,7 @@ extension World {
             sender.terms = terms
             termsChanged(of: sender)
         case .hello(let hello): sender.hello = hello
+        case .info(let info): told(info, sender)
         case .ended(let reason):
             check(.toldOnce, sender.closeReason == nil, "the end is told twice")
             sender.closeReason = reason

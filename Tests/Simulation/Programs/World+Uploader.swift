@@ -19,11 +19,18 @@ extension World {
         sender.sharedBuffers = sender.plan.sharedBuffers
         sender.largestPool = sender.sharedBuffers ?? 0
         sender.uploader = SimUploader(configuration, owner: UInt64(sender.index) + 1)
+        stateRate(of: sender)
         let terms = sender.terms
         sender.openedAt = now
         handle(sender) { $0.termsChanged(terms, at: now) }
         execute(.open, for: .sender(sender.index), on: sender.plan.thread)
         if sender.closeReason != nil { handle(sender) { $0.close(at: now) } }
+    }
+
+    private func stateRate(of sender: SimSender) {
+        guard let uploader = sender.uploader else { return }
+        sender.lane.state(frameRate: uploader.machine.configuration.pacing.rateInMillihertz)
+        pumpFromProgram(sender)
     }
 
     private static func scale(_ largestSide: Int?) -> SampleUploader.OutputScale {
@@ -52,6 +59,7 @@ extension World {
             check(.memoryLimit, held <= limit, "uploader \(sender.index) holds \(held) bytes of \(limit)")
         }
         for id in effects.finished { finished(id, of: sender) }
+        if effects.statesRate { stateRate(of: sender) }
         if let connection = effects.refusesPreferencesOf { refusePreferences(of: connection, sender) }
         if let message = effects.message {
             sender.decidedAt = now

@@ -17,7 +17,7 @@ while offset < message.count {
     case .incomplete: print("not yet a header")
     case .header(let header):
         print("header of \(header.bufferSize.width)x\(header.bufferSize.height), \(header.orientation)")
-    case .audio, .status, .sharedBuffer, .sharedFrame, .skipped: print("no frame")
+    case .audio, .status, .info, .sharedBuffer, .sharedFrame, .skipped: print("no frame")
     case .body(let isLast): print("body of \(step.consumed) bytes, \(isLast ? "whole" : "to be continued")")
     }
 }

@@ -1,0 +1,160 @@
+extension ControlRequest {
+    /// What one side of a session states about itself to the other: values by their keys, and what a sender will send.
+    ///
+    /// ```swift
+    /// let info = try ControlRequest.SessionInfo(["channelName": "lobby", "user": "Ana"])
+    /// ```
+    ///
+    /// It is complete: a later statement replaces an earlier one, and nothing is merged. At most 16 values are allowed. A
+    /// key is a token of RFC 9110, which consists of ASCII letters, digits and ``!#$%&'*+-.^_`|~``, of 1 to 256 bytes; upper
+    /// and lower case differ. A value is any text of at most 256 bytes of UTF-8 without NUL, carriage return and line feed;
+    /// it may be empty.
+    public struct SessionInfo: Sendable, Hashable {
+        /// The maximum number of values: 16.
+        public static let maximumCount = 16
+
+        /// The maximum number of bytes of a key, and of a value in UTF-8: 256.
+        public static let maximumByteCount = 256
+
+        /// The values by their keys.
+        public private(set) var values: [String: String] = [:]
+
+        /// The size of the sender's frames, as sent; nil if it is not known yet, and from a receiver.
+        ///
+        /// An open connection states the size of the frame that it sends next, whatever is set here.
+        public var size: BufferSize?
+
+        /// The frame rate of the sender in millihertz, 1 to 1,000,000, as for ``ControlRequest/Preferences``; nil if it is
+        /// not known, and from a receiver.
+        public var frameRateInMillihertz: Int?
+
+        /// Whether the sender has audio for a receiver that wants it; nil if it is not known, and from a receiver.
+        ///
+        /// While `SocketConnection.offersAudio` is false, a connection states false, whatever is set here.
+        public var offersAudio: Bool?
+
+        /// Creates an info that states nothing.
+        public init() {}
+
+        /// Creates an info with the given values.
+        ///
+        /// - Throws: The first fault of the values, in the order of their keys.
+        public init(_ values: [String: String]) throws(Fault) {
+            guard values.count <= Self.maximumCount else { throw Fault.tooManyValues(values.count) }
+            for (key, value) in values.sorted(by: { $0.key < $1.key }) { try set(value, for: key) }
+        }
+
+        /// The value for a key; nil if there is none.
+        public subscript(key: String) -> String? { values[key] }
+
+        /// The value for a key, or a default if there is none or it is empty, as that of a field that was left empty.
+        public subscript(key: String, default text: @autoclosure () -> String) -> String {
+            values[key].flatMap { $0.isEmpty ? nil : $0 } ?? text()
+        }
+
+        /// Sets or, with nil, removes the value for a key.
+        ///
+        /// - Throws: What is wrong with the key or the value, or `info.tooManyValues`; nothing changes.
+        public mutating func set(_ value: String?, for key: String) throws(Fault) {
+            guard let value else {
+                values[key] = nil
+                return
+            }
+            guard !key.isEmpty, key.utf8.allSatisfy(ASCII.isToken) else { throw Fault.invalidKey(key) }
+            guard key.utf8.count <= Self.maximumByteCount else { throw Fault.keyTooLong(key) }
+            guard value.utf8.allSatisfy(Self.isAllowed) else { throw Fault.invalidValue(key) }
+            guard value.utf8.count <= Self.maximumByteCount else {
+                throw Fault.valueTooLong(key, value.utf8.count)
+            }
+            guard values[key] != nil || values.count < Self.maximumCount else {
+                throw Fault.tooManyValues(values.count + 1)
+            }
+            values[key] = value
+        }
+
+        /// Whether a byte is allowed in a value.
+        static func isAllowed(_ byte: UInt8) -> Bool {
+            byte != 0 && byte != ASCII.lineFeed && byte != ASCII.carriageReturn
+        }
+    }
+}
+
+extension ControlRequest.SessionInfo {
+    /// The frame rate in frames per second.
+    ///
+    /// A new value is rounded to the nearest one that the wire can express, from 0.001 to 1,000. NaN is treated as nil.
+    public var frameRate: Double? {
+        get { frameRateInMillihertz.map { Double($0) / 1_000 } }
+        set { frameRateInMillihertz = newValue.flatMap(ControlRequest.millihertz) }
+    }
+}
+
+// The wire format.
+extension ControlRequest.SessionInfo {
+    /// The most bytes that the values take: 16 lines of a key, `=`, a value and a line feed.
+    static let maximumBodyByteCount = maximumCount * (2 * maximumByteCount + 2)
+
+    /// Returns the message in its wire format, as a sender writes it.
+    ///
+    /// A size or a rate that is not allowed is omitted.
+    public func encoded() -> [UInt8] {
+        let body = body
+        let header = [UInt8](capacity: HeaderWriter.count { writeHeader(bodyByteCount: body.count, to: &$0) }) {
+            output in
+            _ = encodeHeader(bodyByteCount: body.count, into: &output)
+        }
+        return header + body
+    }
+
+    /// The body of the message: a line for each value, in the order of the keys.
+    package var body: [UInt8] {
+        var bytes: [UInt8] = []
+        for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+            bytes += key.utf8
+            bytes.append(SessionInfoReader.separator)
+            bytes += value.utf8
+            bytes.append(ASCII.lineFeed)
+        }
+        return bytes
+    }
+
+    /// Appends the header of the message; false, with nothing appended, if `output` has no room for it.
+    package func encodeHeader(bodyByteCount: Int, into output: inout OutputSpan<UInt8>) -> Bool {
+        HeaderWriter.append(to: &output) { writeHeader(bodyByteCount: bodyByteCount, to: &$0) }
+    }
+
+    private func writeHeader(bodyByteCount: Int, to writer: inout HeaderWriter) {
+        writer.append("HTTP/1.1 200 OK\r\nContent-Length: ", UInt64(clamping: bodyByteCount))
+        writer.append("\r\nMessage-Type: info")
+        if let size, Self.sides.contains(size.width), Self.sides.contains(size.height) {
+            writer.append("\r\nBuffer-Width: ", UInt64(clamping: size.width))
+            writer.append("\r\nBuffer-Height: ", UInt64(clamping: size.height))
+        }
+        if let rate = frameRateInMillihertz, Self.frameRates.contains(rate) {
+            writer.append("\r\nFrame-Rate: ", UInt64(clamping: rate))
+        }
+        if let offersAudio { writer.append("\r\nOffers-Audio: ", offersAudio ? 1 : 0) }
+        writer.append("\r\n\r\n")
+    }
+
+    /// The sides that a header may state, in pixels: those of a JPEG.
+    private static let sides = 1...65_535
+    static let frameRates = 1...1_000_000
+
+    /// Writes the request `info`, in as many parts as its body needs.
+    func writeRequest(to writer: inout HeaderWriter) {
+        let body = body
+        var start = 0
+        repeat {
+            let end = min(start + Self.maximumPartByteCount, body.count)
+            writer.append("POST /info HTTP/1.1\r\nContent-Length: ", UInt64(clamping: end - start))
+            if end < body.count { writer.append("\r\nInfo-Continues: 1") }
+            writer.append("\r\n\r\n")
+            writer.append(bytes: body[start..<end])
+            start = end
+        } while start < body.count
+    }
+
+    /// The most bytes of the body of one request, which also a sender that does not know it skips.
+    private static let maximumPartByteCount = 4_096
+}

@@ -1,0 +1,146 @@
+import FrameSocketTesting
+import FrameTransport
+import FrameWire
+import TestSupport
+import Testing
+
+/// What two programs state about themselves, over a connection.
+@Suite struct SessionInfoTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func info(_ values: [String: String]) throws -> ControlRequest.SessionInfo {
+        try ControlRequest.SessionInfo(values)
+    }
+
+    private func frame(_ width: Int) -> FrameMessage {
+        FrameMessage(
+            jpeg: FrameBytes(body(1, count: 300)),
+            info: FrameInfo(bufferSize: BufferSize(width: width, height: 8))
+        )
+    }
+
+    /// Shows P326, P327, P328, P329.
+    @Test func `both sides learn what the other one states, and its changes`() async throws {
+        let (host, guest) = (try info(["role": "viewer"]), try info(["channelName": "lobby"]))
+        let server = try directory.server { $0.info = host }
+        defer { server.close() }
+        let sender = directory.connection { $0.info = guest }
+        defer { sender.close() }
+        var senders = sender.infos.makeAsyncIterator()
+        #expect(await senders.next() == ControlRequest.SessionInfo() && sender.info.values.isEmpty)
+        try await sender.open(within: .seconds(30))
+        let receiver = try #require(try await firstConnection(of: server))
+        var receivers = receiver.infos.makeAsyncIterator()
+        var stated = await receivers.next()
+        while stated == ControlRequest.SessionInfo() { stated = await receivers.next() }
+        #expect(stated == guest && receiver.info == guest)
+        #expect(await senders.next() == host && sender.info == host)
+
+        var sized = try info(["channelName": "other"])
+        sender.send(sized)
+        #expect(await receivers.next() == sized)
+        try await sender.send(frame(16))
+        sized.size = BufferSize(width: 16, height: 8)
+        var frames = receiver.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.bufferSize == sized.size)
+        // Before the frame, so that whoever has the frame knows it.
+        #expect(receiver.info == sized)
+        receiver.send(.info(try info([:])))
+        #expect(await senders.next() == ControlRequest.SessionInfo())
+        receiver.send(.info(host))
+        #expect(await senders.next() == host)
+        receiver.close()
+        // What a receiver stated ends with its connection.
+        #expect(await senders.next() == ControlRequest.SessionInfo())
+    }
+
+    /// Shows P326.
+    @Test func `the next receiver is told what is stated then`() async throws {
+        var server = try directory.server { $0.hello = ControlRequest.Hello() }
+        let sender = directory.connection { $0.info.offersAudio = true }
+        defer { sender.close() }
+        try await sender.open(within: .seconds(30))
+        var receiver = try #require(try await firstConnection(of: server))
+        #expect(await eventually { receiver.info.offersAudio == true })
+        server.close()
+        var next = try info(["next": "1"])
+        sender.send(next)
+        server = try directory.server { $0.hello = ControlRequest.Hello() }
+        defer { server.close() }
+        receiver = try #require(try await firstConnection(of: server))
+        next.size = nil
+        var infos = receiver.infos.makeAsyncIterator()
+        var first = await infos.next()
+        if first == ControlRequest.SessionInfo() { first = await infos.next() }
+        #expect(first == next)
+    }
+
+    /// Shows P4, P325.
+    @Test func `a plain receiver, and one that does not ask, see nothing new`() async throws {
+        let listener = try PeerSocket.listening(at: directory.socket)
+        let sender = directory.connection {
+            $0.info.offersAudio = true
+            $0.padsShortBodies = false
+        }
+        defer { sender.close() }
+        try await sender.open(within: .seconds(30))
+        let host = try await listener.accepted()
+        try await sender.send(frame(8))
+        sender.send(try info(["a": "b"]))
+        let reader = PeerMessageReader(host)
+        #expect(try await reader.next()?.isFrame == true)
+        try await host.write(ControlRequest.hello(ControlRequest.Hello()).encoded() + ControlRequest.ping(1).encoded())
+        let others = try await reader.messages(beforePong: 1)
+        #expect(others.allSatisfy { $0.field("Message-Type") == "status" })
+    }
+
+    /// Shows P330.
+    @Test func `a sender whose info is wrong is disconnected`() async throws {
+        let server = try directory.server { $0.hello = ControlRequest.Hello() }
+        defer { server.close() }
+        let peer = try PeerSocket.connected(to: directory.socket)
+        let receiver = try #require(try await firstConnection(of: server))
+        let header = "HTTP/1.1 200 OK\r\nMessage-Type: info\r\nContent-Length: 4\r\n\r\n"
+        try await peer.write(Array((header + "a=1\n" + header + "b=\r\n").utf8))
+        let reason = try await receiver.closed()
+        #expect(reason.error?.wireError?.code == .infoInvalid && receiver.info.values == ["a": "1"])
+    }
+
+    /// Shows P330.
+    @Test func `a wrong info of a receiver is skipped, and the one before it stays`() async throws {
+        let listener = try PeerSocket.listening(at: directory.socket)
+        let sender = directory.connection()
+        defer { sender.close() }
+        try await sender.open(within: .seconds(30))
+        let host = try await listener.accepted()
+        let wrong = "POST /info HTTP/1.1\r\nContent-Length: 4\r\n\r\na=\0\n"
+        let hello = ControlRequest.hello(ControlRequest.Hello()).encoded()
+        let right = ControlRequest.info(try info(["a": "1"])).encoded()
+        try await host.write(hello + right + Array(wrong.utf8) + ControlRequest.ping(7).encoded())
+        let reader = PeerMessageReader(host)
+        _ = try await reader.messages(beforePong: 7)
+        #expect(await eventually { sender.statistics.skippedRequests == 1 })
+        #expect(sender.info.values == ["a": "1"] && sender.state == .connected)
+    }
+
+    /// Shows P327.
+    @Test func `the largest info reaches a sender whole, also beside other requests`() async throws {
+        let text = String(repeating: "v", count: 254)
+        let values = Dictionary(uniqueKeysWithValues: (10..<26).map { ("\($0)" + text, text + "\($0)") })
+        let largest = try info(values)
+        let server = try directory.server { $0.info = largest }
+        defer { server.close() }
+        let sender = directory.connection { $0.info = largest }
+        defer { sender.close() }
+        var infos = sender.infos.makeAsyncIterator()
+        _ = await infos.next()
+        try await sender.open(within: .seconds(30))
+        let receiver = try #require(try await firstConnection(of: server))
+        #expect(await infos.next() == largest)
+        #expect(await eventually { receiver.info == largest })
+    }
+}

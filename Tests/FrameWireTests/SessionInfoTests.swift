@@ -1,0 +1,222 @@
+import TestDescriptions
+import TestSupport
+import Testing
+
+@testable import FrameWire
+
+/// What the two sides state about themselves: which values are valid, and how they cross the wire.
+@Suite("Session infos", .tags(.computes))
+struct SessionInfoTests {
+    typealias Info = ControlRequest.SessionInfo
+
+    private static func text(_ count: Int) -> String { String(repeating: "v", count: count) }
+
+    /// As large as an info may be: 8,224 bytes.
+    private static func largest() throws -> Info {
+        try Info(Dictionary(uniqueKeysWithValues: (10..<26).map { ("\($0)" + text(254), text(256)) }))
+    }
+
+    // MARK: Validity
+
+    @Test(
+        arguments: [
+            (["": "v"], .invalidKey), (["a b": "v"], .invalidKey), (["a=b": "v"], .invalidKey),
+            (["a\u{0}": "v"], .invalidKey), (["a\r\n": "v"], .invalidKey), (["ключ": "v"], .invalidKey),
+            (["a:": "v"], .invalidKey), ([text(257): "v"], .keyTooLong), (["k": "a\u{0}b"], .invalidValue),
+            (["k": "a\r\nX: 1"], .invalidValue), (["k": "\n"], .invalidValue), (["k": "\r"], .invalidValue),
+            (["k": text(257)], .valueTooLong), (["k": String(repeating: "ü", count: 129)], .valueTooLong),
+            (Dictionary(uniqueKeysWithValues: (0..<17).map { ("k\($0)", "") }), .tooManyValues),
+        ] as [([String: String], Info.Fault.Code)]
+    )
+    func `invalid values are refused with what is wrong`(values: [String: String], code: Info.Fault.Code) throws {
+        let error = try #require(throws: Info.Fault.self) { try Info(values) }
+        #expect(error.code == code && error.description == error.message)
+        // What a person reads contains nothing that a terminal would obey.
+        #expect(error.message.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } && error.message.utf8.count < 200)
+    }
+
+    @Test func `a value that is refused changes nothing`() throws {
+        var info = try Info(["a": "1"])
+        #expect(throws: Info.Fault.self) { try info.set("x\ny", for: "a") }
+        #expect(throws: Info.Fault.self) { try info.set("x", for: "a b") }
+        #expect(info.values == ["a": "1"])
+        try info.set(nil, for: "a")
+        #expect(info.values.isEmpty)
+    }
+
+    /// Shows P330.
+    @Test func `everything that the limits allow is written and read`() throws {
+        let values = [
+            ["": ""].filter { _ in false }, ["a": ""], ["!#$%&'*+-.^_`|~09AZaz": "= \t\u{7F}\u{9B}\"\\😀"],
+            ["k": String(repeating: "ü", count: 128), "K": "other"], try Self.largest().values,
+        ]
+        for values in values {
+            var info = try Info(values)
+            (info.size, info.frameRate, info.offersAudio) = (BufferSize(width: 281, height: 609), 29.97, false)
+            let result = transcript(ofEverySplitOf: Streams.good + info.encoded() + Streams.good)
+            #expect(result.error == nil && result.areAllComplete && result.messages.count == 3)
+            #expect(result.messages[1].event == .info(info) && result.messages[1].body.isEmpty)
+            let plain = try Info(values)
+            let request = ControlRequest.info(plain).encoded()
+            #expect(request.count == ControlRequest.info(plain).encodedByteCount)
+            let requests = controlTranscript(ofEverySplitOf: Requests.good + request + Requests.good)
+            #expect(requests.error == nil && requests.requests == [.ping(7), .info(plain), .ping(7)])
+        }
+    }
+
+    /// Shows P330.
+    @Test(arguments: UInt64(1)...20) func `random infos survive, and broken ones are no other info`(seed: UInt64) throws
+    {
+        var random = SplitMix(seed: seed)
+        let scalars = Array("aZ0!~ü😀=& \u{1}\t%".unicodeScalars)
+        func text(_ range: ClosedRange<Int>) -> String {
+            var text = ""
+            for _ in 0..<Int.random(in: range, using: &random) {
+                text.unicodeScalars.append(scalars.randomElement(using: &random) ?? "a")
+            }
+            return text
+        }
+        for _ in 0..<60 {
+            var info = Info()
+            for _ in 0..<Int.random(in: 0...16, using: &random) {
+                try? info.set(text(0...60), for: text(1...20))
+                try? info.set(text(0...60), for: "key\(Int.random(in: 0...99, using: &random))")
+            }
+            if Bool.random(using: &random) {
+                info.size = BufferSize(width: .random(in: 1...16_384, using: &random), height: 1)
+            }
+            if Bool.random(using: &random) { info.frameRateInMillihertz = .random(in: 1...1_000_000, using: &random) }
+            if Bool.random(using: &random) { info.offersAudio = .random(using: &random) }
+            let bytes = info.encoded()
+            #expect(Transcript(of: bytes).messages.map(\.event) == [.info(info)])
+            // Whatever becomes of one byte: an error, another kind of message, or values that are valid.
+            var broken = bytes
+            broken[.random(in: broken.indices, using: &random)] = .random(in: 0...255, using: &random)
+            for case .info(let read) in Transcript(of: broken).messages.map(\.event) {
+                #expect(throws: Never.self) { try Info(read.values) }
+            }
+        }
+    }
+
+    // MARK: The wire
+
+    @Test func `an info is written byte for byte as specified`() throws {
+        var info = try Info(["b": "2=2", "a": "ü"])
+        info.size = BufferSize(width: 562, height: 1218)
+        info.frameRate = 15
+        info.offersAudio = true
+        let lines = [
+            "Content-Length: 11", "Message-Type: info", "Buffer-Width: 562", "Buffer-Height: 1218",
+            "Frame-Rate: 15000", "Offers-Audio: 1",
+        ]
+        #expect(info.encoded() == Array((Streams.header(lines) + "a=ü\nb=2=2\n").utf8))
+        let request = "POST /info HTTP/1.1\r\nContent-Length: 11\r\n\r\na=ü\nb=2=2\n"
+        #expect(ControlRequest.info(info).encoded() == Array(request.utf8))
+        let hello = ControlRequest.hello(ControlRequest.Hello(wantsInfo: true)).encoded()
+        #expect(String(decoding: hello, as: UTF8.self).hasSuffix("\r\nWants-Info: 1\r\n\r\n"))
+        #expect(ControlTranscript(of: hello).requests == [.hello(ControlRequest.Hello(wantsInfo: true))])
+    }
+
+    @Test func `sizes and rates that are not allowed are not written`() {
+        for (width, rate) in [(0, 0), (-1, -1), (65_536, 1_000_001), (.max, .max)] {
+            var info = Info()
+            info.size = BufferSize(width: width, height: 1)
+            info.frameRateInMillihertz = rate
+            #expect(Transcript(of: info.encoded()).messages.map(\.event) == [.info(Info())])
+        }
+    }
+
+    private static func wrong(_ body: String) -> WireCase {
+        let count = body.unicodeScalars.count { $0 != "¦" }
+        let header = Streams.header(["Content-Length: \(count)", "Message-Type: info"])
+        return WireCase(.infoInvalid, stream: header + body)
+    }
+
+    /// The body of an info with one wrong byte.
+    private static let wrongBodies: [String] = [
+        "¦=v\n", "a¦ b=1\n", "a¦\n", "a=1\n¦=2\n", "a=1\na¦=2\n", "a=x¦\u{0}\n", "a=x¦\r\n", "a=\u{C3}\u{28}¦\n",
+        "a=\u{ED}\u{A0}\u{80}¦\n", "a=\u{FF}¦\n", "\u{FF}".replacing("\u{FF}", with: "¦\u{FF}=1\n"), "a=¦1", "¦a",
+        "a=1\n¦\n", text(256) + "¦v=1\n", "a=" + text(256) + "¦v\n",
+        (0..<16).map { "k\($0)=\n" }.joined() + "¦k=\n",
+    ]
+
+    /// Shows P330.
+    @Test(arguments: wrongBodies) func `wrong values in a message are an error at their byte`(body: String) {
+        Self.wrong(body).check()
+    }
+
+    @Test func `wrong headers of an info are errors`() {
+        let kind = "HTTP/1.1 200 OK\r\nMessage-Type: info\r\n"
+        for wireCase in [
+            WireCase(.fieldMissing, stream: kind + "\r¦\n"),
+            WireCase(.fieldMissing, stream: kind + "Content-Length: 0\r\nBuffer-Width: 1\r\n\r¦\n"),
+            WireCase(.dimensionZero, stream: kind + "Content-Length: 0\r\nBuffer-Width: 0¦\r\n\r\n"),
+            WireCase(.contentLengthTooLarge, stream: kind + "Content-Length: 8225\r\n\r¦\n"),
+            WireCase(.numberOutOfRange, stream: kind + "Content-Length: 0\r\nFrame-Rate: 100000¦1\r\n\r\n"),
+            WireCase(.numberOutOfRange, stream: kind + "Content-Length: 0\r\nOffers-Audio: ¦2\r\n\r\n"),
+        ] { wireCase.check() }
+        let cut = Transcript(of: Array((kind + "Content-Length: 4\r\n\r\na=").utf8))
+        #expect(cut.error?.code == .bodyTruncated && cut.error?.detail == "2 of 4 bytes" && cut.messages.isEmpty)
+    }
+
+    /// Shows P330.
+    @Test(arguments: wrongBodies) func `wrong values in a request skip it`(body: String) {
+        let count = body.unicodeScalars.count { $0 != "¦" }
+        let stream = "POST /info HTTP/1.1\r\nContent-Length: \(count)\r\n\r\n" + body
+        ControlCase(.infoInvalid, stream: stream).checkIsSkipped(name: "info")
+    }
+
+    private static func part(_ body: String, continues: String? = nil) -> String {
+        let more = continues.map { "Info-Continues: \($0)\r\n" } ?? ""
+        return "POST /info HTTP/1.1\r\nContent-Length: \(body.utf8.count)\r\n\(more)\r\n\(body)"
+    }
+
+    /// Shows P330.
+    @Test(
+        arguments: [
+            // What was read of an info whose later part is wrong means nothing, and what follows it is no part of it.
+            ([part("a=1\n", continues: "1"), part("b=2\n")], ["a=1,b=2"], 0),
+            ([part("a=", continues: "1"), part("", continues: "1"), part("1\n", continues: "0")], ["a=1"], 0),
+            ([part("a=1\n", continues: "1"), part("=\n"), part("c=3\n")], ["c=3"], 1),
+            ([part("a=1\n=", continues: "1"), part("b=2\n"), part("c=3\n")], ["c=3"], 2),
+            ([part("a=1\n", continues: "1"), part("b=2\n", continues: "2"), part("c=3\n"), part("d=4\n")], ["d=4"], 2),
+            // The last part is empty, and a value unfinished.
+            ([part("a=1", continues: "1"), part(""), part("b=2\n")], ["b=2"], 1),
+            ([part("a=1\n", continues: "x"), part("b=2\n"), part("c=3\n")], ["c=3"], 2),
+            ([part("")], [""], 0),
+        ]
+    )
+    func `an info in several parts is read whole or not at all`(parts: [String], infos: [String], skipped: Int) {
+        let result = controlTranscript(ofEverySplitOf: Array(parts.joined().utf8) + Requests.good)
+        let read = result.requests.compactMap { request -> String? in
+            guard case .info(let info) = request else { return nil }
+            return info.values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ",")
+        }
+        #expect(result.error == nil && read == infos && result.skipped.count == skipped)
+        #expect(result.requests.last == .ping(7))
+    }
+
+    @Test func `the largest info fits into requests that every sender skips`() throws {
+        let bytes = ControlRequest.info(try Self.largest()).encoded()
+        var oracle = OracleControlDecoder(limits: ControlLimits())
+        let (events, error) = oracle.events(of: Requests.good + bytes + Requests.good)
+        #expect(error == nil && events.count == 5)
+        let names = events.map { if case .skipped(let request) = $0 { request.name } else { "" } }
+        #expect(names == ["", "info", "info", "info", ""])
+    }
+
+    @Test func `a receiver that does not know infos skips them`() throws {
+        let info = try Self.largest()
+        var oracle = OracleMessageDecoder(limits: FrameMessageDecoder.Limits())
+        let (events, error) = oracle.events(of: Streams.good + info.encoded() + Streams.good)
+        #expect(error == nil && events.map { $0 == .skipped } == [false, true, false])
+    }
+
+    @Test func `rates are those of preferences`() {
+        var (info, preferences) = (Info(), ControlRequest.Preferences())
+        for rate in [nil, 0, -1, 0.001, 15, 29.97, 1e9, .infinity, .nan] as [Double?] {
+            (info.frameRate, preferences.frameRate) = (rate, rate)
+            #expect(info.frameRateInMillihertz == preferences.frameRateInMillihertz)
+        }
+    }
+}

@@ -16,6 +16,7 @@ final class ImageSender: Sendable {
     }
 
     private let command: SendCommand
+    private let configuration: SampleUploader.Configuration
     private let source: any ImageSource
     private let events: EventOutput
     private let link: ServerLink
@@ -29,6 +30,9 @@ final class ImageSender: Sendable {
         self.command = command
         self.source = source
         self.events = events
+        var configuration = command.configuration
+        configuration.watermark = try command.watermark?.read()
+        self.configuration = configuration
         check = PassthroughCheck(isLenient: command.isLenient)
         sound = try command.audio.map { [state] path throws(CommandFailure) in
             try SoundSender(path) { failure in
@@ -59,7 +63,7 @@ final class ImageSender: Sendable {
         var first: InputImage?
         while true {
             let connection = try await link.open()
-            let uploader = SampleUploader(connection: connection, configuration: command.configuration)
+            let uploader = SampleUploader(connection: connection, configuration: configuration)
             state.withLock { ($0.uploader, $0.startedAt) = (uploader, MonotonicClock.now()) }
             let sounding = sound.map { sound in Task { await sound.send(over: connection) } }
             let result: Result<Bool, CommandFailure>

@@ -18,7 +18,7 @@ struct EncodingWorkspace: Sendable {
     private var decodedSize: BufferSize?
 
     /// The watermark as it was drawn last.
-    private var overlay: (placement: WatermarkPlacement, format: PixelFormat, overlay: PixelOverlay)?
+    private(set) var overlay: (placement: WatermarkPlacement, format: PixelFormat, overlay: PixelOverlay)?
 
     private(set) var scaled = PixelBuffer.Pool(maximumIdleImages: 1)
     private(set) var turned = PixelBuffer.Pool(maximumIdleImages: 1)

@@ -53,8 +53,9 @@ struct ImageRecipe: Sendable {
             + (watermark?.byteCount(format) ?? 0)
     }
 
-    /// The bytes of a copy of the content to draw the watermark on, if it is neither scaled nor rotated. An image that is
-    /// encoded in strips is not copied as a whole.
+    /// The bytes of a copy of the content to draw the watermark on, if it is neither scaled nor rotated.
+    ///
+    /// An image that is encoded in strips is not copied as a whole.
     var copyByteCount: Int {
         guard watermark != nil, !output.makesImage, !isTurning else { return 0 }
         return EncodingMemory.bytes(of: output.canvas, format)

@@ -69,12 +69,14 @@ extension SampleUploader {
             value.isNaN ? 0 : min(max(value, least), 1)
         }
 
+        /// Returns whether two watermarks show the same pixels at the same place.
         public static func == (one: Watermark, other: Watermark) -> Bool {
             // The usual case is asked for every frame.
             (one.x, one.y, one.scale) == (other.x, other.y, other.scale)
                 && (one.image.sharesMemory(with: other.image) || one.image.hasSamePixels(as: other.image))
         }
 
+        /// Adds position, scale and size to a hash.
         public func hash(into hasher: inout Hasher) {
             hasher.combine(x)
             hasher.combine(y)

@@ -161,10 +161,13 @@ import Testing
     // MARK: Unusual watermarks
 
     /// Shows P322.
-    @Test(arguments: [
-        (.nan, 0), (.infinity, 1), (-.infinity, -1), (-3, -1), (2, 1), (0.25, 0.25), (-0.5, -0.5), (.signalingNaN, 0),
-        (.leastNonzeroMagnitude, .leastNonzeroMagnitude), (.greatestFiniteMagnitude, 1),
-    ] as [(Double, Double)])
+    @Test(
+        arguments: [
+            (.nan, 0), (.infinity, 1), (-.infinity, -1), (-3, -1), (2, 1), (0.25, 0.25), (-0.5, -0.5),
+            (.signalingNaN, 0),
+            (.leastNonzeroMagnitude, .leastNonzeroMagnitude), (.greatestFiniteMagnitude, 1),
+        ] as [(Double, Double)]
+    )
     func `a position or scale outside its range becomes the nearest one inside`(value: Double, result: Double) throws {
         let image = try WatermarkReference.pattern(4, 3)
         var watermark = try Watermark(image, x: value, y: value, scale: value)
@@ -180,7 +183,10 @@ import Testing
     }
 
     /// Shows P322.
-    @Test(arguments: [(1, 0.5, 0.5), (0.5, 1, 0.5), (-0.5, 0, 0.5), (0, -1, 0.5), (0.2, 0.2, 0)] as [(Double, Double, Double)])
+    @Test(
+        arguments: [(1, 0.5, 0.5), (0.5, 1, 0.5), (-0.5, 0, 0.5), (0, -1, 0.5), (0.2, 0.2, 0)]
+            as [(Double, Double, Double)]
+    )
     func `a watermark outside the frame, or without a size, is not drawn and costs nothing`(
         x: Double,
         y: Double,
@@ -329,7 +335,9 @@ import Testing
         #expect(try overlay(nil) == nil)
     }
 
-    @Test func `a watermark counts against the memory limit, and so does a copy of the image if there are no strips`() throws {
+    @Test func `a watermark counts against the memory limit, and so does a copy of the image if there are no strips`()
+        throws
+    {
         var configuration = SampleUploader.Configuration(maximumMemory: 1 << 30)
         let image = try testImage(640, 480, as: .bgra)
         let (content, encoder) = (FrameContent.pixels(image), FrameEncoder())

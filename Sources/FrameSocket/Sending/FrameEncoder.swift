@@ -111,7 +111,7 @@ final class FrameEncoder: Sendable {
         let image = try decoder.decode(jpeg.span, as: recipe.settings.decodedFormat(of: jpeg.span), scale: factor)
         var steps = ImageRecipe(output, image.format, orientation, recipe.settings)
         steps.watermark = recipe.image.watermark
-        return try encode(image, steps, orientation, recipe)
+        return try encode(consume image, steps, orientation, recipe)
     }
 
     /// Rotates a JPEG losslessly if its size allows, otherwise by decoding it.

@@ -3,8 +3,8 @@ import FrameSocket
 /// The image that `send` draws over every frame, and where.
 struct WatermarkFile {
     static let help = """
-          --watermark FILE draw an image over every frame, a PNG with its transparency, a
-                           JPEG or a PNM file
+          --watermark FILE draw an image over every frame: a PNG with its transparency,
+                           a JPEG or a PNM file
           --watermark-at X,Y,S
                            its left and upper edge, -1 to 1, and its width, up to 1, as
                            fractions of the width and height that are sent, upright

@@ -352,6 +352,34 @@ import Testing
         configuration.watermark = nil
         #expect(range ~= marked - total() - 640 * 480 * 4)
     }
+
+    /// Shows P321.
+    @Test(
+        arguments: [
+            (.full, .lent, 1), (.half, .lent, 0), (.width(30), .lent, 0), (.full, .turned, 0), (.full, .jpeg, 0),
+        ] as [(SampleUploader.OutputScale, Source, Int)]
+    )
+    func `without strips, an image is copied only if it is neither scaled, rotated nor decoded`(
+        scale: SampleUploader.OutputScale,
+        source: Source,
+        copies: Int
+    ) throws {
+        var configuration = SampleUploader.Configuration(scale: scale, strips: .off)
+        configuration.watermark = try Watermark(WatermarkReference.pattern(16, 16))
+        configuration.appliesOrientation = source == .turned
+        let image = try testImage(64, 48, as: .bgra)
+        let jpeg = FrameBytes(try JPEGEncoder().encode(image))
+        let content: FrameContent =
+            source == .jpeg ? .resizableJPEG(jpeg, BufferSize(width: 64, height: 48)) : .pixels(image)
+        let encoder = FrameEncoder()
+        for _ in 0..<2 { _ = try encoder.encode(content, .left, configuration) }
+        #expect(encoder.workspace.withLock { $0.marked.allocatedCount } == copies)
+    }
+
+    /// What is encoded.
+    enum Source {
+        case lent, turned, jpeg
+    }
 }
 
 extension EncodingWorkspace {

@@ -49,7 +49,7 @@ struct EncodingWorkspace: Sendable {
         _ placement: WatermarkPlacement,
         _ format: PixelFormat
     ) throws(TurboJPEGError) -> PixelOverlay {
-        if let overlay, overlay.placement == placement, overlay.format == format { return overlay.overlay }
+        if let overlay, overlay.format == format, overlay.placement.isSame(as: placement) { return overlay.overlay }
         overlay = nil
         let composed = try placement.overlay(format)
         overlay = (placement, format, composed)

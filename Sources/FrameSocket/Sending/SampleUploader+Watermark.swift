@@ -22,25 +22,30 @@ extension SampleUploader {
         ///
         /// Default: 0.1.
         public var x: Double {
-            didSet { x = Self.clamped(x, from: -1) }
+            get { fields.x }
+            set { fields = Fields(image, newValue, y, scale) }
         }
 
         /// The upper edge, as a fraction of the frame's height, from -1 to 1, like ``x``.
         ///
         /// Default: 0.1.
         public var y: Double {
-            didSet { y = Self.clamped(y, from: -1) }
+            get { fields.y }
+            set { fields = Fields(image, x, newValue, scale) }
         }
 
         /// The width, as a fraction of the frame's width, from 0 to 1, like ``x``; with 0 nothing is drawn.
         ///
         /// Default: 0.1.
         public var scale: Double {
-            didSet { scale = Self.clamped(scale, from: 0) }
+            get { fields.scale }
+            set { fields = Fields(image, x, y, newValue) }
         }
 
         /// The image, in `rgba`.
-        let image: PixelBuffer
+        var image: PixelBuffer { fields.image }
+
+        private var fields: Fields
 
         /// Creates a watermark of a copy of an image.
         ///
@@ -59,20 +64,14 @@ extension SampleUploader {
             scale: Double = 0.1
         ) throws(TurboJPEGError) {
             // A copy: the image may be in memory that its owner needs, such as a shared buffer.
-            self.image = try image.withAlpha()
-            self.x = Self.clamped(x, from: -1)
-            self.y = Self.clamped(y, from: -1)
-            self.scale = Self.clamped(scale, from: 0)
-        }
-
-        private static func clamped(_ value: Double, from least: Double) -> Double {
-            value.isNaN ? 0 : min(max(value, least), 1)
+            fields = Fields(try image.withAlpha(), x, y, scale)
         }
 
         /// Returns whether two watermarks show the same pixels at the same place.
         public static func == (one: Watermark, other: Watermark) -> Bool {
             // The usual case is asked for every frame.
-            (one.x, one.y, one.scale) == (other.x, other.y, other.scale)
+            if one.fields === other.fields { return true }
+            return (one.x, one.y, one.scale) == (other.x, other.y, other.scale)
                 && (one.image.sharesMemory(with: other.image) || one.image.hasSamePixels(as: other.image))
         }
 
@@ -83,6 +82,22 @@ extension SampleUploader {
             hasher.combine(scale)
             hasher.combine(image.width)
             hasher.combine(image.height)
+        }
+
+        /// The values, behind one reference: a configuration, which is read for every frame, stays small.
+        private final class Fields: Sendable {
+            let image: PixelBuffer
+            let x: Double
+            let y: Double
+            let scale: Double
+
+            init(_ image: PixelBuffer, _ x: Double, _ y: Double, _ scale: Double) {
+                func clamped(_ value: Double, from least: Double) -> Double {
+                    value.isNaN ? 0 : min(max(value, least), 1)
+                }
+                self.image = image
+                (self.x, self.y, self.scale) = (clamped(x, from: -1), clamped(y, from: -1), clamped(scale, from: 0))
+            }
         }
     }
 }

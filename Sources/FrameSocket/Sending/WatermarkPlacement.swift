@@ -2,7 +2,9 @@ internal import FrameWire
 internal import TurboJPEG
 
 /// Where a watermark comes to lie on frames of one size and orientation, and how much of it is visible.
-struct WatermarkPlacement: Sendable, Hashable {
+///
+/// A reference: most recipes have none, and stay small.
+final class WatermarkPlacement: Sendable {
     let watermark: SampleUploader.Watermark
     /// The size of the frames, as they are encoded.
     let size: BufferSize
@@ -47,6 +49,12 @@ struct WatermarkPlacement: Sendable, Hashable {
             width: across.count,
             height: down.count
         )
+    }
+
+    /// Returns whether the watermark is drawn in the same way by another placement.
+    func isSame(as other: WatermarkPlacement) -> Bool {
+        self === other
+            || (size == other.size && orientation == other.orientation && watermark == other.watermark)
     }
 
     /// Returns the watermark as it is drawn on frames of a format.

@@ -4,7 +4,7 @@ extension SampleUploader {
     /// An image that is drawn over every frame, at a position and in a size that are fractions of the size that is sent.
     ///
     /// ```swift
-    /// uploader.update { $0.watermark = try? SampleUploader.Watermark(logo, x: 0.1, y: 0.1, scale: 0.1) }
+    /// uploader.update { $0.watermark = try? SampleUploader.Watermark(image, x: 0.1, y: 0.1, scale: 0.1) }
     /// ```
     ///
     /// Of a frame that is sent as 540x960, this watermark begins at pixel (54, 96) and is 54 pixels wide; its height

@@ -152,7 +152,7 @@ enum png_rows_result png_rows_finish(png_rows *rows, uint8_t *pixels, size_t byt
         for (uint32_t row = 0; row < rows->height; row++) {
             uint8_t *start = pixels + row * bytes_per_row;
             png_read_row(png, start, NULL);
-            if (has_alpha && pass == passes)
+            if (has_alpha && background && pass == passes)
                 blend(start, rows->width, background);
         }
     }

@@ -5,18 +5,19 @@ extension PixelBuffer {
     /// The maximum memory for reading a PNG besides its pixels: rows, tables, and a color profile.
     private static let maximumWorkingMemory = 16 << 20
 
-    /// Reads a PNG as opaque BGRA, with what is transparent blended with a background.
+    /// Reads a PNG as BGRA: opaque, with what is transparent blended with a background, or with its alpha.
     ///
     /// Colors become sRGB if the file states another gamma, and stay as they are if it states none, whether samples have 8 or 16
     /// bits. For the programs and the tests of this package alone: the library neither needs nor links libpng.
     ///
     /// - Parameters:
     ///   - png: The file's bytes.
-    ///   - background: The color behind transparent pixels; white by default.
+    ///   - background: The color behind transparent pixels; white by default. If nil, pixels keep their alpha, with which
+    ///     their colors are not multiplied.
     ///   - pool: The source of the memory.
     /// - Throws: `unsupported` with libpng's message; `tooLarge` over 2^25 pixels, before memory for them is allocated;
     ///   `allocationFailed`.
-    package init(png: Span<UInt8>, over background: PNGBackground = .white, pool: Pool = Pool()) throws(TurboJPEGError)
+    package init(png: Span<UInt8>, over background: PNGBackground? = .white, pool: Pool = Pool()) throws(TurboJPEGError)
     {
         self = try unsafe png.withUnsafeBytes { bytes throws(TurboJPEGError) in
             guard let rows = unsafe png_rows_create(bytes.baseAddress, bytes.count, Self.maximumWorkingMemory) else {
@@ -30,7 +31,7 @@ extension PixelBuffer {
             }
             var image = try pool.buffer(width: Int(width), height: Int(height), format: .bgra)
             let bytesPerRow = image.plane(0).bytesPerRow
-            let color = [background.red, background.green, background.blue]
+            let color = background.map { [$0.red, $0.green, $0.blue] }
             let result = try unsafe image.withUnsafeMutablePlanes(preservingContents: false) { planes in
                 unsafe png_rows_finish(rows, planes[0].base, bytesPerRow, color)
             }

@@ -29,7 +29,8 @@ enum png_rows_result png_rows_begin(png_rows *rows, uint32_t *width, uint32_t *h
 
 /// Reads the pixels as B, G, R and an opaque byte, blended with a background where they are not opaque.
 ///
-/// `background` is red, green and blue.
+/// `background` is red, green and blue; without one (NULL) nothing is blended, and the fourth byte is alpha, with which the colors
+/// are not multiplied.
 enum png_rows_result png_rows_finish(png_rows *rows, uint8_t *pixels, size_t bytes_per_row, const uint8_t background[3]);
 
 /// libpng's message about the last failure.

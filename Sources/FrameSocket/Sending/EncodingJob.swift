@@ -86,8 +86,8 @@ extension EncodingJob {
             guard let claim = try? sharing.claim(lease, isNew: needsNewMemory, onRelease: onRelease) else {
                 return .notShared(content)
             }
-            let (image, orientation) = try encoder.prepare(consume content, orientation, recipe)
-            return .shared(try sharing.fill(claim, with: image), orientation, digest: digest)
+            let (image, orientation, overlay) = try encoder.prepare(consume content, orientation, recipe)
+            return .shared(try sharing.fill(claim, with: image, under: overlay), orientation, digest: digest)
         } catch {
             return .failed(error)
         }

@@ -14,6 +14,7 @@ package final class EncodingRecipe: Sendable {
         let subsampling: ChromaSubsampling
         let appliesOrientation: Bool
         let allowsStrips: Bool
+        let watermark: SampleUploader.Watermark?
 
         init(_ configuration: SampleUploader.Configuration) {
             quality = configuration.quality
@@ -21,6 +22,7 @@ package final class EncodingRecipe: Sendable {
             subsampling = configuration.subsampling
             appliesOrientation = configuration.appliesOrientation
             allowsStrips = configuration.strips == .automatic
+            watermark = configuration.watermark
         }
     }
 
@@ -37,7 +39,9 @@ package final class EncodingRecipe: Sendable {
             case submitted
             /// A copy that was scaled by this plan.
             case scaled(OutputPlan)
-            /// A copy whose original is not known: it keeps its size.
+            /// An image that was drawn in a shared buffer, for its own size.
+            case drawn
+            /// A copy whose original is not known: it keeps its size, and has its watermark.
             case prepared
         }
 
@@ -53,7 +57,8 @@ package final class EncodingRecipe: Sendable {
                 switch content {
                 case .pixels: .submitted
                 case .scaled(_, let plan): plan.map { .scaled($0) } ?? .prepared
-                case .shared, .jpeg, .resizableJPEG: .prepared
+                case .shared(let image): image.origin == .drawn ? .drawn : .prepared
+                case .jpeg, .resizableJPEG: .prepared
                 }
         }
     }
@@ -87,22 +92,25 @@ package final class EncodingRecipe: Sendable {
     ) {
         (self.settings, self.edition, self.limit) = (settings, edition, limit)
         input = Input(content, orientation)
-        let isTurning = settings.appliesOrientation && orientation.isTurning
         switch content {
         case .pixels, .scaled, .shared:
             guard let input else { return nil }
-            image = ImageRecipe(settings.output(for: input), input.format, settings, isTurning: isTurning)
+            var image = ImageRecipe(settings.output(for: input), input.format, orientation, settings)
+            if input.origin == .prepared { image.watermark = nil }
+            self.image = image
             need = settings.need(content: input.byteCount, image, limit)
             sharedByteCount = image.sharedByteCount(of: input.format, orientation)
         case .jpeg(let jpeg, let size):
-            guard isTurning else { return nil }
-            image = ImageRecipe(OutputPlan(size), .bgrx, settings, isTurning: true, keepsFormat: true)
+            var image = ImageRecipe(OutputPlan(size), .bgrx, orientation, settings, keepsFormat: true)
+            guard image.isTurning else { return nil }
+            image.watermark = nil
+            self.image = image
             need = settings.need(turning: jpeg, image, limit)
             sharedByteCount = nil
         case .resizableJPEG(let jpeg, let size):
             let output = settings.output(for: size, orientation)
-            guard isTurning || !output.isIdentity else { return nil }
-            image = ImageRecipe(output, .bgrx, settings, isTurning: isTurning, keepsFormat: true)
+            image = ImageRecipe(output, .bgrx, orientation, settings, keepsFormat: true)
+            guard image.isTurning || image.watermark != nil || !output.isIdentity else { return nil }
             need = settings.need(decoding: jpeg, image, limit)
             sharedByteCount = nil
         }
@@ -122,15 +130,14 @@ package final class EncodingRecipe: Sendable {
     ) {
         (self.settings, self.limit, edition, input, sharedByteCount) = (settings, limit, 0, nil, nil)
         let size = BufferSize(width: pixels.width, height: pixels.height)
-        let isTurning = settings.appliesOrientation && orientation.isTurning
         image = ImageRecipe(
             settings.output(for: size, orientation, pixels.format),
             pixels.format,
+            orientation,
             settings,
-            isTurning: isTurning,
             keepsFormat: isShared
         )
-        let copy = ImageRecipe(OutputPlan(image.output.canvas), image.format, settings, isTurning: isTurning)
+        let copy = ImageRecipe(OutputPlan(image.output.canvas), image.format, orientation, settings)
         let isConverted = color != .jpeg && pixels.format.isPlanar
         need = settings.need(content: EncodingMemory.bytes(of: image.output.canvas, image.format), copy, limit)
             .atLeast(EncodingMemory.bytes(ofCopyBy: image.output, image.format, isConverted: isConverted))
@@ -173,7 +180,7 @@ extension EncodingRecipe.Settings {
         case .submitted: output(for: input.size, input.orientation, input.format)
         case .scaled(let plan):
             output(for: plan.image, input.orientation, input.format).afterScaling(by: plan) ?? OutputPlan(input.size)
-        case .prepared: OutputPlan(input.size)
+        case .drawn, .prepared: OutputPlan(input.size)
         }
     }
 

@@ -17,8 +17,13 @@ struct EncodingWorkspace: Sendable {
     private var shape: Shape?
     private var decodedSize: BufferSize?
 
+    /// The watermark as it was drawn last.
+    private(set) var overlay: (placement: WatermarkPlacement, format: PixelFormat, overlay: PixelOverlay)?
+
     private(set) var scaled = PixelBuffer.Pool(maximumIdleImages: 1)
     private(set) var turned = PixelBuffer.Pool(maximumIdleImages: 1)
+    /// Memory for copies of images to draw the watermark on.
+    private(set) var marked = PixelBuffer.Pool(maximumIdleImages: 1)
     private(set) var encoder = JPEGEncoder()
     private(set) var strips = StripEncoder()
     private var decoder = Self.newDecoder()
@@ -30,12 +35,25 @@ struct EncodingWorkspace: Sendable {
     /// Returns the workspace for a recipe; a new one if its images have another shape than the last.
     mutating func prepared(for recipe: ImageRecipe) -> EncodingWorkspace {
         let shape = Shape(canvas: recipe.output.canvas, format: recipe.format, isTurned: recipe.isTurning)
+        if overlay != nil, recipe.watermark == nil { overlay = nil }
         if self.shape != shape {
             let (decoder, decodedSize) = (decoder, decodedSize)
             self = EncodingWorkspace()
             (self.shape, self.decoder, self.decodedSize) = (shape, decoder, decodedSize)
         }
         return self
+    }
+
+    /// Returns the watermark for images of a format, composed again if it differs from the last.
+    mutating func overlay(
+        _ placement: WatermarkPlacement,
+        _ format: PixelFormat
+    ) throws(TurboJPEGError) -> PixelOverlay {
+        if let overlay, overlay.format == format, overlay.placement.isSame(as: placement) { return overlay.overlay }
+        overlay = nil
+        let composed = try placement.overlay(format)
+        overlay = (placement, format, composed)
+        return composed
     }
 
     /// Returns the decoder for images of a size; a new one if the size differs from the last.

@@ -28,23 +28,34 @@ final class FrameEncoder: Sendable {
             guard let recipe else {
                 return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: orientation))
             }
-            guard recipe.output.isIdentity else { return try encode(jpeg, recipe.output, orientation, recipe) }
+            guard recipe.output.isIdentity, recipe.image.watermark == nil else {
+                return try encode(jpeg, recipe.output, orientation, recipe)
+            }
             return try turn(jpeg, orientation, recipe)
         }
     }
 
     private static let missingRecipe = TurboJPEGError(.encodeFailed, "there is no recipe for these pixels")
 
-    /// Returns the pixels of a frame scaled and rotated, in their own format.
+    /// Returns the pixels of a frame scaled and rotated, in their own format, and what is to be drawn over them.
     func prepare(
         _ content: consuming FrameContent,
         _ orientation: FrameOrientation,
         _ recipe: EncodingRecipe?
-    ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation) {
-        guard let recipe, let image = content.pixels else { throw Self.missingRecipe }
-        let own = recipe.image.keeping(image.format)
+    ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation, overlay: PixelOverlay?) {
+        guard let recipe, let content = content.pixels else { throw Self.missingRecipe }
+        let own = recipe.image.keeping(content.format)
         let workspace = workspace.withLock { $0.prepared(for: own) }
-        return try upright(try own.scaled(image, pool: workspace.scaled), own, orientation, workspace)
+        let scaled = try own.scaled(content, pool: workspace.scaled)
+        let (image, orientation) = try upright(scaled, own, orientation, workspace)
+        return (image, orientation, try overlay(for: own, image.format))
+    }
+
+    private func overlay(for recipe: ImageRecipe, _ format: PixelFormat) throws(TurboJPEGError) -> PixelOverlay? {
+        guard let placement = recipe.watermark else { return nil }
+        return try workspace.withLock { workspace throws(TurboJPEGError) in
+            try workspace.overlay(placement, format)
+        }
     }
 
     private func upright(
@@ -67,7 +78,8 @@ final class FrameEncoder: Sendable {
         let workspace = workspace.withLock { $0.prepared(for: steps) }
         // Every step releases its input, so that a large image does not outlive its scaling.
         image = try steps.scaled(image, pool: workspace.scaled)
-        let (image, orientation) = try upright(consume image, steps, orientation, workspace)
+        var (image, orientation) = try upright(consume image, steps, orientation, workspace)
+        let overlay = try overlay(for: steps, image.format)
         var encoder = workspace.encoder
         encoder.quality = recipe.settings.quality
         encoder.subsampling = recipe.settings.subsampling
@@ -77,8 +89,9 @@ final class FrameEncoder: Sendable {
                 throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
             }
             if recipe.need.keepsStrips {
-                try workspace.strips.encode(image, with: encoder, into: &output)
+                try workspace.strips.encode(image, with: encoder, under: overlay, into: &output)
             } else {
+                try overlay?.draw(on: &image, pool: workspace.marked)
                 try encoder.encode(image, into: &output)
             }
         }
@@ -96,8 +109,9 @@ final class FrameEncoder: Sendable {
         let (factor, output) = output.scaledDecoding()
         let decoder = workspace.withLock { $0.decoder(for: output.image) }
         let image = try decoder.decode(jpeg.span, as: recipe.settings.decodedFormat(of: jpeg.span), scale: factor)
-        let steps = ImageRecipe(output, image.format, recipe.settings, isTurning: recipe.isTurning)
-        return try encode(image, steps, orientation, recipe)
+        var steps = ImageRecipe(output, image.format, orientation, recipe.settings)
+        steps.watermark = recipe.image.watermark
+        return try encode(consume image, steps, orientation, recipe)
     }
 
     /// Rotates a JPEG losslessly if its size allows, otherwise by decoding it.

@@ -1,7 +1,8 @@
 internal import FrameWire
 internal import TurboJPEG
 
-/// What is done with an image before it is compressed, or copied to a shared buffer: it is scaled, and rotated upright.
+/// What is done with an image before it is compressed, or copied to a shared buffer: it is scaled and rotated upright, and
+/// the watermark is drawn.
 struct ImageRecipe: Sendable {
     /// Which part of the image is sent, and in what size.
     let output: OutputPlan
@@ -9,27 +10,34 @@ struct ImageRecipe: Sendable {
     let format: PixelFormat
     /// Whether the scaled image is rotated.
     let isTurning: Bool
+    /// Where the watermark is drawn, if any of it is visible; to be removed for an image that has its own, or gets none.
+    var watermark: WatermarkPlacement?
 
     /// Creates the recipe for an image of a format, which is converted to planes while it is scaled if that saves time
     /// and memory, unless it keeps its format.
     init(
         _ output: OutputPlan,
         _ format: PixelFormat,
+        _ orientation: FrameOrientation,
         _ settings: EncodingRecipe.Settings,
-        isTurning: Bool,
         keepsFormat: Bool = false
     ) {
         let becomesPlanes = !keepsFormat && settings.subsampling == .yuv420 && format.canBecomePlanes(by: output)
-        (self.output, self.isTurning) = (output, isTurning)
+        (self.output, isTurning) = (output, settings.appliesOrientation && orientation.isTurning)
         self.format = becomesPlanes ? .i420 : format
+        if let watermark = settings.watermark {
+            let size = isTurning ? output.canvas.turned(by: orientation) : output.canvas
+            self.watermark = WatermarkPlacement(watermark, on: size, isTurning ? .up : orientation)
+        }
     }
 
-    private init(_ output: OutputPlan, _ format: PixelFormat, isTurning: Bool) {
-        (self.output, self.format, self.isTurning) = (output, format, isTurning)
+    private init(_ other: ImageRecipe, _ format: PixelFormat) {
+        (output, isTurning, watermark) = (other.output, other.isTurning, other.watermark)
+        self.format = format
     }
 
     /// Returns the recipe that leaves an image in its format.
-    func keeping(_ format: PixelFormat) -> ImageRecipe { ImageRecipe(output, format, isTurning: isTurning) }
+    func keeping(_ format: PixelFormat) -> ImageRecipe { ImageRecipe(self, format) }
 
     /// Returns the scaled image; the image itself if nothing changes.
     func scaled(_ image: PixelBuffer, pool: PixelBuffer.Pool) throws(TurboJPEGError) -> PixelBuffer {
@@ -37,11 +45,20 @@ struct ImageRecipe: Sendable {
             ? try image.applying(output, pool: pool) : try image.planes(by: output, pool: pool)
     }
 
-    /// The bytes of the intermediate images between the content and what is compressed.
+    /// The bytes of the intermediate images between the content and what is compressed, and of the watermark.
     var bufferByteCount: Int {
         let canvas = EncodingMemory.bytes(of: output.canvas, format)
         return (output.makesImage ? canvas : 0) + (isTurning ? canvas : 0)
             + EncodingMemory.bytes(ofChannelFrom: output.part, to: output.scaled, format)
+            + (watermark?.byteCount(format) ?? 0)
+    }
+
+    /// The bytes of a copy of the content to draw the watermark on, if it is neither scaled nor rotated.
+    ///
+    /// An image that is encoded in strips is not copied as a whole.
+    var copyByteCount: Int {
+        guard watermark != nil, !output.makesImage, !isTurning else { return 0 }
+        return EncodingMemory.bytes(of: output.canvas, format)
     }
 
     /// Returns the size of a shared buffer for an image of a format; nil if that is more than a buffer may have.

@@ -27,14 +27,15 @@ struct MemoryNeed: Sendable, Hashable {
 extension EncodingRecipe.Settings {
     /// Returns the most that an image of this size takes while it is encoded, without strips.
     func need(of size: BufferSize, _ format: PixelFormat) -> Int {
-        let image = ImageRecipe(output(for: size, .up, format), format, self, isTurning: appliesOrientation)
+        // An orientation with which images are rotated, if they ever are.
+        let image = ImageRecipe(output(for: size, .down, format), format, .down, self)
         return need(content: EncodingMemory.bytes(of: size, format), image.keeping(format), 0).total
     }
 
     /// Returns the need of pixels, including the strips kept for the next frame if there is room.
     func need(content: Int, _ image: ImageRecipe, _ limit: Int) -> MemoryNeed {
         let planes = EncodingMemory.bytes(ofPlanesFor: image.output.canvas, image.format)
-        return need(content: content, besides: image.bufferByteCount, planes, image.output, limit)
+        return need(content: content, besides: image.bufferByteCount, planes + image.copyByteCount, image.output, limit)
     }
 
     /// Returns the need of a JPEG that is decoded.
@@ -62,7 +63,7 @@ extension EncodingRecipe.Settings {
     /// - Parameters:
     ///   - content: The bytes of the content.
     ///   - buffers: The bytes of the images between the content and the JPEG.
-    ///   - planes: The bytes in which a whole planar image is rearranged.
+    ///   - planes: The bytes in which a whole planar image is rearranged, and those of a whole image to draw on.
     ///   - output: The size of the JPEG.
     ///   - limit: The memory there is; with less, strips are not kept.
     /// - Returns: The need.

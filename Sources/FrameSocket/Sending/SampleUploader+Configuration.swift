@@ -37,6 +37,15 @@ extension SampleUploader {
         /// again.
         public var appliesOrientation: Bool
 
+        /// What is drawn over every frame before it is encoded, or copied to shared memory; nil for nothing.
+        ///
+        /// Default: nil.
+        ///
+        /// Images that were drawn in memory from ``SampleUploader/makeBuffer(width:height:format:)`` are sent in shared memory
+        /// as they are, without it, and so are JPEGs from ``SampleUploader/send(jpeg:bufferSize:orientation:timestamp:)``. A
+        /// JPEG from ``SampleUploader/send(resizing:orientation:timestamp:)`` is always decoded, drawn on, and encoded again.
+        public var watermark: Watermark?
+
         /// Whether every frame states its presentation time and number; receivers that do not know these fields ignore
         /// them.
         ///
@@ -68,7 +77,8 @@ extension SampleUploader {
         /// Default: nil. A negative limit counts as 0, with which every frame is dropped.
         ///
         /// The limit covers frames that are deferred, waiting or in progress, including their scaled, rotated and
-        /// worst-case compressed forms, and the coefficients of JPEGs that are progressive or rotated; the strips that
+        /// worst-case compressed forms, the visible part of the watermark in the size in which it is drawn, and the copy
+        /// that it is drawn on if there are no strips; the coefficients of JPEGs that are progressive or rotated; the strips that
         /// are kept, unless there is no room for them; and the image and the JPEG of the latest frame. If a newer frame
         /// needs the memory, these are released first, then the waiting frame. A frame that does not fit beside the one in
         /// progress is dropped with ``SampleUploader/DropCause/overMemoryBudget``, and one that would not fit even alone is never sent.
@@ -85,6 +95,7 @@ extension SampleUploader {
             subsampling: ChromaSubsampling = .yuv420,
             pacing: SampleUploader.Pacing = .everyFrame,
             appliesOrientation: Bool = false,
+            watermark: Watermark? = nil,
             sendsTiming: Bool = true,
             strips: Strips = .automatic,
             sharing: Sharing = .off,
@@ -96,6 +107,7 @@ extension SampleUploader {
             self.subsampling = subsampling
             self.pacing = pacing
             self.appliesOrientation = appliesOrientation
+            self.watermark = watermark
             self.sendsTiming = sendsTiming
             self.strips = strips
             self.sharing = sharing
@@ -168,6 +180,7 @@ extension SampleUploader.Configuration {
         change(\.subsampling)
         change(\.pacing)
         change(\.appliesOrientation)
+        change(\.watermark)
         change(\.sendsTiming)
         change(\.strips)
         change(\.sharing)

@@ -90,11 +90,16 @@ package final class SharedBufferStore: Sendable {
         }
     }
 
-    /// Copies an image to the buffer of a claim: only the rows that changed since it was filled, if that is known.
+    /// Copies an image to the buffer of a claim, and draws what is over it: only the rows that changed since the buffer was
+    /// filled, if that is known, and those that are drawn on.
     ///
     /// - Returns: The image in the buffer, with the rows in which it differs from the image that was copied before.
     /// - Throws: `invalidSize`, or `byteCountMismatch` if the buffer is too small.
-    package func fill(_ claim: SharedClaim, with image: PixelBuffer) throws(TurboJPEGError) -> BufferedImage {
+    package func fill(
+        _ claim: SharedClaim,
+        with image: PixelBuffer,
+        under overlay: PixelOverlay? = nil
+    ) throws(TurboJPEGError) -> BufferedImage {
         let shape = Shape(width: image.width, height: image.height, format: image.format)
         let index = claim.lease.index
         // Holding the claim keeps the program from drawing in the buffer that is compared with.
@@ -102,12 +107,22 @@ package final class SharedBufferStore: Sendable {
             guard state.shape == shape, state.isCurrent(claim.lease) else { return (SharedClaim?.none, RowSet?.none) }
             return (state.latest, state.buffers[index]?.stale)
         }
+        var target = try claim.image(like: image)
+        if let overlay { try image.copy(overlay.rows, under: overlay, to: &target) }
         let changed = try latest.map { latest throws(TurboJPEGError) in
-            try image.rows(differingFrom: latest.image(like: image))
+            try image.rows(
+                differingFrom: latest.image(like: image),
+                replacing: overlay?.rows ?? 0..<0,
+                by: overlay == nil ? nil : target
+            )
         }
         var rows = changed
         if let stale { rows?.formUnion(stale) } else { rows = nil }
-        var target = try claim.image(like: image)
+        if let overlay {
+            // They are there already.
+            rows = rows ?? RowSet(allOf: image.height)
+            for row in overlay.rows { rows?.remove(row) }
+        }
         try image.copy(rows, to: &target)
         state.withLock { $0.filled(claim, shape, changed) }
         return BufferedImage(
@@ -131,6 +146,20 @@ extension SharedBufferStore.State {
         }
         buffers[claim.lease.index]?.stale = RowSet(height: shape.height)
         (self.shape, latest) = (shape, claim)
+    }
+}
+
+extension PixelBuffer {
+    /// Copies rows to another image of the same size and format, and draws what is over them.
+    fileprivate func copy(
+        _ rows: Range<Int>,
+        under overlay: PixelOverlay,
+        to other: inout PixelBuffer
+    ) throws(TurboJPEGError) {
+        var set = RowSet(height: height)
+        for row in rows { set.insert(row) }
+        try copy(set, to: &other)
+        try overlay.draw(on: &other)
     }
 }
 

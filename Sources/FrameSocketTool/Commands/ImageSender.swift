@@ -18,6 +18,7 @@ final class ImageSender: Sendable {
     }
 
     private let command: SendCommand
+    private let configuration: SampleUploader.Configuration
     private let source: any ImageSource
     private let events: EventOutput
     private let link: ServerLink
@@ -31,6 +32,9 @@ final class ImageSender: Sendable {
         self.command = command
         self.source = source
         self.events = events
+        var configuration = command.configuration
+        configuration.watermark = try command.watermark?.read()
+        self.configuration = configuration
         check = PassthroughCheck(isLenient: command.isLenient)
         sound = try command.audio.map { [state] path throws(CommandFailure) in
             try SoundSender(path) { failure in
@@ -64,7 +68,7 @@ final class ImageSender: Sendable {
         var first: InputImage?
         while true {
             let connection = try await link.open()
-            let uploader = SampleUploader(connection: connection, configuration: command.configuration)
+            let uploader = SampleUploader(connection: connection, configuration: configuration)
             let following = follow(connection)
             await link.waitForVersion(of: connection)
             state.withLock { state in

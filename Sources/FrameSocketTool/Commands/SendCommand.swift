@@ -79,6 +79,8 @@ struct SendCommand: Command {
     let isJSON: Bool
     let isQuiet: Bool
     let configuration: SampleUploader.Configuration
+    /// The file of the configuration's watermark, which is yet to be read.
+    let watermark: WatermarkFile?
 
     init(_ arguments: inout Arguments) throws(UsageError) {
         fps = try arguments.number("--fps")
@@ -86,6 +88,7 @@ struct SendCommand: Command {
         self.loops = loops == 0 ? .max : loops
         let options = try SendOptions(&arguments)
         var configuration = options.configuration
+        watermark = options.watermark
         audio = try arguments.path("--audio")
         minimumVersion = try arguments.minimumVersion()
         var info = try arguments.info()

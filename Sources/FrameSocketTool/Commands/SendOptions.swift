@@ -20,6 +20,7 @@ struct SendOptions {
                            with 4:2:0, the sides of --width, --fit, --preset and --agora
                            are even, except those of one pixel
           --rotate         rotate images upright before they are sent
+        \(WatermarkFile.help)
           --rate N         at most N frames a second of the images' own time
           --every N        send every N-th image, as Jitsi does (3)
           --skip-unchanged skip images that equal the previous one
@@ -30,6 +31,8 @@ struct SendOptions {
         """
 
     let configuration: SampleUploader.Configuration
+    /// What is drawn over every image.
+    let watermark: WatermarkFile?
     /// Whether any option changes the image that was submitted.
     let changesImages: Bool
 
@@ -46,7 +49,8 @@ struct SendOptions {
                 message: "--plain and --shared are mutually exclusive: existing Jitsi senders share no memory"
             )
         }
-        changesImages = quality != nil || subsampling != nil || scale != nil || isTurned
+        watermark = try WatermarkFile(&arguments)
+        changesImages = quality != nil || subsampling != nil || scale != nil || isTurned || watermark != nil
         configuration = SampleUploader.Configuration(
             quality: quality ?? 80,
             scale: scale ?? .full,

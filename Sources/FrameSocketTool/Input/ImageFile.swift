@@ -8,10 +8,10 @@ struct ImageFile {
 
     let content: InputImage.Content
 
-    /// Reads a file; its pixels, if any, into memory of `pool`, and those of a PNG over a background.
+    /// Reads a file; its pixels, if any, into memory of `pool`, and those of a PNG over a background, or with their alpha.
     init(
         _ path: FilePath,
-        over background: PNGBackground = .white,
+        over background: PNGBackground? = .white,
         pool: PixelBuffer.Pool
     ) throws(CommandFailure) {
         let bytes: [UInt8]

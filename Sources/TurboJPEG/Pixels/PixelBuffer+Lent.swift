@@ -65,25 +65,40 @@ extension PixelBuffer {
     /// reading both images would cost as much as copying one. The result then has all rows. In planar formats, a row of
     /// chroma belongs to two rows of the image.
     ///
+    /// - Parameters:
+    ///   - other: The image to compare with.
+    ///   - replaced: Rows of which `replacement` is compared instead of this image, as in ``PixelOverlay/rows``.
+    ///   - replacement: An image of the same size and format.
+    /// - Returns: The rows.
     /// - Throws: `sizeMismatch`.
-    package func rows(differingFrom other: PixelBuffer) throws(TurboJPEGError) -> RowSet {
+    package func rows(
+        differingFrom other: PixelBuffer,
+        replacing replaced: Range<Int> = 0..<0,
+        by replacement: PixelBuffer? = nil
+    ) throws(TurboJPEGError) -> RowSet {
+        let replacement = replacement ?? self
         try checkShape(of: other)
+        try checkShape(of: replacement)
         return unsafe withUnsafePlanes { planes in
-            unsafe other.withUnsafePlanes { others in
-                func differs(_ row: Int, _ plane: Int) -> Bool {
-                    let (first, second) = unsafe (planes[plane], others[plane])
-                    return unsafe memcmp(first.row(row), second.row(row), first.shape.visibleBytesPerRow) != 0
-                }
-                if stride(from: 0, to: height, by: Self.rowsPerSample).allSatisfy({ differs($0, 0) }) {
-                    return RowSet(allOf: height)
-                }
-                var rows = RowSet(height: height)
-                for plane in 0..<planeCount {
-                    for row in 0..<(unsafe planes[plane].shape.height) where differs(row, plane) {
-                        if plane == 0 { rows.insert(row) } else { rows.insert(chromaRow: row, height: height) }
+            unsafe replacement.withUnsafePlanes { replacements in
+                unsafe other.withUnsafePlanes { others in
+                    func differs(_ row: Int, _ plane: Int) -> Bool {
+                        let isReplaced = replaced.contains(plane == 0 ? row : 2 * row)
+                        let first = unsafe isReplaced ? replacements[plane] : planes[plane]
+                        let second = unsafe others[plane]
+                        return unsafe memcmp(first.row(row), second.row(row), first.shape.visibleBytesPerRow) != 0
                     }
+                    if stride(from: 0, to: height, by: Self.rowsPerSample).allSatisfy({ differs($0, 0) }) {
+                        return RowSet(allOf: height)
+                    }
+                    var rows = RowSet(height: height)
+                    for plane in 0..<planeCount {
+                        for row in 0..<(unsafe planes[plane].shape.height) where differs(row, plane) {
+                            if plane == 0 { rows.insert(row) } else { rows.insert(chromaRow: row, height: height) }
+                        }
+                    }
+                    return rows
                 }
-                return rows
             }
         }
     }

@@ -53,6 +53,9 @@ package struct RowSet: Sendable, Hashable {
     /// Adds a row.
     package mutating func insert(_ row: Int) { words[row / 64] |= 1 << UInt64(row % 64) }
 
+    /// Removes a row.
+    package mutating func remove(_ row: Int) { words[row / 64] &= ~(1 << UInt64(row % 64)) }
+
     /// Adds the rows of another set for the same height.
     package mutating func formUnion(_ other: RowSet) {
         for index in words.indices { words[index] |= other.words[index] }

@@ -36,6 +36,7 @@ package final class StripEncoder: Sendable {
     /// - Parameters:
     ///   - image: The image.
     ///   - encoder: The options.
+    ///   - overlay: What is drawn over the image; the image stays as it is, and strips that are not touched cost the same.
     ///   - output: The output for the JPEG; its free capacity must be at least `maximumByteCount` of the encoder.
     /// - Returns: The rows that may differ from those of the previous image; all rows of the first one.
     /// - Throws: The errors of `JPEGEncoder.encode(_:into:)`. Any error except `outputTooSmall` discards what was kept.
@@ -43,6 +44,7 @@ package final class StripEncoder: Sendable {
     package func encode(
         _ image: PixelBuffer,
         with encoder: JPEGEncoder,
+        under overlay: PixelOverlay? = nil,
         into output: inout OutputSpan<UInt8>
     ) throws(TurboJPEGError) -> StripChanges {
         let needed = try encoder.maximumByteCount(width: image.width, height: image.height)
@@ -50,7 +52,7 @@ package final class StripEncoder: Sendable {
             throw .outputTooSmall(image, needed: needed, available: output.freeCapacity)
         }
         return try session.withLock { session throws(TurboJPEGError) in
-            let changes = try update(&session, image, encoder)
+            let changes = try update(&session, image, encoder, overlay)
             guard session.byteCount <= output.freeCapacity else {
                 throw .outputTooSmall(image, needed: session.byteCount, available: output.freeCapacity)
             }
@@ -73,10 +75,11 @@ package final class StripEncoder: Sendable {
     /// - Throws: The errors of `JPEGEncoder.encode(_:)`. What was kept is then discarded.
     package func encode(
         _ image: PixelBuffer,
-        with encoder: JPEGEncoder
+        with encoder: JPEGEncoder,
+        under overlay: PixelOverlay? = nil
     ) throws(TurboJPEGError) -> (jpeg: [UInt8], changes: StripChanges) {
         try session.withLock { session throws(TurboJPEGError) in
-            let changes = try update(&session, image, encoder)
+            let changes = try update(&session, image, encoder, overlay)
             var jpeg: [UInt8] = []
             jpeg.reserveCapacity(session.byteCount)
             session.write { bytes in
@@ -95,10 +98,11 @@ package final class StripEncoder: Sendable {
     private func update(
         _ session: inout StripSession,
         _ image: PixelBuffer,
-        _ encoder: JPEGEncoder
+        _ encoder: JPEGEncoder,
+        _ overlay: PixelOverlay?
     ) throws(TurboJPEGError) -> StripChanges {
         do throws(TurboJPEGError) {
-            return try session.update(image, encoder, height, key: key, threads: threads)
+            return try session.update(image, encoder, height, under: overlay, key: key, threads: threads)
         } catch {
             session = StripSession()
             throw error

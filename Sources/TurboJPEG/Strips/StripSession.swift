@@ -50,6 +50,7 @@ struct StripSession: Sendable {
         _ image: PixelBuffer,
         _ encoder: JPEGEncoder,
         _ height: StripHeight,
+        under overlay: PixelOverlay?,
         key: ImageHash.Key,
         threads: Int
     ) throws(TurboJPEGError) -> StripChanges {
@@ -60,7 +61,7 @@ struct StripSession: Sendable {
         let shelf = shelf
         StripWork.share(&strips, threads: threads) { strips in
             let compressor = StripCompressor(options, layout, capacity: capacity, shelf: shelf)
-            strips.compress(image, key: key, with: compressor)
+            strips.compress(image, under: overlay, key: key, with: compressor)
         }
         var rows: [Range<Int>] = []
         var changed = 0
@@ -87,6 +88,7 @@ extension SharedItems<EncodedStrip> {
     /// Compresses the strips that this thread takes and that have changed.
     fileprivate func compress(
         _ image: PixelBuffer,
+        under overlay: PixelOverlay?,
         key: ImageHash.Key,
         with compressor: consuming StripCompressor
     ) {
@@ -99,8 +101,10 @@ extension SharedItems<EncodedStrip> {
         while let index = next() {
             let rows = withItem(index) { $0.rows }
             do throws(TurboJPEGError) {
-                let part = try image.rows(rows)
-                guard withItem(index, { $0.update(from: part, key: key) }) else { continue }
+                var part = try image.rows(rows)
+                let overlay = overlay?.touches(rows) == true ? overlay : nil
+                guard withItem(index, { $0.update(from: part, under: overlay, key: key) }) else { continue }
+                if let overlay { part = try overlay.drawn(on: part, rows) }
                 unsafe try compressor.compress(part, takeTail: takeTail) { bytes in
                     withItem(index) { unsafe $0.append(bytes) }
                 }

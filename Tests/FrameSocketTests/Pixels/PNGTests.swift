@@ -7,7 +7,7 @@ import Testing
 /// PNGs of every kind, as the programs of this package read them.
 @Suite(.tags(.computes)) struct PNGTests {
     /// Reads a PNG; the pixels' blue, green, red and alpha, row after row.
-    private func read(_ png: [UInt8], over background: PNGBackground = .white) throws -> [[UInt8]] {
+    private func read(_ png: [UInt8], over background: PNGBackground? = .white) throws -> [[UInt8]] {
         let image = try PixelBuffer(png: png.span, over: background)
         var pixels: [[UInt8]] = []
         for row in 0..<image.height {
@@ -119,6 +119,23 @@ import Testing
                 }
                 #expect(pixel == expected + [255], "\(x), \(y)")
             }
+        }
+    }
+
+    @Test(arguments: [HandmadePNG.Kind.grayAlpha, .rgba], [8, 16])
+    func `without a background, pixels keep their alpha, and colors are not multiplied with it`(
+        kind: HandmadePNG.Kind,
+        depth: Int
+    ) throws {
+        let scale = depth == 16 ? 257 : 1
+        let png = HandmadePNG(width: 64, height: 64, kind: kind, depth: depth) { x, y, channel in
+            (channel == kind.channels - 1 ? 4 * y : 3 * x + 50 * channel) % 256 * scale
+        }
+        let found = try read(png.bytes, over: nil)
+        for (index, pixel) in found.enumerated() {
+            let (y, x) = index.quotientAndRemainder(dividingBy: 64)
+            let color = (0..<3).map { UInt8((3 * x + 50 * (kind == .rgba ? 2 - $0 : 0)) % 256) }
+            #expect(pixel == color + [UInt8(4 * y % 256)], "\(x), \(y)")
         }
     }
 

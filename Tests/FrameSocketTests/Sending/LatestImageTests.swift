@@ -112,6 +112,8 @@ import Testing
         let frame = try #require(try await frames.next())
         #expect(frame.shared != nil)
         #expect(try FrameDecoder().decode(frame, as: .bgra).hasSamePixels(as: image))
+        // The receiver may have the frame before the uploader has counted it.
+        try await pair.uploader.settle()
         #expect(pair.uploader.statistics.repeats == 1)
     }
 

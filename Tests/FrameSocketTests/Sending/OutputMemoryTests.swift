@@ -81,7 +81,7 @@ import Testing
         var workspace = EncodingWorkspace()
         let settings = EncodingRecipe.Settings(.init())
         let (wide, high) = (BufferSize(width: 64, height: 32), BufferSize(width: 32, height: 64))
-        func recipe(_ size: BufferSize) -> ImageRecipe { .init(OutputPlan(size), .bgra, settings, isTurning: false) }
+        func recipe(_ size: BufferSize) -> ImageRecipe { .init(OutputPlan(size), .bgra, .up, settings) }
         let first = workspace.prepared(for: recipe(wide))
         _ = try first.scaled.buffer(width: 64, height: 32, format: .bgra)
         #expect(first.scaled.idleCount == 1)

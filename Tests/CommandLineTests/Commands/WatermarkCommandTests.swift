@@ -1,0 +1,154 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `framesocket send --watermark`, from one process to another.
+@Suite(.serialized) struct WatermarkCommandTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// A square whose left half is opaque red, and whose right half is transparent.
+    private func mark() throws -> String {
+        let png = HandmadePNG(width: 40, height: 40, kind: .rgba, depth: 8) { x, _, channel in
+            channel == 0 || channel == 3 && x < 20 ? 255 : 0
+        }
+        return try place.file("mark.png", png.bytes)
+    }
+
+    /// Sends a blue image of 120x80, and gives the pixels that arrive.
+    private func receive(
+        _ options: [String],
+        receiving: [String] = [],
+        input: Program.Input? = nil
+    ) async throws -> [[UInt8]] {
+        let blue = Array("P6 120 80 255\n".utf8) + Array([[UInt8]](repeating: [0, 0, 255], count: 120 * 80).joined())
+        let source = input == nil ? [try place.file("blue.ppm", blue)] : ["-"]
+        let receiver = try place.framesocket(
+            ["receive", place.socket, "--count", "1", "--raw", "rgb"] + receiving
+        )
+        let quality = ["--quality", "100", "--subsampling", "4:4:4", "--wait", "30"]
+        let sent = try await place.framesocket(
+            ["send", place.socket] + source + quality + options,
+            input: input ?? .nothing
+        ).ended()
+        #expect(sent.status == 0, "\(sent)")
+        let ending = await receiver.ended()
+        #expect(ending.status == 0, "\(ending)")
+        return ending.output.pieces(of: 3)
+    }
+
+    /// The columns and rows of the pixels that are red.
+    private func reds(_ pixels: [[UInt8]], width: Int) -> (columns: ClosedRange<Int>, rows: ClosedRange<Int>)? {
+        let places = pixels.indices.filter { pixels[$0][0] > 128 && pixels[$0][2] < 128 }
+        let (columns, rows) = (places.map { $0 % width }, places.map { $0 / width })
+        guard let left = columns.min(), let right = columns.max(), let top = rows.min(), let bottom = rows.max(),
+            places.count == (right - left + 1) * (bottom - top + 1)
+        else { return nil }
+        return (left...right, top...bottom)
+    }
+
+    @Test(
+        arguments: [
+            // The default: a tenth from both edges, and a tenth wide; the left half of that is red.
+            ([], [], 120, 12...17, 8...19),
+            (["--watermark-at", "0.5,0.5,0.25"], [], 120, 60...74, 40...69),
+            (["--watermark-at=-0.125,0.5,0.5"], [], 120, 0...14, 40...79),
+            (["--watermark-at", "0.5,0.5,0.25", "--scale", "1/2"], [], 60, 30...37, 20...34),
+            // With the bars, which are 20 rows high.
+            (["--watermark-at", "0,0,0.5", "--letterbox", "120x120"], [], 120, 0...29, 0...59),
+            (["--watermark-at", "0.1,0.1,0.5", "--orientation", "8"], ["--upright"], 80, 8...27, 12...51),
+            (["--watermark-at", "0.1,0.1,0.5", "--orientation", "7"], ["--upright"], 80, 8...27, 12...51),
+            (["--watermark-at", "0.1,0.1,0.5", "--orientation", "6", "--rotate"], [], 80, 8...27, 12...51),
+            (["--watermark-at", "0.5,0.5,0.25", "--no-strips"], [], 120, 60...74, 40...69),
+            (["--watermark-at", "0.5,0.5,0.25", "--shared"], ["--shared"], 120, 60...74, 40...69),
+        ] as [([String], [String], Int, ClosedRange<Int>, ClosedRange<Int>)]
+    )
+    func `the watermark is where the options say, as the receiver sees it`(
+        options: [String],
+        receiving: [String],
+        width: Int,
+        columns: ClosedRange<Int>,
+        rows: ClosedRange<Int>
+    ) async throws {
+        let pixels = try await receive(["--watermark", try mark()] + options, receiving: receiving)
+        let found = try #require(reds(pixels, width: width), "the red pixels form no rectangle")
+        #expect(found.columns == columns && found.rows == rows)
+    }
+
+    @Test func `raw video on standard input gets the watermark too`() async throws {
+        let video = [UInt8](repeating: 40, count: 120 * 80) + [UInt8](repeating: 128, count: 2 * 60 * 40)
+        let pixels = try await receive(
+            ["--watermark", try mark(), "--watermark-at", "0.5,0.5,0.5", "--size", "120x80", "--format", "i420"],
+            input: .file(try place.file("video.yuv", video))
+        )
+        let found = try #require(reds(pixels, width: 120), "the red pixels form no rectangle")
+        #expect(found.columns == 60...89 && found.rows == 40...79)
+    }
+
+    @Test(arguments: HandmadePNG.Kind.allCases, [false, true])
+    func `a PNG of any kind can be the watermark`(kind: HandmadePNG.Kind, isInterlaced: Bool) async throws {
+        let depths: [Int] = kind == .gray ? [1, 2, 4, 8, 16] : kind == .palette ? [1, 2, 4, 8] : [8, 16]
+        for depth in depths {
+            let top = 1 << depth - 1
+            // White, and where there is alpha, transparent in the right half.
+            var png = HandmadePNG(width: 8, height: 8, kind: kind, depth: depth, isInterlaced: isInterlaced) {
+                x,
+                _,
+                channel in
+                let isAlpha = [.grayAlpha, .rgba].contains(kind) && channel == kind.channels - 1
+                if kind == .palette { return x < 4 ? 0 : 1 }
+                return isAlpha && x >= 4 ? 0 : top
+            }
+            if kind == .palette {
+                png.chunks = [
+                    HandmadePNG.chunk("PLTE", [255, 255, 255, 1, 2, 3]), HandmadePNG.chunk("tRNS", [255, 0]),
+                ]
+            }
+            let hasAlpha = ![.gray, .rgb].contains(kind)
+            let options = ["--watermark", try place.file("x.png", png.bytes), "--watermark-at", "0,0,1"]
+            let pixels = try await receive(options)
+            #expect(pixels[120 * 40 + 20].allSatisfy { $0 > 250 }, "\(depth) bits: \(pixels[120 * 40 + 20])")
+            let right = pixels[120 * 40 + 100]
+            #expect(
+                hasAlpha ? right[0] < 5 && right[2] > 250 : right.allSatisfy { $0 > 250 },
+                "\(depth) bits: \(right)"
+            )
+        }
+    }
+
+    @Test(arguments: [
+        ("--watermark $D/mark.png --passthrough", 64, "--passthrough sends JPEGs unchanged"),
+        ("--watermark-at 0.1,0.1,0.1", 64, "--watermark-at requires --watermark"),
+        ("--watermark ''", 64, "invalid value '' for --watermark: expected a path"),
+        ("--watermark $D/mark.png --watermark-at 0.1,0.1", 64, "for --watermark-at: expected X,Y,S"),
+        ("--watermark $D/mark.png --watermark-at 0.1,0.1,0.1,0.1", 64, "for --watermark-at: expected"),
+        ("--watermark $D/mark.png --watermark-at 0,0,0", 64, "for --watermark-at: expected"),
+        ("--watermark $D/mark.png --watermark-at nan,0,1", 64, "for --watermark-at: expected"),
+        ("--watermark $D/mark.png --watermark-at 0,inf,1", 64, "for --watermark-at: expected"),
+        ("--watermark $D/mark.png --watermark-at 0,0,-1", 64, "for --watermark-at: expected"),
+        ("--watermark $D/mark.png --watermark-at 0,-1.1,1", 64, "for --watermark-at: expected"),
+        ("--watermark $D/mark.png --watermark-at 0,,1", 64, "for --watermark-at: expected"),
+        ("--watermark $D/none.png", 66, "none.png: No such file or directory"),
+        ("--watermark $D/empty.png", 65, "empty.png: the file is empty"),
+        ("--watermark $D/cut.png", 65, "cut.png: The PNG cannot be read."),
+        ("--watermark $D/cut.jpg", 65, "cut.jpg: "),
+        ("--watermark $D/text.png", 65, "text.png: not a JPEG, PNG or PNM file"),
+        ("--watermark $D", 66, "Is a directory"),
+    ])
+    func `a watermark that cannot be used is an error, and nothing is sent`(
+        options: String,
+        status: Int32,
+        reason: String
+    ) async throws {
+        let bytes = try Data.bytes(at: mark())
+        _ = try place.file("cut.png", Array(bytes.dropLast(100)))
+        _ = try place.file("cut.jpg", Array(Data.bytes(at: Places.fixture("jpeg/chelsea-420.jpg")).prefix(300)))
+        _ = try place.file("empty.png", [])
+        _ = try place.file("text.png", Array("watermark".utf8))
+        let ending = try await place.shell("$F send $S $X/jpeg/chelsea-420.jpg --wait 0.001 \(options)").ended()
+        #expect(ending.status == status && ending.errors.contains(reason), "\(ending)")
+    }
+}

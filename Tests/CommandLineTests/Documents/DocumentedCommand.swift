@@ -77,6 +77,7 @@ struct DocumentedCommand: Sendable, CustomTestStringConvertible {
         DocumentedCommand("docs/wire-format.md: HTTP/1.1", treatment: .noCommand),
         DocumentedCommand("docs/wire-format.md: message     =", treatment: .noCommand),
         DocumentedCommand("docs/wire-format.md: request ", treatment: .noCommand),
+        DocumentedCommand("docs/wire-format.md: values = ", treatment: .noCommand),
         DocumentedCommand("docs/wire-format.md: POST /", treatment: .noCommand),
         DocumentedCommand("docs/wire-format.md: 00000000", treatment: .noCommand),
         DocumentedCommand("Sources/FrameSocket/FrameSocket.docc/GettingStarted.md: a frame of", treatment: .noCommand),

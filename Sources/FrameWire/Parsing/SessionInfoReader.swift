@@ -45,7 +45,9 @@ struct SessionInfoReader: Sendable {
             guard ControlRequest.SessionInfo.isAllowed(byte), hasRoom else { throw fault(endingWith: byte) }
             return bytes.append(byte)
         }
-        guard let value = String(validating: bytes, as: UTF8.self) else { throw fault(endingWith: byte) }
+        // What is not UTF-8 is replaced, and then differs.
+        let value = String(decoding: bytes, as: UTF8.self)
+        guard value.utf8.elementsEqual(bytes) else { throw fault(endingWith: byte) }
         do {
             try info.set(value, for: key)
         } catch {

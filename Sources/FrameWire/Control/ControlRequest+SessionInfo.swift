@@ -6,8 +6,8 @@ extension ControlRequest {
     /// ```
     ///
     /// It is complete: a later statement replaces an earlier one, and nothing is merged. At most 16 values are allowed. A
-    /// key is a token of RFC 9110, which consists of ASCII letters, digits and ``!#$%&'*+-.^_`|~``, of 1 to 256 bytes; upper
-    /// and lower case differ. A value is any text of at most 256 bytes of UTF-8 without NUL, carriage return and line feed;
+    /// key is a token of RFC 9110, which consists of ASCII letters, digits, `!#$%&'*+-.^_|~` and the grave accent, of 1 to
+    /// 256 bytes; upper and lower case differ. A value is any text of at most 256 bytes of UTF-8 without NUL, carriage return and line feed;
     /// it may be empty.
     public struct SessionInfo: Sendable, Hashable {
         /// The maximum number of values: 16.

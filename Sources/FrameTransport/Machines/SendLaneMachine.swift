@@ -44,18 +44,8 @@ package struct SendLaneMachine: ~Copyable {
     private var audio: [AudioMessage] = []
     /// The status owed to the receiver; a later one replaces it.
     private var answer: SenderStatus?
-    /// What the program states about this side.
-    package private(set) var info: ControlRequest.SessionInfo
-    /// The frame rate of the source in millihertz, stated unless the program states one.
-    private var frameRate: Int?
-    /// Whether the receiver asks for it.
-    private var isInfoWanted = false
-    /// Whether the receiver is still to be told.
-    private var owesInfo = false
-    /// The size of the latest frame that was encoded for this connection.
-    private var latestSize: BufferSize?
-    /// The size that was stated last.
-    private var statedSize: BufferSize?
+    /// What this side states about itself.
+    private var stated: StatedInfo
     private var writer = MessageWriter()
     /// Set until the first byte of a message is written; until then the message can be withdrawn.
     private var origin: Origin?
@@ -89,7 +79,7 @@ package struct SendLaneMachine: ~Copyable {
     package private(set) var offersAudio: Bool
 
     package init(padsShortBodies: Bool, offersAudio: Bool = true, info: ControlRequest.SessionInfo = .init()) {
-        (self.padsShortBodies, self.offersAudio, self.info) = (padsShortBodies, offersAudio, info)
+        (self.padsShortBodies, self.offersAudio, stated) = (padsShortBodies, offersAudio, StatedInfo(info))
     }
 
     // MARK: State
@@ -117,7 +107,7 @@ package struct SendLaneMachine: ~Copyable {
     package var queueCount: Int {
         var count = audio.count
         if answer != nil { count += 1 }
-        if owesInfo { count += 1 }
+        if stated.isOwed { count += 1 }
         if case .waiting = frame { count += 1 }
         if case .ending(.some) = phase { count += 1 }
         return count
@@ -145,14 +135,8 @@ package struct SendLaneMachine: ~Copyable {
         self.wants = wants
         isPaused = false
         hasDeclinedShared = false
-        forgetInfo()
+        stated.forgetReceiver()
         isBlocked = false
-    }
-
-    /// Begins with a receiver that was told nothing.
-    private mutating func forgetInfo() {
-        (isInfoWanted, owesInfo) = (false, false)
-        (latestSize, statedSize) = (nil, nil)
     }
 
     /// Ends the connection cleanly: accepts nothing more, and writes `last` after everything else.
@@ -169,7 +153,7 @@ package struct SendLaneMachine: ~Copyable {
         isBlocked = false
         guard let error else { return nil }
         answer = nil
-        (isInfoWanted, owesInfo) = (false, false)
+        stated.withdraw()
         dropAudio()
         return withdrawFrame(error)
     }
@@ -182,7 +166,7 @@ package struct SendLaneMachine: ~Copyable {
         wants = .frames
         isPaused = false
         answer = nil
-        forgetInfo()
+        stated.forgetReceiver()
         dropAudio()
         writer.abandon()
         origin = nil
@@ -236,7 +220,7 @@ package struct SendLaneMachine: ~Copyable {
     package mutating func setOffersAudio(_ offersAudio: Bool) {
         guard offersAudio != self.offersAudio else { return }
         self.offersAudio = offersAudio
-        oweInfo()
+        if stated.owe(isOpen: isAccepting) { unblockIfIdle() }
         if !offersAudio { dropAudio() }
     }
 
@@ -261,30 +245,19 @@ package struct SendLaneMachine: ~Copyable {
         answering status: SenderStatus
     ) -> Settlement? {
         self.wants = wants
-        self.isInfoWanted = isInfoWanted
         send(status)
-        owesInfo = isInfoWanted && isAccepting
+        stated.setWanted(isInfoWanted && isAccepting)
         return withhold()
     }
 
     /// Changes what the program states about this side, and states it to a receiver that asks for it.
     package mutating func state(_ info: ControlRequest.SessionInfo) {
-        guard info != self.info else { return }
-        self.info = info
-        oweInfo()
+        if stated.change(to: info, isOpen: isAccepting) { unblockIfIdle() }
     }
 
     /// Changes the frame rate of the source, in millihertz.
     package mutating func state(frameRate: Int?) {
-        guard frameRate != self.frameRate else { return }
-        self.frameRate = frameRate
-        if info.frameRateInMillihertz == nil { oweInfo() }
-    }
-
-    private mutating func oweInfo() {
-        guard isInfoWanted, isAccepting else { return }
-        unblockIfIdle()
-        owesInfo = true
+        if stated.change(frameRate: frameRate, isOpen: isAccepting) { unblockIfIdle() }
     }
 
     /// Records whether the receiver has paused, withdraws what has not been started, and answers.
@@ -411,8 +384,9 @@ extension SendLaneMachine {
         } else if let first = audio.first {
             origin = .audio
             writer.begin(first)
-        } else if encodeInfo() {
+        } else if isInfoDue() {
             origin = .info
+            writer.begin(stated.next(offersAudio: offersAudio))
         } else if case .waiting(let message, _) = frame {
             origin = .frame
             writer.begin(message, padsShortBodies: padsShortBodies)
@@ -425,24 +399,11 @@ extension SendLaneMachine {
         return true
     }
 
-    /// Encodes this side's info if the receiver is still to be told, or would get a frame of another size than stated.
+    /// Whether the receiver is still to be told, or would get a frame of another size than stated.
     @inline(__always)
-    private mutating func encodeInfo() -> Bool {
-        if case .waiting(let message, _) = frame { latestSize = message.info.bufferSize }
-        guard owesInfo || (isInfoWanted && latestSize != statedSize) else { return false }
-        encodeOwedInfo()
-        return true
-    }
-
-    @inline(never)
-    private mutating func encodeOwedInfo() {
-        owesInfo = true
-        statedSize = latestSize
-        var info = info
-        info.size = latestSize ?? info.size
-        info.frameRateInMillihertz = info.frameRateInMillihertz ?? frameRate
-        if !offersAudio { info.offersAudio = false }
-        writer.begin(info)
+    private mutating func isInfoDue() -> Bool {
+        if case .waiting(let message, _) = frame { stated.frameFollows(of: message.info.bufferSize) }
+        return stated.isOwed
     }
 
     /// Handles the first written byte of the encoded message.
@@ -451,7 +412,7 @@ extension SendLaneMachine {
         case nil: break
         case .answer: answer = nil
         case .audio: audio.removeFirst()
-        case .info: owesInfo = false
+        case .info: stated.begun()
         case .frame: if case .waiting(_, let ticket) = frame { frame = .inProgress(ticket: ticket) }
         case .last: phase = .ending(last: nil)
         }

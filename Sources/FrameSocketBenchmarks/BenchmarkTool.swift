@@ -28,6 +28,7 @@ enum BenchmarkTool {
     private static func run(_ options: Options) async throws {
         // A process that ends early is noticed by its missing answer.
         signal(SIGPIPE, SIG_IGN)
+        if let path = options.linksFile { return try await LinkMeasurement.run(fixtures: options.fixtures, to: path) }
         let benchmarks = all(options).filter { options.wants($0.name) }
         guard !options.isList else { return benchmarks.forEach { print($0.name) } }
         var report = Report(isJSON: options.isJSON)

@@ -3,6 +3,7 @@ struct Options {
     static let help = """
         Usage: framesocket-bench [--quick] [--json] [--filter TEXT]... [--list] [--fixtures DIR]
                                [--lane-read BYTES]
+               framesocket-bench --links FILE [--fixtures DIR]
 
         Runs each case with plain C and with this package, in turns, and prints the
         median cost per frame of both, and the ratio: below 1, this package costs less.
@@ -12,6 +13,8 @@ struct Options {
           --filter TEXT  run only cases whose names contain TEXT; may be repeated
           --list         list the names of the cases
           --fixtures DIR directory of the images (Fixtures)
+          --links FILE   instead, send images over slow links for five minutes, print what
+                         arrives, and write a line for each frame to FILE
           --lane-read N  bytes of each row that the receiver of a lane reads (64)
         """
 
@@ -21,6 +24,7 @@ struct Options {
     var filters: [String] = []
     var fixtures = "Fixtures"
     var laneRead = 64
+    var linksFile: String?
 
     /// Parses a command line; nil if an argument is invalid.
     init?(_ words: some Sequence<String>) {
@@ -36,6 +40,9 @@ struct Options {
             case "--fixtures":
                 guard let directory = words.next() else { return nil }
                 fixtures = directory
+            case "--links":
+                guard let path = words.next() else { return nil }
+                linksFile = path
             case "--lane-read":
                 guard let count = words.next().flatMap({ UInt16($0) }) else { return nil }
                 laneRead = Int(count)

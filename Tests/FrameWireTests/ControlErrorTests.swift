@@ -91,6 +91,8 @@ struct ControlErrorTests {
             ("prefer", ControlCase(.dimensionTooLarge, "prefer", "Prefer-Width: 1", "Prefer-Height: 1638¦5")),
             ("prefer", ControlCase(.numberOutOfRange, "prefer", "Prefer-Quality: 0¦")),
             ("prefer", ControlCase(.numberOutOfRange, "prefer", "Prefer-Quality: 10¦1")),
+            ("prefer", ControlCase(.numberOutOfRange, "prefer", "Prefer-Byte-Rate: 0¦")),
+            ("prefer", ControlCase(.numberOutOfRange, "prefer", "Prefer-Byte-Rate: 9999999999¦0")),
             (
                 "prefer",
                 ControlCase(

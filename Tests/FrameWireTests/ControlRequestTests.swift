@@ -41,6 +41,11 @@ struct ControlRequestTests {
             ),
             (.prefer(ControlRequest.Preferences(frameRateInMillihertz: 1)), "prefer", ["Prefer-Frame-Rate: 1"]),
             (.prefer(ControlRequest.Preferences(quality: 1)), "prefer", ["Prefer-Quality: 1"]),
+            (.prefer(ControlRequest.Preferences(byteRate: 1)), "prefer", ["Prefer-Byte-Rate: 1"]),
+            (
+                .prefer(ControlRequest.Preferences(quality: 40, byteRate: 9_999_999_999)), "prefer",
+                ["Prefer-Quality: 40", "Prefer-Byte-Rate: 9999999999"]
+            ),
             (.prefer(ControlRequest.Preferences()), "prefer", []),
             (.refresh, "refresh", []),
             (.ping(0), "ping", ["Ping-Number: 0"]),
@@ -88,7 +93,8 @@ struct ControlRequestTests {
                     frameRateInMillihertz: Bool.random(using: &random)
                         ? .random(in: 1...1_000_000, using: &random) : nil,
                     size: Bool.random(using: &random) ? BufferSize(width: width, height: height) : nil,
-                    quality: Bool.random(using: &random) ? .random(in: 1...100, using: &random) : nil
+                    quality: Bool.random(using: &random) ? .random(in: 1...100, using: &random) : nil,
+                    byteRate: Bool.random(using: &random) ? .random(in: 1...9_999_999_999, using: &random) : nil
                 )
             )
         case 5: return .refresh
@@ -113,9 +119,11 @@ struct ControlRequestTests {
 
     @Test func `negative numbers are written as 0, which no decoder accepts`() {
         let size = BufferSize(width: -1, height: .min)
-        let preferences = ControlRequest.Preferences(frameRateInMillihertz: -5, size: size, quality: -1)
+        let preferences = ControlRequest.Preferences(frameRateInMillihertz: -5, size: size, quality: -1, byteRate: -1)
         let text = String(decoding: ControlRequest.prefer(preferences).encoded(), as: UTF8.self)
-        let lines = ["Prefer-Frame-Rate: 0", "Prefer-Width: 0", "Prefer-Height: 0", "Prefer-Quality: 0"]
+        let lines = [
+            "Prefer-Frame-Rate: 0", "Prefer-Width: 0", "Prefer-Height: 0", "Prefer-Quality: 0", "Prefer-Byte-Rate: 0",
+        ]
         #expect(text == Requests.text("prefer", ["Content-Length: 0"] + lines))
         #expect(ControlTranscript(of: Array(text.utf8)).skipped.map(\.reason) == [.malformed(.numberOutOfRange)])
     }

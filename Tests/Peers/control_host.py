@@ -23,6 +23,7 @@ REQUESTS = {
     "prefer-rate": "Prefer-Frame-Rate: {value}\r\n",
     "prefer-size": "Prefer-Width: {width}\r\nPrefer-Height: {height}\r\n",
     "prefer-quality": "Prefer-Quality: {value}\r\n",
+    "prefer-max-rate": "Prefer-Byte-Rate: {value}\r\n",
     "unknown": "X-Whatever: {value}\r\n",
 }
 

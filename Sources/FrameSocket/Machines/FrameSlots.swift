@@ -23,6 +23,10 @@ package struct FrameSlots: Sendable {
         var frame: UploadFrame
         /// Whether the frame is the one kept as sent, which an unchanged frame may be that never was.
         var isRepeat = false
+        /// Whether it is sent again because it was sent at less than the maximum quality.
+        var isSharpening = false
+        /// The quality that it is encoded at.
+        var quality: Int?
         /// Whether such a frame got its number for this upload.
         var isNumbered = false
         /// Whether the pacing has counted it in advance, which is taken back if it turns out to be unchanged.

@@ -9,6 +9,9 @@ struct SendSchedule: Sendable {
     /// The presentation time of the last submitted frame, and its time on the source's clock and on ours.
     private var lastOffer: (timestamp: UInt64, sourceTime: UInt64, at: UInt64)?
 
+    /// The time of the last submitted frame that is not known to equal the one before.
+    private(set) var lastChangeAt: UInt64 = 0
+
     /// The time at which the connection last accepted a frame.
     private var lastSubmissionAt: UInt64 = 0
 
@@ -33,6 +36,7 @@ struct SendSchedule: Sendable {
     /// Records a submitted frame.
     mutating func note(_ frame: borrowing UploadFrame) {
         rhythm.add(frame.offeredAt)
+        if !isKnownUnchanged(frame) { lastChangeAt = max(lastChangeAt, frame.offeredAt) }
         lastOffer = (frame.timestamp, frame.sourceTime, frame.offeredAt)
     }
 
@@ -96,6 +100,15 @@ struct SendSchedule: Sendable {
     }
 
     // MARK: Due frames
+
+    /// The expected time between two frames that are sent, in nanoseconds.
+    var interval: UInt64 {
+        let source = rhythm.interval == 0 ? Self.usualInterval : rhythm.interval
+        return max(source, pacer.interval)
+    }
+
+    /// The interval of a source that has not shown its own yet: 30 frames a second.
+    private static let usualInterval: UInt64 = 33_333_333
 
     /// Returns a frame that may not be sent now, with the time at which the pacing releases it; a limit is that of the
     /// deferred frame that it replaces.

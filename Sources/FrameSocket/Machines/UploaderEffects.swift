@@ -6,6 +6,9 @@ extension UploaderMachine {
         /// Whether to call ``UploaderMachine/beginUpload(at:)`` on the encoding queue.
         package internal(set) var startsUpload = false
 
+        /// Whether to pass the number of bytes that the receiver has not read yet, if the system tells.
+        package internal(set) var asksUnread = false
+
         /// A message to submit; report the outcome with ``UploaderMachine/sent(_:at:)`` or
         /// ``UploaderMachine/sharingRefused(at:)``.
         package internal(set) var message: FrameMessage?
@@ -26,6 +29,9 @@ extension UploaderMachine {
         /// Whether the rate of the pacing in effect may have changed, which the connection is to state.
         package internal(set) var statesRate = false
 
+        /// Whether the difficulties have changed, which are among the statistics.
+        package internal(set) var tellsConditions = false
+
         /// The number of a lease; the shared buffers of earlier leases are to be released.
         package internal(set) var dropsBuffersBefore: UInt64?
 
@@ -38,7 +44,7 @@ extension UploaderMachine {
         /// Whether there is nothing to do except to release discarded frames.
         package var isEmpty: Bool {
             !startsUpload && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
-                && !statesRate && dropsBuffersBefore == nil && reclaimed.isEmpty
+                && !statesRate && !tellsConditions && dropsBuffersBefore == nil && reclaimed.isEmpty
         }
     }
 

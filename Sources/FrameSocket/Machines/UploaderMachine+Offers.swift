@@ -8,7 +8,9 @@ extension UploaderMachine {
         frame.ticket = slots.takeTicket()
         frame.sourceTime = schedule.sourceTime(of: frame)
         if frame.content?.isScaled == true { frame.look = look }
-        if barrier == nil, !isClosed, frame.digest == nil, schedule.pacer.comparesFrame(at: frame.sourceTime) {
+        if barrier == nil, !isClosed, frame.digest == nil, schedule.pacer.comparesFrame(at: frame.sourceTime),
+            !quality.isActive || holdEnd(of: frame, at: now) == nil
+        {
             return .compare(frame)
         }
         return .decided(admit(frame, at: now))
@@ -29,7 +31,7 @@ extension UploaderMachine {
         guard frame.isWithin(configuration.limits) else { return drop(.outsideLimits) }
         reclaimBuffers(for: frame)
         defer { advance(at: now) }
-        switch causeToHoldBack(frame) {
+        switch causeToHoldBack(frame, at: now) {
         case nil:
             let outcome = accept(frame)
             if sharing.pool.isOpen { sendDrawn(at: now) }
@@ -70,9 +72,14 @@ extension UploaderMachine {
     }
 
     /// Returns the reason not to accept a frame for sending; nil if it is accepted.
-    private mutating func causeToHoldBack(_ frame: borrowing UploadFrame) -> SampleUploader.DropCause? {
+    private mutating func causeToHoldBack(_ frame: borrowing UploadFrame, at now: UInt64) -> SampleUploader.DropCause? {
         if let barrier { return barrier }
         if slots.isOwed, !slots.isFrameComing { schedule.pacer.refresh() }
+        if quality.isActive, holdEnd(of: frame, at: now) != nil {
+            schedule.pacer.passOver(at: frame.sourceTime)
+            if let difficulty = quality.difficulty(for: frame.knownByteCount, at: now) { watch.note(difficulty) }
+            return .paced
+        }
         let isChanged = frame.digest == nil || frame.digest != schedule.reference.digest
         return switch schedule.pacer.decide(at: frame.sourceTime, isChanged: isChanged) {
         case .take: nil
@@ -82,7 +89,17 @@ extension UploaderMachine {
 
     private mutating func drop(_ cause: SampleUploader.DropCause) -> SampleUploader.Outcome {
         statistics.drop(cause)
+        if cause == .overMemoryBudget { watch.note(.memoryShort) }
         return .dropped(cause)
+    }
+
+    /// Notes what a frame has waited for that a newer one replaces.
+    private mutating func noteDelay() {
+        switch slots.activity {
+        case .encoding: watch.note(.encoderSlow)
+        case .sending: watch.note(.receiverSlow)
+        case .idle, .starting: if sharing.isWaiting { watch.note(.receiverSlow) }
+        }
     }
 
     /// Makes a frame the next one to be sent.
@@ -94,6 +111,7 @@ extension UploaderMachine {
         }
         if let older = slots.waiting.take() {
             statistics.drop(.superseded)
+            noteDelay()
             discard(older)
         }
         if let older = slots.deferral.take() { discard(older.frame) }

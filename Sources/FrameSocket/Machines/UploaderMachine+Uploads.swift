@@ -19,9 +19,15 @@ extension UploaderMachine {
     /// Call it on the encoding queue, so that a newer frame can replace an older one until then.
     ///
     /// - Returns: The job to encode, to be reported with ``encoded(_:at:)``; nil if there is none.
-    package mutating func beginUpload(at now: UInt64) -> EncodingJob? {
+    ///
+    /// - Parameters:
+    ///   - unread: The number of bytes that the receiver has not read yet, if ``Effects/asksUnread`` asked for it and the
+    ///     system tells.
+    ///   - now: The time.
+    package mutating func beginUpload(unread: Int? = nil, at now: UInt64) -> EncodingJob? {
         guard case .starting = slots.activity else { return nil }
         slots.activity = .idle
+        quality.sample(unread: unread, at: now)
         var job: EncodingJob?
         while case .idle = slots.activity, let source = nextSource(at: now) {
             switch source {
@@ -59,9 +65,17 @@ extension UploaderMachine {
         // What is deferred counts from the frame before, not from its repeats.
         if slots.deferral == nil { schedule.pacer.takeAgain(at: schedule.sourceTime(at: now)) }
         schedule.reference.ticket = frame.ticket
-        // A preference alone is no reason to send the same again.
+        // Neither a preference nor a low quality is a reason to send the same again.
         let isDue = slots.isOwed || schedule.repeatTime.map { $0 <= now } ?? false
-        return begin(frame, isForced: true, isRepeat: true, onlyIfDifferent: !isDue, at: now)
+        let isSharpening = quality.isActive && sharpeningTime(of: frame, at: now).map { $0 <= now } ?? false
+        return begin(
+            frame,
+            isForced: true,
+            isRepeat: true,
+            isSharpening: isSharpening,
+            onlyIfDifferent: !isDue,
+            at: now
+        )
     }
 
     /// Starts preparing a frame, or sends it if that is done already.
@@ -69,10 +83,11 @@ extension UploaderMachine {
         _ frame: consuming UploadFrame,
         isForced: Bool,
         isRepeat: Bool = false,
+        isSharpening: Bool = false,
         onlyIfDifferent: Bool = false,
         at now: UInt64
     ) -> EncodingJob? {
-        let form = decideForm(of: &frame)
+        let form = decideForm(of: &frame, isSharpening: isSharpening)
         if onlyIfDifferent, form == .asItIs || frame.recipe == nil {
             keepSent(frame)
             return nil
@@ -115,8 +130,10 @@ extension UploaderMachine {
         if !isForced { schedule.pacer.takeInAdvance(at: schedule.sourceTime(at: now)) }
         upload.isLate = !isForced
         upload.isRepeat = isRepeat
+        upload.isSharpening = isSharpening
         upload.connection = terms.connection
         number(&upload)
+        if quality.isActive, form == .encode { chooseQuality(of: &upload, for: &job, at: now) }
         if case .share(let index, let size) = form {
             let lease = sharing.pool.lease(index, byteCount: size)
             (job.lease, job.needsNewMemory, upload.lease) = (lease, !sharing.pool.isAnnounced(lease), lease)
@@ -141,23 +158,23 @@ extension UploaderMachine {
     }
 
     /// Keeps a frame whose repeat came to nothing.
-    private mutating func keepUnsent(_ upload: consuming FrameSlots.Upload) {
+    mutating func keepUnsent(_ upload: consuming FrameSlots.Upload) {
         takeBackNumber(of: &upload)
         keepSent(upload.frame)
     }
 
     /// Decides what to send of a frame to this receiver, and makes the recipe for that.
-    private mutating func decideForm(of frame: inout UploadFrame) -> Form {
+    private mutating func decideForm(of frame: inout UploadFrame, isSharpening: Bool) -> Form {
         let isForOthers = frame.decidedFor != look
         frame.decidedFor = look
         if let jpeg = frame.jpeg {
             let isWithin = jpeg.isWithin(configuration.limits)
             // While the image is there, a receiver gets it in its own terms, and one that shares memory gets no JPEG.
-            let isImageWanted = isForOthers || (sharing.pool.isOpen && frame.hasPixels)
+            let isImageWanted = isForOthers || isSharpening || (sharing.pool.isOpen && frame.hasPixels)
             guard frame.content != nil, isImageWanted else { return isWithin ? .asItIs : .nothing(.outsideLimits) }
             let form = prepare(&frame)
             guard case .nothing = form, isWithin else {
-                return form == .encode && !isForOthers && isWithin ? .asItIs : form
+                return form == .encode && !isForOthers && !isSharpening && isWithin ? .asItIs : form
             }
             effects.discarded.add(frame.takeSpare())
             return .asItIs
@@ -200,6 +217,7 @@ extension UploaderMachine {
             statistics.drop(cause)
             slots.lose(frame, cause)
         }
+        if cause == .overMemoryBudget { watch.note(.memoryShort) }
         discard(frame)
     }
 
@@ -209,6 +227,7 @@ extension UploaderMachine {
     package mutating func encoded(_ result: EncodingResult, at now: UInt64) {
         guard case .encoding(var upload) = slots.activity else { return }
         slots.activity = .idle
+        quality.gaveUp()
         switch result {
         case .encoded(let jpeg, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(upload.beganAt))
@@ -218,9 +237,14 @@ extension UploaderMachine {
                 lose(upload, .outsideLimits)
                 break
             }
+            if let digest { upload.frame.digest = digest }
+            guard isWorthSending(upload, jpeg.jpeg.count, at: now) else {
+                holdBack(upload)
+                break
+            }
             upload.byteCount = jpeg.jpeg.count + (upload.frame.recipe?.need.workspace ?? 0)
             upload.frame.become(jpeg)
-            if let digest { upload.frame.digest = digest }
+            (upload.frame.quality, statistics.quality) = (upload.quality, upload.quality)
             if upload.connection != terms.connection, upload.frame.decidedFor != look, upload.frame.content != nil {
                 // Another receiver has come meanwhile, and gets the image in its own terms.
                 takeBackTurn(of: upload)
@@ -268,7 +292,7 @@ extension UploaderMachine {
 
     /// Takes back that the pacing counted a late frame, which is not sent after all: a newer frame that it held back
     /// meanwhile is due as if the late one had never been.
-    private mutating func takeBackTurn(of upload: borrowing FrameSlots.Upload) {
+    mutating func takeBackTurn(of upload: borrowing FrameSlots.Upload) {
         guard upload.isLate, schedule.pacer.takeBack() else { return }
         renewDeferral()
     }
@@ -312,6 +336,7 @@ extension UploaderMachine {
         schedule.refer(to: upload.frame, look: look)
         slots.isOwed = false
         schedule.noteSubmission(at: now)
+        if lease == nil { quality.submitted(message.jpeg.count, at: now) }
         (effects.message, effects.connection) = (message, terms.connection)
         slots.activity = .sending(upload)
     }
@@ -328,8 +353,11 @@ extension UploaderMachine {
         } else {
             schedule.attemptSucceeded()
             schedule.noteSubmission(at: now)
+            if now >= upload.beganAt.addingClamping(Self.longestTransfer) { watch.note(.receiverSlow) }
+            if !wasShared { quality.sent(byteCount, beganAt: upload.beganAt, at: now) }
             if upload.isRepeat {
                 statistics.repeats += 1
+                if upload.isSharpening { statistics.sharpened += 1 }
             } else {
                 statistics.sent += 1
                 if wasShared { statistics.shared += 1 }
@@ -340,6 +368,9 @@ extension UploaderMachine {
         }
         advance(at: now)
     }
+
+    /// A frame that takes longer is sent to a slow receiver.
+    private static let longestTransfer: UInt64 = 250_000_000
 
     /// Keeps a frame that could not be sent, for the next receiver or for another attempt.
     mutating func fail(_ upload: FrameSlots.Upload, _ cause: SampleUploader.DropCause, at now: UInt64) {

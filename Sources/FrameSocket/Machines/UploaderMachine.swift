@@ -53,8 +53,14 @@ package struct UploaderMachine: Sendable {
     /// What is due when.
     var schedule: SendSchedule
 
+    /// The quality of what is encoded, and the time before which nothing is.
+    var quality: QualityControl
+
     /// What is shared with the receiver.
     package internal(set) var sharing: SharingSession
+
+    /// What is difficult.
+    var watch = ConditionWatch()
 
     /// The time last requested by ``Effects/setsTimer``; nil if none is pending.
     package private(set) var timer: UInt64?
@@ -68,9 +74,10 @@ package struct UploaderMachine: Sendable {
     package init(_ configuration: Configuration, owner: UInt64) {
         sharing = SharingSession(owner: owner)
         ownConfiguration = configuration
-        self.configuration = configuration
+        self.configuration = configuration.preferring(.init())
         memoryLimit = max(0, configuration.maximumMemory ?? .max)
-        schedule = SendSchedule(configuration.pacing)
+        schedule = SendSchedule(self.configuration.pacing)
+        quality = QualityControl(configuration)
     }
 
     /// Returns the effects of the last event; empty until the next one.
@@ -94,6 +101,7 @@ package struct UploaderMachine: Sendable {
             if !old.isConnected || old.connection != new.connection {
                 // A new receiver has seen nothing.
                 slots.oweLatest()
+                quality.connect()
                 schedule.reference.digest = nil
             } else if new.refreshes > old.refreshes || (oldBarrier != nil && barrier == nil) {
                 slots.oweLatest()
@@ -156,6 +164,9 @@ package struct UploaderMachine: Sendable {
             discard(deferral.frame)
         }
         if let frame = slots.sent.take() { discard(frame) }
+        // Without a receiver nothing is difficult.
+        watch = ConditionWatch()
+        updateConditions(at: now)
         advance(at: now)
     }
 
@@ -209,13 +220,14 @@ package struct UploaderMachine: Sendable {
         if sharing.pool.isOpen || sharing.isWaiting { manageBuffers(at: now) }
         if case .idle = slots.activity, nextSource(at: now) != nil {
             slots.activity = .starting
-            effects.startsUpload = true
+            (effects.startsUpload, effects.asksUnread) = (true, quality.isActive)
         }
         if !slots.finishers.isEmpty {
             let finished = slots.takeFinished(before: oldestPendingTicket ?? .max)
             if effects.finished.isEmpty { effects.finished = finished } else { effects.finished += finished }
         }
         if !sharing.waiters.isEmpty { settleBufferWaiters(at: now) }
+        if watch.isActive { updateConditions(at: now) }
         setTimer(at: now)
     }
 
@@ -226,6 +238,7 @@ package struct UploaderMachine: Sendable {
     mutating func nextSource(at now: UInt64) -> FrameSlots.Source? {
         guard barrier == nil, schedule.retryTime(under: terms.revision, at: now) == nil else { return nil }
         if sharing.greetingTime(terms, at: now) != nil || (sharing.pool.isOpen && awaitsBuffer(at: now)) { return nil }
+        if quality.isActive, holdEnd(at: now) != nil { return nil }
         return candidate(at: now)
     }
 
@@ -242,14 +255,19 @@ package struct UploaderMachine: Sendable {
         }
         guard slots.sent != nil else { return nil }
         if slots.isOwed || (slots.sent?.decidedFor ?? 0 < preferredLook && slots.sent?.content != nil) { return .sent }
+        // A repeat as it was would take the room.
+        if quality.isActive, let time = sharpeningTime(at: now) { return time <= now ? .sent : nil }
         return schedule.repeatTime.map { $0 <= now } ?? false ? .sent : nil
     }
 
     private mutating func reconfigure() {
         let old = EncodingRecipe.Settings(configuration)
+        let wasAdapted = quality.isActive
         configuration = ownConfiguration.preferring(terms.preferences)
         edition += 1
-        if EncodingRecipe.Settings(configuration) != old {
+        quality.follow(configuration)
+        // An image that was sent at less than the quality that is wanted now has not been sent yet.
+        if EncodingRecipe.Settings(configuration) != old || (wasAdapted && !quality.isActive) {
             look += 1
             schedule.reference.digest = nil
         }
@@ -265,6 +283,13 @@ package struct UploaderMachine: Sendable {
         guard let held = slots.deferral.take() else { return }
         slots.deferral = schedule.deferral(of: held.frame, held.cause)
         slots.deferral?.isOwed = held.isOwed
+    }
+
+    private mutating func updateConditions(at now: UInt64) {
+        let conditions = watch.update(at: now)
+        guard conditions != statistics.conditions else { return }
+        statistics.conditions = conditions
+        effects.tellsConditions = true
     }
 
     /// Discards a frame that is no longer needed, to be released outside the lock.
@@ -284,7 +309,16 @@ package struct UploaderMachine: Sendable {
             !(sharing.pool.isOpen && awaitsBuffer(at: now) && candidate(at: now) != nil)
         else { return waitEnd }
         var deadline = slots.deferral?.dueAt
-        if slots.sent != nil, let repeatTime = schedule.repeatTime { deadline = min(deadline ?? .max, repeatTime) }
+        if let time = quality.isActive ? sharpeningTime(at: now) : nil {
+            deadline = min(deadline ?? .max, time)
+        } else if slots.sent != nil, let repeatTime = schedule.repeatTime {
+            deadline = min(deadline ?? .max, repeatTime)
+        }
+        if quality.isActive {
+            if let holdEnd = holdEnd(at: now) {
+                deadline = candidate(at: now) == nil ? deadline.map { max($0, holdEnd) } : holdEnd
+            }
+        }
         if let retryTime = schedule.retryTime(under: terms.revision, at: now) {
             deadline = slots.hasNext ? retryTime : nil
         }
@@ -296,7 +330,9 @@ package struct UploaderMachine: Sendable {
     ///
     /// A timer that fires too early is set again, which is cheaper than setting it for every frame.
     private mutating func setTimer(at now: UInt64) {
-        guard let deadline = nextDeadline(at: now), timer.map({ deadline < $0 }) ?? true else { return }
+        var deadline = nextDeadline(at: now)
+        if watch.isActive, let end = watch.deadline { deadline = min(deadline ?? .max, end) }
+        guard let deadline, timer.map({ deadline < $0 }) ?? true else { return }
         timer = deadline
         effects.setsTimer = true
     }
@@ -313,7 +349,8 @@ package struct UploaderMachine: Sendable {
     /// repeated.
     package var silentSince: UInt64? {
         guard case .idle = slots.activity, barrier == nil, slots.waiting == nil,
-            slots.deferral?.cause ?? .paced == .paced, slots.sent != nil
+            slots.deferral?.cause ?? .paced == .paced, slots.sent != nil,
+            !quality.isActive || sharpeningTime(at: 0) == nil
         else { return nil }
         return schedule.lastEventAt
     }

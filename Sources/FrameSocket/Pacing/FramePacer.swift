@@ -84,6 +84,15 @@ package struct FramePacer: Sendable {
         return .take
     }
 
+    /// Records a frame that is held back for another reason than the rate.
+    mutating func passOver(at timestamp: UInt64) {
+        observe(timestamp)
+        passedOver += 1
+    }
+
+    /// The time between two frames at the rate of changed frames, in nanoseconds; 0 without one.
+    var interval: UInt64 { UInt64(schedule.interval) }
+
     private func isDue(at timestamp: UInt64) -> Bool {
         switch pacing.rate {
         case .everyFrame: true

@@ -22,6 +22,8 @@ package struct EncodingJob: Sendable {
     package let comparison: Comparison
     /// The recipe; nil if the content stays unchanged.
     let recipe: EncodingRecipe?
+    /// The quality to encode it at; nil for the recipe's.
+    package var quality: Int?
     /// The shared buffer to copy the content to; nil to encode it.
     package var lease: SharedPool.Lease?
     /// Whether the buffer needs new memory.
@@ -81,7 +83,7 @@ extension EncodingJob {
         }
         do throws(TurboJPEGError) {
             guard let lease, let sharing else {
-                return .encoded(try encoder.encode(consume content, orientation, recipe), digest: digest)
+                return .encoded(try encoder.encode(consume content, orientation, recipe, quality), digest: digest)
             }
             guard let claim = try? sharing.claim(lease, isNew: needsNewMemory, onRelease: onRelease) else {
                 return .notShared(content)

@@ -10,28 +10,29 @@ final class FrameEncoder: Sendable {
     /// Returns the JPEG of a frame, with its size and orientation; without a recipe the content is one, and stays
     /// unchanged.
     ///
-    /// Releases the content as soon as it is no longer needed: unless it is kept for another receiver, nothing holds a
+    /// The quality is the recipe's unless another is given. Releases the content as soon as it is no longer needed: unless it is kept for another receiver, nothing holds a
     /// large image while its JPEG is encoded.
     func encode(
         _ content: consuming FrameContent,
         _ orientation: FrameOrientation,
-        _ recipe: EncodingRecipe?
+        _ recipe: EncodingRecipe?,
+        _ quality: Int? = nil
     ) throws(TurboJPEGError) -> FrameMessage {
         switch consume content {
         case .pixels(let image), .scaled(let image, _):
             guard let recipe else { throw Self.missingRecipe }
-            return try encode(image, recipe.image, orientation, recipe)
+            return try encode(image, recipe.image, orientation, recipe, quality)
         case .shared(let shared):
             guard let recipe else { throw Self.missingRecipe }
-            return try encode(shared.pixels, recipe.image, orientation, recipe)
+            return try encode(shared.pixels, recipe.image, orientation, recipe, quality)
         case .jpeg(let jpeg, let size), .resizableJPEG(let jpeg, let size):
             guard let recipe else {
                 return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: orientation))
             }
             guard recipe.output.isIdentity, recipe.image.watermark == nil else {
-                return try encode(jpeg, recipe.output, orientation, recipe)
+                return try encode(jpeg, recipe.output, orientation, recipe, quality)
             }
-            return try turn(jpeg, orientation, recipe)
+            return try turn(jpeg, orientation, recipe, quality)
         }
     }
 
@@ -73,7 +74,8 @@ final class FrameEncoder: Sendable {
         _ image: consuming PixelBuffer,
         _ steps: ImageRecipe,
         _ orientation: FrameOrientation,
-        _ recipe: EncodingRecipe
+        _ recipe: EncodingRecipe,
+        _ quality: Int?
     ) throws(TurboJPEGError) -> FrameMessage {
         let workspace = workspace.withLock { $0.prepared(for: steps) }
         // Every step releases its input, so that a large image does not outlive its scaling.
@@ -81,7 +83,7 @@ final class FrameEncoder: Sendable {
         var (image, orientation) = try upright(consume image, steps, orientation, workspace)
         let overlay = try overlay(for: steps, image.format)
         var encoder = workspace.encoder
-        encoder.quality = recipe.settings.quality
+        encoder.quality = quality ?? recipe.settings.quality
         encoder.subsampling = recipe.settings.subsampling
         let capacity = try encoder.maximumByteCount(width: image.width, height: image.height)
         let jpeg = try FrameBytes(capacity: capacity, pool: workspace.bytes) { output throws(TurboJPEGError) in
@@ -104,21 +106,23 @@ final class FrameEncoder: Sendable {
         _ jpeg: FrameBytes,
         _ output: OutputPlan,
         _ orientation: FrameOrientation,
-        _ recipe: EncodingRecipe
+        _ recipe: EncodingRecipe,
+        _ quality: Int?
     ) throws(TurboJPEGError) -> FrameMessage {
         let (factor, output) = output.scaledDecoding()
         let decoder = workspace.withLock { $0.decoder(for: output.image) }
         let image = try decoder.decode(jpeg.span, as: recipe.settings.decodedFormat(of: jpeg.span), scale: factor)
         var steps = ImageRecipe(output, image.format, orientation, recipe.settings)
         steps.watermark = recipe.image.watermark
-        return try encode(consume image, steps, orientation, recipe)
+        return try encode(consume image, steps, orientation, recipe, quality)
     }
 
     /// Rotates a JPEG losslessly if its size allows, otherwise by decoding it.
     private func turn(
         _ jpeg: FrameBytes,
         _ orientation: FrameOrientation,
-        _ recipe: EncodingRecipe
+        _ recipe: EncodingRecipe,
+        _ quality: Int?
     ) throws(TurboJPEGError) -> FrameMessage {
         do {
             let upright = try UprightJPEG(jpeg, orientation, edges: .perfect, limits: .ownFiles)
@@ -126,7 +130,7 @@ final class FrameEncoder: Sendable {
         } catch  where error.code == .transformFailed || error.code == .unsupported {
             let header = try JPEGHeader(inspecting: jpeg.span)
             let size = BufferSize(width: header.width, height: header.height)
-            return try encode(jpeg, OutputPlan(size), orientation, recipe)
+            return try encode(jpeg, OutputPlan(size), orientation, recipe, quality)
         }
     }
 }

@@ -14,6 +14,11 @@ extension SampleUploader {
             didSet { quality = Self.clampedQuality(quality) }
         }
 
+        /// How the quality follows what is possible; nil if it is always ``quality``.
+        ///
+        /// Default: nil.
+        public var adaptation: Adaptation?
+
         /// The size of the JPEGs.
         ///
         /// Default: the size of the submitted images.
@@ -91,6 +96,7 @@ extension SampleUploader {
         /// Creates a configuration with the given values, and defaults for the rest.
         public init(
             quality: Int = 80,
+            adaptation: Adaptation? = nil,
             scale: SampleUploader.OutputScale = .full,
             subsampling: ChromaSubsampling = .yuv420,
             pacing: SampleUploader.Pacing = .everyFrame,
@@ -103,6 +109,7 @@ extension SampleUploader {
             maximumMemory: Int? = nil
         ) {
             self.quality = Self.clampedQuality(quality)
+            self.adaptation = adaptation
             self.scale = scale
             self.subsampling = subsampling
             self.pacing = pacing
@@ -115,7 +122,7 @@ extension SampleUploader {
             self.maximumMemory = maximumMemory
         }
 
-        private static func clampedQuality(_ quality: Int) -> Int { min(max(quality, 1), 100) }
+        static func clampedQuality(_ quality: Int) -> Int { min(max(quality, 1), 100) }
     }
 }
 
@@ -160,12 +167,22 @@ extension SampleUploader.Configuration {
         }
     }
 
-    /// Returns this configuration with a receiver's preferences applied; unstated properties stay.
+    /// Returns this configuration with a receiver's preferences applied, and with what an adaptation implies; unstated
+    /// properties stay.
     func preferring(_ preferences: ControlRequest.Preferences) -> Self {
         var result = self
         if let frameRate = preferences.frameRate { result.pacing.rate = .framesPerSecond(frameRate) }
         if let size = preferences.size { result.scale = .fit(width: size.width, height: size.height) }
         if let quality = preferences.quality { result.quality = quality }
+        if let rate = preferences.byteRate {
+            let own = adaptation?.maximumByteRate ?? .max
+            result.adaptation = adaptation ?? Adaptation()
+            result.adaptation?.maximumByteRate = min(own, rate)
+        }
+        // An image that is sent again for nothing takes the room of the next one.
+        if result.adaptation != nil, !result.pacing.comparesImages {
+            result.pacing = result.pacing.skippingUnchanged(keepAlive: nil)
+        }
         return result
     }
 
@@ -176,6 +193,7 @@ extension SampleUploader.Configuration {
             if new[keyPath: property] != old[keyPath: property] { result[keyPath: property] = new[keyPath: property] }
         }
         change(\.quality)
+        change(\.adaptation)
         change(\.scale)
         change(\.subsampling)
         change(\.pacing)

@@ -19,6 +19,10 @@ extension SampleUploader {
         /// source was silent.
         public internal(set) var repeats = 0
 
+        /// The number of these times that an image was sent again at the highest quality, because it had not changed since it was
+        /// sent at a lower one.
+        public internal(set) var sharpened = 0
+
         /// The number of frames that were not sent, by cause.
         ///
         /// A deferred frame counts here until it is sent.
@@ -32,6 +36,12 @@ extension SampleUploader {
 
         /// The time from the first byte written to the last.
         public internal(set) var transfer = TimeSummary()
+
+        /// The quality of the latest JPEG, if it follows what is possible; nil otherwise.
+        public internal(set) var quality: Int?
+
+        /// The difficulties that there are now; see ``SampleUploader/conditions``.
+        public internal(set) var conditions: Conditions = []
 
         /// The last encoding error.
         public internal(set) var lastEncodingError: TurboJPEGError?

@@ -75,6 +75,9 @@ public final class SampleUploader: Sendable {
 
     private let waiters = Locked(UploaderWaiters())
 
+    /// What the consumers of ``conditions`` are told.
+    let observed = Locked(ObservedValue(Conditions(), capacity: 16))
+
     /// The number of the uploader that was created last.
     private static let lastOwner = Locked<UInt64>(0)
 
@@ -100,6 +103,7 @@ public final class SampleUploader: Sendable {
         }
         connection.onEnd { [weak self] in
             self?.handle { $0.close(at: MonotonicClock.now()) }
+            self?.observed.withLock { $0.end() }
         }
         connection.open()
     }
@@ -206,10 +210,11 @@ public final class SampleUploader: Sendable {
         }
         if let id = effects.refusesPreferencesOf { connection.refusePreferences(of: id) }
         if effects.statesRate { stateRate() }
+        if effects.tellsConditions { tellConditions() }
         if let message = effects.message { submit(message, for: effects.connection) }
         if let lease = effects.dropsBuffersBefore { shared.removeAll(before: lease) }
         for (index, lease) in effects.reclaimed { shared.remove(index, upTo: lease) }
-        if effects.startsUpload { queue.async { self.encodeNext() } }
+        if effects.startsUpload { queue.async { self.encodeNext(asksUnread: effects.asksUnread) } }
         if effects.setsTimer { setTimer() }
     }
 
@@ -219,8 +224,9 @@ public final class SampleUploader: Sendable {
     }
 
     /// Encodes a frame, on the queue.
-    private func encodeNext() {
-        guard var job = handle({ $0.beginUpload(at: MonotonicClock.now()) }) else { return }
+    private func encodeNext(asksUnread: Bool) {
+        let unread = asksUnread ? connection.backlog?.unreadByteCount : nil
+        guard var job = handle({ $0.beginUpload(unread: unread, at: MonotonicClock.now()) }) else { return }
         let result = job.encode(with: encoder, digester, shared, onRelease: leaseEnded)
         if case .failed(let error) = result { connection.reportUnsentFrame("a frame could not be encoded: \(error)") }
         handle { $0.encoded(result, at: MonotonicClock.now()) }

@@ -19,6 +19,7 @@ package struct UploadFrame: Sendable {
         var look: UInt64?
         var decidedFor: UInt64? = 0
         var recipe: EncodingRecipe?
+        var quality: Int?
 
         init(_ content: FrameContent?, _ info: FrameInfo, timestamp: UInt64, offeredAt: UInt64) {
             (self.content, self.info, orientation) = (content, info, info.orientation)
@@ -31,6 +32,7 @@ package struct UploadFrame: Sendable {
             (copy.original, copy.jpeg, copy.orientation) = (original, jpeg, orientation)
             (copy.sourceTime, copy.ticket) = (sourceTime, ticket)
             (copy.digest, copy.look, copy.decidedFor, copy.recipe) = (digest, look, decidedFor, recipe)
+            copy.quality = quality
             return copy
         }
     }
@@ -115,6 +117,22 @@ package struct UploadFrame: Sendable {
     var decidedFor: UInt64? {
         get { fields.decidedFor }
         set { own.decidedFor = newValue }
+    }
+
+    /// The quality at which ``jpeg`` was made of the content; nil if it was not.
+    var quality: Int? {
+        get { fields.quality }
+        set { own.quality = newValue }
+    }
+
+    /// The size of the JPEG that is sent, if it is there already.
+    var knownByteCount: Int? {
+        if let jpeg = fields.jpeg { return jpeg.jpeg.count }
+        return switch fields.content {
+        case .jpeg(let jpeg, _): jpeg.count
+        case .resizableJPEG(let jpeg, _): fields.recipe == nil ? jpeg.count : nil
+        case .pixels, .scaled, .shared, nil: nil
+        }
     }
 
     /// Returns the content to be prepared, and keeps it too if `keeps` is set.

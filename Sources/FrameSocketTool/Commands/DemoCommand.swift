@@ -22,7 +22,7 @@ struct DemoCommand: Command {
 
     private let fixtures: String?
     private let output: String?
-    private let quality: Int
+    let quality: Int
     private let seconds: Double
     private let comparesTransports: Bool
     /// The receivers that were started; nil once the demo is ending, after which none may start.
@@ -63,6 +63,7 @@ struct DemoCommand: Command {
                 do throws(CommandFailure) {
                     try await showEveryFrame(of: sequences, socket: sockets + "/every", received)
                     try await showLive(sequences, socket: sockets + "/live")
+                    try await showSharpening(sequences, socket: sockets + "/adaptive")
                     if comparesTransports { try await showTransports(sequences, sockets: sockets) }
                     return Result<Void, CommandFailure>.success(())
                 } catch {
@@ -228,6 +229,7 @@ struct DemoCommand: Command {
 
     func makeUploader(
         _ socket: String,
+        adaptation: SampleUploader.Configuration.Adaptation? = nil,
         sharing: SampleUploader.Configuration.Sharing = .off
     ) async throws(CommandFailure) -> SampleUploader {
         let connection = SocketConnection(path: socket)
@@ -236,7 +238,10 @@ struct DemoCommand: Command {
         } catch {
             throw CommandFailure(.unavailable, "\(error)")
         }
-        return SampleUploader(connection: connection, configuration: .init(quality: quality, sharing: sharing))
+        return SampleUploader(
+            connection: connection,
+            configuration: .init(quality: quality, adaptation: adaptation, sharing: sharing)
+        )
     }
 }
 

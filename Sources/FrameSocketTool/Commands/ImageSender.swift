@@ -11,7 +11,7 @@ final class ImageSender: Sendable {
         var reports = ReportLimit(burst: 20, perSecond: 1)
         /// Whether it is known whether the receiver takes images in shared memory.
         var isSharingKnown = false
-        /// Reports what the receiver states about itself, to the end of the connection.
+        /// Reports what the receiver states about itself, and what is difficult, to the end of the connection.
         var following: Task<Void, Never>?
         /// Why the audio could not be read to its end.
         var audioFailure: CommandFailure?
@@ -69,7 +69,7 @@ final class ImageSender: Sendable {
         while true {
             let connection = try await link.open()
             let uploader = SampleUploader(connection: connection, configuration: configuration)
-            let following = follow(connection)
+            let following = follow(uploader)
             await link.waitForVersion(of: connection)
             state.withLock { state in
                 (state.uploader, state.startedAt, state.following) = (uploader, MonotonicClock.now(), following)
@@ -150,8 +150,20 @@ final class ImageSender: Sendable {
             first = last
             return false
         }
+        await becomeSharp(uploader)
         try await link.deliver(connection)
         return true
+    }
+
+    /// Waits until the last image has been sent at the highest quality, if that is adapted, for at most five seconds.
+    private func becomeSharp(_ uploader: SampleUploader) async {
+        let end = ContinuousClock.now + .seconds(5)
+        while let quality = uploader.statistics.quality, quality < uploader.configuration.quality,
+            uploader.connection.isOpen, ContinuousClock.now < end
+        {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        try? await uploader.finish()
     }
 
     /// Whether the server accepts frames; false if it has turned the connection away and there is time to try again.
@@ -307,9 +319,12 @@ final class ImageSender: Sendable {
 
     // MARK: Reporting
 
-    /// Reports what the receivers of a connection state about themselves, until it ends.
-    private func follow(_ connection: SocketConnection) -> Task<Void, Never> {
-        Task { [self] in
+    /// Reports what the receivers of a connection state about themselves, and what is difficult, until it ends.
+    private func follow(_ uploader: SampleUploader) -> Task<Void, Never> {
+        let connection = uploader.connection
+        let conditions = uploader.conditions
+        return Task { [self] in
+            async let difficulties: Void = report(conditions)
             // At the end the receiver is forgotten, which is no statement.
             await connection.followInfos { info in
                 guard info != ControlRequest.SessionInfo() else { return }
@@ -318,6 +333,21 @@ final class ImageSender: Sendable {
                 Terminal.endProgress()
                 Terminal.say("\(command.endpoint): the receiver states \(info.list)")
             }
+            await difficulties
+        }
+    }
+
+    /// Reports difficulties as they begin and end.
+    private func report(_ conditions: ConnectionValues<SampleUploader.Conditions>) async {
+        var last: SampleUploader.Conditions = []
+        for await conditions in conditions where conditions != last {
+            events.print(conditions.event)
+            defer { last = conditions }
+            guard !command.isJSON, !command.isQuiet, let sentence = conditions.subtracting(last).sentence else {
+                continue
+            }
+            Terminal.endProgress()
+            Terminal.say("\(command.endpoint): \(sentence)")
         }
     }
 
@@ -344,6 +374,7 @@ final class ImageSender: Sendable {
         line.add("dropped", statistics?.dropped ?? 0)
         line.add("bytes", statistics?.bytes ?? 0)
         if let shared = statistics?.shared, shared > 0 { line.add("shared", shared) }
+        if let sharpened = statistics?.sharpened, sharpened > 0 { line.add("sharpened", sharpened) }
         return line
     }
 
@@ -361,6 +392,9 @@ final class ImageSender: Sendable {
         ]
         if command.configuration.sharing != .off {
             parts.insert("\(statistics.shared == 0 ? "none" : "\(statistics.shared)") in shared memory", at: 1)
+        }
+        if statistics.sharpened > 0 {
+            parts.append("\(statistics.sharpened) sent again at quality \(configuration.quality)")
         }
         for cause in SampleUploader.DropCause.allCases {
             if let count = statistics.drops[cause] { parts.append("\(count) dropped: \(cause)") }

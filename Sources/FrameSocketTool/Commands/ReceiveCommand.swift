@@ -45,6 +45,8 @@ struct ReceiveCommand: Command {
                            ask for frames of at most this size
           --prefer-quality Q
                            ask for JPEGs of quality 1 to 100
+          --prefer-max-rate B
+                           ask for at most B bytes of frames a second
           --hello          say hello to senders, which then report their state and what
                            they state about themselves; the next option, --audio,
                            --shared and --prefer-… do so too
@@ -234,6 +236,7 @@ struct ReceiveCommand: Command {
         preferences.frameRate = try arguments.number("--prefer-rate")
         preferences.size = try arguments.size("--prefer-size")
         preferences.quality = try arguments.integer("--prefer-quality", in: 1...100)
+        preferences.byteRate = try arguments.integer("--prefer-max-rate", in: 1...9_999_999_999)
         var requests: [ControlRequest] = []
         let saysHello = arguments.flag("--hello")
         if saysHello || wantsAudio {

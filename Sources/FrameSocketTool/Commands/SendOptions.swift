@@ -3,7 +3,13 @@ import FrameSocket
 /// The options of `send` that choose what is sent of each image, and how often.
 struct SendOptions {
     static let help = """
-          --quality Q      JPEG quality, 1 to 100 (80)
+          --quality Q      JPEG quality, 1 to 100 (80); 40-90 adapts the quality of each
+                           image that changes to what the receiver takes, and sends the
+                           last one again at 90 once nothing changes
+          --max-rate B     at most B bytes of JPEG a second: images are encoded at lower
+                           qualities, from 30 unless --quality says another, or left out
+          --prefer-motion  lower the quality before any image is left out; by default,
+                           images are left out first, down to 5 a second
           --subsampling S  4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1 or gray (4:2:0)
           --scale N/D      scale width and height down to this fraction
           --width N        scale down to at most N pixels wide, as NetEase does (720)
@@ -37,7 +43,10 @@ struct SendOptions {
     let changesImages: Bool
 
     init(_ arguments: inout Arguments) throws(UsageError) {
-        let quality = try arguments.integer("--quality", in: 1...100)
+        let quality = try arguments.value("--quality", "a number from 1 to 100, or a range such as 40-90") {
+            Self.quality($0)
+        }
+        let adaptation = try Self.adaptation(&arguments, quality)
         let subsampling = try arguments.value("--subsampling", "4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1 or gray") {
             ChromaSubsampling(name: $0)
         }
@@ -52,7 +61,8 @@ struct SendOptions {
         watermark = try WatermarkFile(&arguments)
         changesImages = quality != nil || subsampling != nil || scale != nil || isTurned || watermark != nil
         configuration = SampleUploader.Configuration(
-            quality: quality ?? 80,
+            quality: quality?.upperBound ?? 80,
+            adaptation: adaptation,
             scale: scale ?? .full,
             subsampling: subsampling ?? .yuv420,
             pacing: try Self.pacing(&arguments),
@@ -61,6 +71,32 @@ struct SendOptions {
             strips: arguments.flag("--no-strips") ? .off : .automatic,
             sharing: isSharing ? .allowed() : .off
         )
+    }
+
+    /// Parses "80" or "40-90"; nil for anything else.
+    private static func quality(_ text: String) -> ClosedRange<Int>? {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+        guard let lower = parts.first ?? nil, parts.count <= 2, let upper = parts.last ?? nil,
+            1 <= lower, lower <= upper, upper <= 100, text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") })
+        else { return nil }
+        return lower...upper
+    }
+
+    private static func adaptation(
+        _ arguments: inout Arguments,
+        _ quality: ClosedRange<Int>?
+    ) throws(UsageError) -> SampleUploader.Configuration.Adaptation? {
+        let rate = try arguments.integer("--max-rate", in: 1...(.max))
+        let prefersMotion = arguments.flag("--prefer-motion")
+        var adaptation = SampleUploader.Configuration.Adaptation(maximumByteRate: rate)
+        let range = quality.flatMap { $0.count > 1 ? $0 : nil }
+        if let range { adaptation.minimumQuality = range.lowerBound }
+        if prefersMotion { adaptation.preference = .motion }
+        if rate != nil || range != nil { return adaptation }
+        guard !prefersMotion else {
+            throw UsageError(message: "--prefer-motion requires --max-rate, or a range of --quality such as 40-90")
+        }
+        return nil
     }
 
     private static func scale(_ arguments: inout Arguments) throws(UsageError) -> SampleUploader.OutputScale? {

@@ -55,6 +55,11 @@ struct JSONLine {
         addRaw(name, "[" + objects.map(\.text).joined(separator: ",") + "]")
     }
 
+    /// Adds a list of texts.
+    mutating func add(_ name: String, _ texts: [String]) {
+        addRaw(name, "[" + texts.map(Self.quoted).joined(separator: ",") + "]")
+    }
+
     private mutating func addRaw(_ name: String, _ value: String) {
         if !members.isEmpty { members += "," }
         members += "\(Self.quoted(name)):\(value)"

@@ -63,7 +63,7 @@ public final class FrameConnection: Sendable, Identifiable {
     ///
     /// Every call returns an independent sequence. A busy consumer gets the latest 16.
     public var infos: ConnectionValues<ControlRequest.SessionInfo> {
-        ConnectionValues(mailbox: driver.info.makeMailbox(), connection: self)
+        driver.info.values(keeping: self)
     }
 
     /// The thread that reads this connection; a consumer that runs on it receives without a thread switch.

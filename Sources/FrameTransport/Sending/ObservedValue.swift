@@ -1,7 +1,7 @@
 internal import Locking
 
 /// A value of a connection, and the sequences that report its changes.
-final class ObservedValue<Value: Sendable & Equatable>: Sendable {
+package final class ObservedValue<Value: Sendable & Equatable>: Sendable {
     private struct Observer {
         weak var changes: Mailbox<Value>?
     }
@@ -16,15 +16,20 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
     private let capacity: Int
     private let content: Locked<Content>
 
-    init(_ value: Value, capacity: Int) {
+    package init(_ value: Value, capacity: Int) {
         self.capacity = capacity
         content = Locked(Content(value: value))
     }
 
     var value: Value { content.withLock { $0.value } }
 
+    /// Returns a sequence of the current value and every later one, for one consumer, which keeps an object.
+    package func values(keeping object: any Sendable) -> ConnectionValues<Value> {
+        ConnectionValues(mailbox: makeMailbox(), connection: object)
+    }
+
     /// Returns the current value and every later one, for one consumer.
-    func makeMailbox() -> Mailbox<Value> {
+    private func makeMailbox() -> Mailbox<Value> {
         let changes = Mailbox<Value>(capacity: .init(count: capacity), overflow: .replacesOldest)
         content.withLock { content in
             changes.put(content.value)
@@ -36,7 +41,7 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
     }
 
     /// Changes the value; called on the connection's thread, so that every observer gets the changes in order.
-    func change(to value: Value) {
+    package func change(to value: Value) {
         let observers = content.withLock { content -> [Observer] in
             defer { content.value = value }
             return content.value == value ? [] : content.observers
@@ -44,7 +49,7 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
         for observer in observers { observer.changes?.put(value) }
     }
 
-    func end() {
+    package func end() {
         let observers = content.withLock { content in
             content.hasEnded = true
             defer { content.observers = [] }

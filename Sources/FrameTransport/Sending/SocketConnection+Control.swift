@@ -19,7 +19,7 @@ extension SocketConnection {
     ///
     /// Every call returns an independent sequence. A busy consumer gets the latest 16.
     public var infos: ConnectionValues<ControlRequest.SessionInfo> {
-        ConnectionValues(mailbox: driver.info.makeMailbox(), connection: self)
+        driver.info.values(keeping: self)
     }
 
     /// States something else about this side than before, or than ``Configuration/info``.
@@ -81,7 +81,7 @@ extension SocketConnection {
     ///
     /// A busy consumer gets only the latest value.
     public var demand: ConnectionValues<ControlRequest.Wants> {
-        ConnectionValues(mailbox: driver.demand.makeMailbox(), connection: self)
+        driver.demand.values(keeping: self)
     }
 
     /// Whether audio is sent to a receiver that requested it; if not, no audio message is accepted.

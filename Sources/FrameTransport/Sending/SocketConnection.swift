@@ -169,7 +169,7 @@ public final class SocketConnection: Sendable {
     ///
     /// A busy consumer gets the latest 16 states. The sequence keeps the connection open.
     public var states: ConnectionValues<State> {
-        ConnectionValues(mailbox: driver.states.makeMailbox(), connection: self)
+        driver.states.values(keeping: self)
     }
 
     /// Whether a frame can be sent now.

@@ -112,7 +112,8 @@ extension ControlFields {
         return ControlRequest.Preferences(
             frameRateInMillihertz: fields[count: .frameRate],
             size: size,
-            quality: fields[count: .quality]
+            quality: fields[count: .quality],
+            byteRate: fields[count: .byteRate]
         )
     }
 }
@@ -120,7 +121,7 @@ extension ControlFields {
 /// The fields that have a meaning in requests; every other one is skipped.
 enum ControlField: Int, HeaderField {
     case contentLength, transferEncoding, version, wantsPictures, wantsAudio, finishReason
-    case frameRate, width, height, quality, ping, sharedMemory, sharedBuffer, wantsInfo, infoContinues
+    case frameRate, width, height, quality, byteRate, ping, sharedMemory, sharedBuffer, wantsInfo, infoContinues
 
     static let table = FieldTable<Self>()
 
@@ -136,6 +137,7 @@ enum ControlField: Int, HeaderField {
         case .width: .init("Prefer-Width", .number(.init(.dimension, 1, 16_384)))
         case .height: .init("Prefer-Height", .number(.init(.dimension, 1, 16_384)))
         case .quality: .init("Prefer-Quality", .number(.init(1...100)))
+        case .byteRate: .init("Prefer-Byte-Rate", .number(.init(.other, 1, NumberRange.largestLimit)))
         case .ping: .init("Ping-Number", .number(.any))
         case .sharedMemory: .init("Shared-Memory", .number(.version))
         case .sharedBuffer: .init("Shared-Buffer", .number(.init(SharedFrameHeader.Buffer.indices)))

@@ -10,7 +10,7 @@ public enum ControlRequest: Sendable, Hashable {
     case resume
     /// `stop`: end the session, for the reason in the field `Finish-Reason`.
     case stop(ControlRequest.FinishReason)
-    /// `prefer`: the preferred frame rate, size and quality.
+    /// `prefer`: the preferred frame rate, size, quality and rate of bytes.
     case prefer(Preferences)
     /// `refresh`: send a frame now, even if nothing has changed.
     case refresh
@@ -98,6 +98,7 @@ extension ControlRequest.Preferences {
             writer.append("\r\nPrefer-Height: ", UInt64(clamping: size.height))
         }
         if let quality { writer.append("\r\nPrefer-Quality: ", UInt64(clamping: quality)) }
+        if let byteRate { writer.append("\r\nPrefer-Byte-Rate: ", UInt64(clamping: byteRate)) }
     }
 }
 
@@ -118,7 +119,7 @@ enum ControlName: String, CaseIterable {
         switch self {
         case .hello: [.version, .wantsPictures, .wantsAudio, .sharedMemory, .wantsInfo]
         case .stop: [.finishReason]
-        case .prefer: [.frameRate, .width, .height, .quality]
+        case .prefer: [.frameRate, .width, .height, .quality, .byteRate]
         case .ping: [.ping]
         case .release: [.sharedBuffer]
         case .info: [.infoContinues]
@@ -206,11 +207,23 @@ extension ControlRequest {
         /// The JPEG quality, 1 to 100: the field `Prefer-Quality`.
         public var quality: Int?
 
+        /// The maximum number of bytes of frames in a second, 1 to 9,999,999,999: the field `Prefer-Byte-Rate`.
+        ///
+        /// A sender lowers the quality, and leaves out frames, as far as it must. One that does not know the field ignores
+        /// it.
+        public var byteRate: Int?
+
         /// Creates preferences without checking the values; a decoder may reject them.
-        public init(frameRateInMillihertz: Int? = nil, size: BufferSize? = nil, quality: Int? = nil) {
+        public init(
+            frameRateInMillihertz: Int? = nil,
+            size: BufferSize? = nil,
+            quality: Int? = nil,
+            byteRate: Int? = nil
+        ) {
             self.frameRateInMillihertz = frameRateInMillihertz
             self.size = size
             self.quality = quality
+            self.byteRate = byteRate
         }
 
         /// The frame rate in frames per second.

@@ -7,6 +7,7 @@ struct Event: Sendable, Equatable, CustomStringConvertible {
         case text(String)
         case fraction(Double)
         case texts([String: String])
+        case list([String])
     }
 
     let values: [String: Value]
@@ -20,6 +21,7 @@ struct Event: Sendable, Equatable, CustomStringConvertible {
             if let text = value as? String { return .text(text) }
             if let number = value as? Int { return .number(number) }
             if let number = value as? Double { return .fraction(number) }
+            if let list = value as? [String] { return .list(list) }
             guard let texts = value as? [String: String] else { throw Malformed(line: line) }
             return .texts(texts)
         }

@@ -3,7 +3,7 @@
 /// The fields that requests give a meaning.
 enum OracleControlField: Int, CaseIterable {
     case contentLength, transferEncoding, version, wantsPictures, wantsAudio, finishReason
-    case frameRate, width, height, quality, ping
+    case frameRate, width, height, quality, byteRate, ping
 
     var name: String {
         switch self {
@@ -17,6 +17,7 @@ enum OracleControlField: Int, CaseIterable {
         case .width: "Prefer-Width"
         case .height: "Prefer-Height"
         case .quality: "Prefer-Quality"
+        case .byteRate: "Prefer-Byte-Rate"
         case .ping: "Ping-Number"
         }
     }
@@ -38,6 +39,7 @@ enum OracleControlField: Int, CaseIterable {
         case .frameRate: .init(1...1_000_000)
         case .width, .height: .init(.dimension, 1, 16_384)
         case .quality: .init(1...100)
+        case .byteRate: .init(1...9_999_999_999)
         case .ping, .transferEncoding: .any
         }
     }

@@ -115,7 +115,8 @@ extension OracleControlFields {
         return ControlRequest.Preferences(
             frameRateInMillihertz: self[count: .frameRate],
             size: size,
-            quality: self[count: .quality]
+            quality: self[count: .quality],
+            byteRate: self[count: .byteRate]
         )
     }
 }
@@ -126,7 +127,7 @@ extension ControlName {
         switch self {
         case .hello: [.version, .wantsPictures, .wantsAudio]
         case .stop: [.finishReason]
-        case .prefer: [.frameRate, .width, .height, .quality]
+        case .prefer: [.frameRate, .width, .height, .quality, .byteRate]
         case .ping: [.ping]
         case .pause, .resume, .refresh, .release, .decline, .info: []
         }

@@ -59,7 +59,7 @@ enum FieldStream {
         "Audio-Channels": ["1", "2"], "Sender-State": ["live", "paused", "stopped"],
         "Finish-Reason": ["10001", "10010"], "Control-Version": ["1"],
         "Wants-Pictures": ["0", "1"], "Wants-Audio": ["0", "1"], "Prefer-Frame-Rate": ["29970"],
-        "Prefer-Width": ["720"], "Prefer-Height": ["1280"], "Prefer-Quality": ["80"],
+        "Prefer-Width": ["720"], "Prefer-Height": ["1280"], "Prefer-Quality": ["80"], "Prefer-Byte-Rate": ["500000"],
         "Shared-Buffer": ["0", "7"], "Shared-Bytes": ["1", "1073741824"], "Shared-Format": ["bgra", "gray", "nv12"],
         "Shared-Offset": ["0", "1073741824"], "Shared-Stride": ["1", "2248"], "Shared-Offset-2": ["684516"],
         "Shared-Stride-2": ["562"], "Changed-Row": ["0", "65535"], "Changed-Rows": ["0", "65535"],
@@ -72,7 +72,10 @@ enum FieldStream {
         ["Content-Length", "Message-Type", "Audio-Kind", "Audio-Sample-Rate", "Audio-Channels"],
         ["Content-Length", "Message-Type", "Sender-State", "Finish-Reason", "Control-Version"],
         ["Content-Length", "Control-Version", "Wants-Pictures", "Wants-Audio"],
-        ["Content-Length", "Prefer-Frame-Rate", "Prefer-Width", "Prefer-Height", "Prefer-Quality"],
+        [
+            "Content-Length", "Prefer-Frame-Rate", "Prefer-Width", "Prefer-Height", "Prefer-Quality",
+            "Prefer-Byte-Rate",
+        ],
         ["Content-Length", "Finish-Reason"], ["Content-Length", "Ping-Number"], ["Content-Length"],
     ]
 

@@ -6,6 +6,8 @@ internal import FrameWire
 final class SenderMonitor {
     /// A frame or audio message that has begun.
     private(set) var identityBytes: [UInt8] = []
+    /// The quality of the last frame, which its length tells.
+    var lastQuality = 0
 
     let sender: Int
     var socket = -1

@@ -131,15 +131,22 @@ extension World {
 
     private func frameIdentified(_ identity: Content.Identity, _ index: Int) {
         let (sender, last) = (monitors[index].sender, monitors[index].lastFrame)
+        let quality = monitors[index].header.map { Self.quality(of: identity, $0) } ?? 0
         check(.order, identity.number >= last, "sender \(sender) writes frame \(identity.number) after \(last)")
         if identity.number == last {
             coverage.count(.latestFrameRepeated)
             let isAsked = monitors[index].mayRepeat || senders[sender].mayRepeat
             let isPreferred = monitors[index].newPreferences > 0
-            check(.repeatsHaveReasons, isAsked || isPreferred, "sender \(sender) repeats frame \(last) unasked")
+            let isSharper = isAdapted(senders[sender]) && quality > monitors[index].lastQuality
+            if isSharper { coverage.count(.sharpened) }
+            check(
+                .repeatsHaveReasons,
+                isAsked || isPreferred || isSharper,
+                "sender \(sender) repeats frame \(last) unasked, at quality \(quality) after \(monitors[index].lastQuality)"
+            )
             if !isAsked, isPreferred { monitors[index].newPreferences -= 1 }
         }
-        monitors[index].lastFrame = identity.number
+        (monitors[index].lastFrame, monitors[index].lastQuality) = (identity.number, quality)
         guard let header = monitors[index].header else { return }
         frameBegins(identity, header, of: sender)
         if violation == nil { checkPreference(header, identity.number, index) }

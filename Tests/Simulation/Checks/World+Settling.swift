@@ -8,7 +8,8 @@ extension World {
     /// A frame that `every(n)` holds back is due after n intervals of its source, and that may be slow.
     var settlingTime: UInt64 {
         let isHeldBack = senders.contains { if case .every(let n) = $0.pacing { n > 1 } else { false } }
-        return isHeldBack ? 200_000_000_000 : 9_000_000_000
+        let isSlow = senders.contains { $0.byteRate != nil }
+        return isHeldBack ? 200_000_000_000 : isSlow ? 60_000_000_000 : 9_000_000_000
     }
 
     /// Lets every program consume, and asks for nothing more.
@@ -35,6 +36,7 @@ extension World {
 
     func checkSettled() {
         for sender in senders where !awaitsHello(sender) {
+            checkSharpness(sender)
             let missing = missing(sender)
             check(.latestFrame, missing == nil, "sender \(sender.index): \(missing ?? "")")
         }
@@ -98,7 +100,7 @@ extension World {
         return missingFrame(sender, monitors[index])
     }
 
-    private func wantsFrames(_ monitor: SenderMonitor) -> Bool {
+    func wantsFrames(_ monitor: SenderMonitor) -> Bool {
         guard monitor.wants.contains(.frames), !monitor.isPauseAsked, monitor.stopRead == nil else { return false }
         let peer = sockets[monitor.socket].peer
         // Somebody reads at the other end.

@@ -69,7 +69,8 @@ extension World {
     func checkIsAlive(_ sender: SimSender, _ uploader: SimUploader) {
         let pacing = uploader.machine.configuration.pacing
         guard pacing.skipsUnchanged, let keepAlive = pacing.keepAlive?.nanoseconds,
-            let since = uploader.machine.silentSince, !awaitsBuffer(sender), !sender.hasLostFrame
+            let since = uploader.machine.silentSince, !awaitsBuffer(sender), !sender.hasLostFrame,
+            sender.heldBackUntil + 100_000_000 < now
         else { return }
         let rate: Double =
             switch pacing.rate {
@@ -99,7 +100,7 @@ extension World {
 
     /// Whether the image of the latest frame is kept, whatever was made of it: there is memory, nothing is newer, and it
     /// is the program's own.
-    private func isImageKept(_ sender: SimSender, _ number: UInt32) -> Bool {
+    func isImageKept(_ sender: SimSender, _ number: UInt32) -> Bool {
         let offer = sender.offers[Int(number) - 1]
         return offer.isImage && offer.kind != .mixed && Int(number) == sender.offers.count && sender.comparing.isEmpty
             && sender.plan.maximumMemory == nil && !isUnsendable(sender, Int(number))
@@ -173,6 +174,9 @@ extension World {
             return "a refresh or a resume is not answered by a frame"
         }
         guard let last = monitor.frames.last else { return "a receiver that wants frames has none" }
+        if last == latest, isBlurred(sender, latest, monitor) {
+            return "its receiver has image \(latest) at less than the highest quality"
+        }
         if last == latest {
             guard lacksPreference(sender, latest, monitor.header) else { return nil }
             return "its receiver has image \(latest) in another size or quality than it prefers"
@@ -251,7 +255,7 @@ extension World {
         let hasJustFailed = now < sender.failedAt + 100_000_000
         check(
             .finishSendsWhatIsHeldBack,
-            isUnderWay || hasJustFailed || awaitsBuffer(sender) || awaitsHello(sender),
+            isUnderWay || hasJustFailed || isHeldBack(sender) || awaitsBuffer(sender) || awaitsHello(sender),
             "uploader \(sender.index): a caller waits for frames, and nothing is under way"
         )
     }

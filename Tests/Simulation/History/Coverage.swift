@@ -16,6 +16,7 @@ struct Coverage {
         case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
         case reclaimedBuffer, hoardedBuffers, redrawnImage, foreignBuffer, waitedInVain
         case info, infoOfReceiver
+        case heldBack, sharpened, encodedAgain
         case programOvertakes, consumerOvertakes, anotherReader, acceptedAtTheEnd, largeBodyWaitedForProgram
 
         /// The name in words.

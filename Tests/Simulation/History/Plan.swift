@@ -1,3 +1,4 @@
+internal import FrameSocket
 internal import FrameWire
 
 /// What is done in a history, from outside the machines: who takes part, and every step that a program, a peer or the
@@ -197,4 +198,6 @@ struct SenderPlan {
     var largestSide: Int?
     /// Whether images are rotated upright.
     var appliesOrientation: Bool
+    /// How the quality follows what is possible, if it does.
+    var adaptation: SampleUploader.Configuration.Adaptation?
 }

@@ -1,3 +1,4 @@
+internal import FrameSocket
 internal import FrameWire
 
 /// What happens, and when.
@@ -92,6 +93,29 @@ extension PlanGenerator {
             }
             let index = plan.steps.firstIndex { $0.time > time } ?? plan.steps.count
             plan.steps.insert(Plan.Step(time: time, actor: actor, action: action), at: index)
+        }
+    }
+
+    /// Lets the quality of some senders' images follow what is possible, and some receivers say what that is.
+    mutating func addAdaptations() {
+        var random = Random(seed: seed, part: 8)
+        for actor in plan.actors.indices {
+            guard case .sender(var sender) = plan.actors[actor], random.chance(25) else { continue }
+            sender.adaptation = .init(
+                maximumByteRate: random.pick(nil, 4_000, 8_000, 20_000, 100_000),
+                minimumQuality: random.pick(30, 80),
+                preference: random.chance(50) ? .motion : .detail()
+            )
+            plan.actors[actor] = .sender(sender)
+        }
+        for index in plan.steps.indices {
+            guard case .request(var requests) = plan.steps[index].action else { continue }
+            for place in requests.indices {
+                guard case .prefer(var preferences) = requests[place], random.chance(20) else { continue }
+                preferences.byteRate = random.pick(20_000, 100_000)
+                requests[place] = .prefer(preferences)
+            }
+            plan.steps[index].action = .request(requests)
         }
     }
 

@@ -55,6 +55,7 @@ struct PlanGenerator {
         addCrowds()
         addImpatience()
         addStatements()
+        addAdaptations()
         plan.end = time + 1_000_000
         return plan
     }

@@ -167,6 +167,10 @@ enum Promise: Int, CaseIterable {
     case lastInfoIsTrue
     /// P329: the size of a frame is stated before it.
     case sizeIsStated
+    /// P340: in any two seconds, an uploader sends at most 5 % more than its maximum, or a single frame.
+    case byteRateHolds
+    /// P341, P342: an image that was sent at a low quality is sent again at the highest, once.
+    case stillImageIsSharp
     case progress
 }
 

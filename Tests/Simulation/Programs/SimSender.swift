@@ -48,6 +48,12 @@ final class SimSender {
     var sentHeaders: [UInt32: FrameHeader] = [:]
     var hello: ControlRequest.Hello?
 
+    /// What was sent in the last seconds, since the maximum changed.
+    var bytesSent: [(at: UInt64, count: Int)] = []
+    var byteRate: Int?
+    /// Until when the uploader has held frames back for lack of room.
+    var heldBackUntil: UInt64 = 0
+
     /// The uploader's machine, if there is an uploader.
     var uploader: SimUploader?
     var uploadTimer = -1

@@ -216,11 +216,23 @@ extension World {
         let size = job.outputSize ?? BufferSize(width: 16, height: 1)
         var identity = identity
         identity.isImage = false
-        identity.length = UInt32(Content.headerByteCount + size.width * size.height / 2)
+        identity.length = Self.length(size, quality: job.quality ?? 80)
         return FrameMessage(
             jpeg: Content.bytes(identity, pool: pool),
             info: FrameInfo(bufferSize: size, orientation: Self.orientation(of: job))
         )
+    }
+
+    /// The length of the JPEG of an image.
+    static func length(_ size: BufferSize, quality: Int) -> UInt32 {
+        UInt32(Content.headerByteCount + size.width * size.height * quality / 160)
+    }
+
+    /// The quality of the JPEG of an image, by its length.
+    static func quality(of identity: Content.Identity, _ header: FrameHeader) -> Int {
+        guard header.contentLength > 0 else { return .max }
+        let pixels = header.bufferSize.width * header.bufferSize.height
+        return (Int(identity.length) - Content.headerByteCount + 1) * 160 / max(1, pixels)
     }
 
     private static func orientation(of job: EncodingJob) -> FrameOrientation {

@@ -9,6 +9,7 @@ extension World {
     private func makeUploader(_ sender: SimSender) {
         guard sender.uploader == nil else { return }
         let configuration = SampleUploader.Configuration(
+            adaptation: sender.plan.adaptation,
             scale: Self.scale(sender.plan.largestSide),
             pacing: Self.pacing(sender.plan.pacing),
             appliesOrientation: sender.plan.appliesOrientation,
@@ -55,6 +56,10 @@ extension World {
         guard let uploader = sender.uploader else { return nil }
         checkIsAlive(sender, uploader)
         let (result, effects, held) = Self.report(event, to: &uploader.machine)
+        if isAdapted(sender) {
+            sender.hasCompared = true
+            noteHold(sender)
+        }
         if let limit = sender.plan.maximumMemory {
             check(.memoryLimit, held <= limit, "uploader \(sender.index) holds \(held) bytes of \(limit)")
         }
@@ -63,6 +68,7 @@ extension World {
         if let connection = effects.refusesPreferencesOf { refusePreferences(of: connection, sender) }
         if let message = effects.message {
             sender.decidedAt = now
+            checkByteRate(message, sender)
             if sender.isBeginning { checkTerms(of: message, sender) }
             // The thread may be interrupted between the decision and the call.
             if sender.racing.chance(5) {
@@ -304,7 +310,9 @@ extension World {
         guard let configuration = sender.uploader?.machine.configuration,
             let own = sender.uploader?.machine.ownConfiguration
         else { return }
-        let isOwn = configuration.pacing == own.pacing && configuration.quality == own.quality
+        let isOwn =
+            configuration.pacing.rate == own.pacing.rate && configuration.quality == own.quality
+            && configuration.adaptation == own.adaptation
         check(
             .preferencesEndWithReceiver,
             isOwn || terms.preferences != .init(),

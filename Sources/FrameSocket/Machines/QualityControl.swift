@@ -1,0 +1,235 @@
+internal import FrameTransport
+
+/// The quality of the next JPEG, and the time before which none is made, so that what is sent stays within a number of
+/// bytes a second: the program's and the receiver's maximum, and what the receiver takes.
+///
+/// Does nothing unless the configuration has an ``SampleUploader/Configuration/Adaptation``. Times are in nanoseconds.
+struct QualityControl: Sendable {
+    typealias Adaptation = SampleUploader.Configuration.Adaptation
+
+    private var adaptation: Adaptation?
+    private var maximumQuality = 80
+
+    /// The quality of images that change.
+    private(set) var level = 80
+
+    /// The time since which a higher level has been possible.
+    private var higherSince: UInt64?
+
+    /// The size that the latest image has at ``JPEGSize/reference``; nil before the first.
+    private var size: Double?
+
+    private var window = ByteWindow()
+
+    /// The time at which what was sent is through, at the rate in effect.
+    private var paidAt: UInt64 = 0
+
+    /// The same with the image that is being encoded, by its expected size.
+    private var reservedUntil: UInt64?
+
+    private var link = LinkRate()
+
+    /// How much of a rate is used, so that a frame that is larger than expected can be made up for.
+    private static let usage = 0.95
+
+    /// How long the way to a higher quality must have been clear, in nanoseconds.
+    private static let patience: UInt64 = 1_000_000_000
+
+    /// The smallest rise of the level.
+    private static let smallestRise = 5
+
+    /// How long an image has not changed when it is sent again at the maximum quality, in nanoseconds.
+    static let stillness: UInt64 = 200_000_000
+
+    init(_ configuration: SampleUploader.Configuration) {
+        follow(configuration)
+    }
+
+    /// Whether the quality is adapted.
+    @inline(__always)
+    var isActive: Bool { adaptation != nil }
+
+    // MARK: The configuration and the receiver
+
+    /// Adopts a configuration.
+    mutating func follow(_ configuration: SampleUploader.Configuration) {
+        let wasActive = isActive
+        (adaptation, maximumQuality) = (configuration.adaptation, configuration.quality)
+        // The first images are as they would be without adaptation.
+        level = wasActive ? min(max(level, minimumQuality), maximumQuality) : maximumQuality
+        if !isActive { self = QualityControl() }
+    }
+
+    private init() {}
+
+    /// Begins again with a new receiver, which takes what it takes.
+    ///
+    /// The bytes of the last seconds count on.
+    mutating func connect() {
+        (link, reservedUntil) = (LinkRate(), nil)
+    }
+
+    private var minimumQuality: Int { min(adaptation?.minimumQuality ?? 1, maximumQuality) }
+
+    /// The rate in effect in bytes a nanosecond; nil for no limit.
+    private var rate: Double? {
+        let maximum = adaptation?.maximumByteRate.map { Double($0) / 1e9 }
+        guard let measured = link.rate else { return maximum }
+        return min(measured, maximum ?? .infinity)
+    }
+
+    /// The most bytes in a ``ByteWindow``: 4.5 % more than the rate.
+    private var windowLimit: Int? {
+        adaptation?.maximumByteRate.map { Int(min(Double($0) * Double(ByteWindow.length) / 1e9 * 1.045, 1e18)) }
+    }
+
+    /// The bytes of a message besides the JPEG, about.
+    private static let headerByteCount = 300
+
+    // MARK: The next image
+
+    /// Returns the time before which no image is encoded or sent; nil if one may be now.
+    ///
+    /// - Parameters:
+    ///   - byteCount: The size of a JPEG that is there; nil for an image that is to be encoded.
+    ///   - now: The time.
+    /// - Returns: The time, or nil.
+    func holdEnd(for byteCount: Int? = nil, at now: UInt64) -> UInt64? {
+        guard isActive else { return nil }
+        let end = max(time(for: byteCount ?? size(at: level), after: now), paidAt, reservedUntil ?? 0)
+        return end > now ? end : nil
+    }
+
+    /// Returns the time from which the latest image, which was sent at less than the maximum quality and has not changed for
+    /// some time, is sent again at that.
+    func sharpeningTime(changedAt: UInt64, at now: UInt64) -> UInt64 {
+        max(changedAt.addingClamping(Self.stillness), paidAt, time(for: size(at: maximumQuality), after: now))
+    }
+
+    /// The expected size of the next image; 0 before the first.
+    private func size(at quality: Int) -> Int { Int((size ?? 0) * JPEGSize.ratio(quality)) }
+
+    /// The time from which there is room in the window.
+    private func time(for byteCount: Int, after now: UInt64) -> UInt64 {
+        guard let windowLimit else { return now }
+        return window.time(for: byteCount + Self.headerByteCount, within: windowLimit, after: now)
+    }
+
+    /// Chooses the quality of an image that is about to be encoded, of a source with some interval between its frames.
+    mutating func begin(sharpening: Bool, interval: UInt64, at now: UInt64) -> Int {
+        if !sharpening { chooseLevel(interval, at: now) }
+        let quality = sharpening ? maximumQuality : level
+        if let size { reservedUntil = max(paidAt, now).addingClamping(time(for: size * JPEGSize.ratio(quality))) }
+        return quality
+    }
+
+    private mutating func chooseLevel(_ interval: UInt64, at now: UInt64) {
+        // One frame must not take longer than the next one may take to come.
+        let turn = Double(max(min(interval, 200_000_000), adaptation?.longestInterval ?? 0))
+        let target = rate.map { $0 * Self.usage * turn } ?? .infinity
+        let possible = JPEGSize.quality(for: target, size ?? 0, in: minimumQuality...maximumQuality)
+        if possible < level {
+            higherSince = nil
+            // A tenth too much is made up for by the next frames.
+            if JPEGSize.ratio(level) * (size ?? 0) > 1.1 * target { level = possible }
+        } else if possible >= min(level + Self.smallestRise, maximumQuality), possible > level {
+            let since = higherSince ?? now
+            higherSince = since
+            if now >= since.addingClamping(Self.patience) { (level, higherSince) = (possible, nil) }
+        } else {
+            higherSince = nil
+        }
+    }
+
+    /// Returns why a frame that is held back is late, if that is a difficulty: the receiver takes less than the maximum, or
+    /// the quality is at its lowest already.
+    func difficulty(for byteCount: Int?, at now: UInt64) -> SampleUploader.Conditions? {
+        guard let end = holdEnd(for: byteCount, at: now), end >= now.addingClamping(Self.shortestDelay) else {
+            return nil
+        }
+        let maximum = adaptation?.maximumByteRate.map { Double($0) / 1e9 } ?? .infinity
+        if let rate = link.rate, rate < maximum { return .receiverSlow }
+        return level == minimumQuality ? .budgetLow : nil
+    }
+
+    /// A shorter delay is not noticed, in nanoseconds.
+    private static let shortestDelay: UInt64 = 20_000_000
+
+    // MARK: What is sent
+
+    /// Takes in the size of an image that has been encoded, and returns whether there is room for it.
+    ///
+    /// If there is none, the quality falls, so that the next one has room.
+    mutating func encoded(_ byteCount: Int, quality: Int, sharpening: Bool, at now: UInt64) -> Bool {
+        reservedUntil = nil
+        size = Double(byteCount) / JPEGSize.ratio(quality)
+        guard let windowLimit, time(for: byteCount, after: now) > now else { return true }
+        guard !sharpening else { return false }
+        let room = Double(window.room(within: windowLimit, at: now))
+        let possible = JPEGSize.quality(for: room, size ?? 0, in: minimumQuality...maximumQuality)
+        level = max(min(level, possible), minimumQuality)
+        higherSince = nil
+        return false
+    }
+
+    /// Notes that the image being encoded came to nothing.
+    mutating func gaveUp() { reservedUntil = nil }
+
+    /// Notes that a message with so many bytes is sent.
+    mutating func submitted(_ byteCount: Int, at now: UInt64) {
+        guard isActive else { return }
+        window.add(byteCount + Self.headerByteCount, at: now)
+        paidAt = max(paidAt, now).addingClamping(time(for: Double(byteCount)))
+    }
+
+    /// Notes that the system has accepted all of it.
+    mutating func sent(_ byteCount: Int, beganAt: UInt64, at now: UInt64) {
+        guard isActive else { return }
+        link.sent(byteCount, in: now.subtractingClamping(beganAt))
+    }
+
+    /// Notes how many bytes the receiver has not read yet, if the system tells.
+    mutating func sample(unread: Int?, at now: UInt64) {
+        guard isActive, let end = link.sample(unread: unread, at: now) else { return }
+        paidAt = max(paidAt, end)
+    }
+
+    /// Returns the time that so many bytes take at the rate in effect.
+    private func time(for byteCount: Double) -> UInt64 {
+        func time(at rate: Double, atMost limit: Double) -> Double { min(byteCount / (rate * Self.usage), limit) }
+        let atMaximum = adaptation?.maximumByteRate.map { time(at: Double($0) / 1e9, atMost: 1e18) } ?? 0
+        // A receiver that took nothing for a while may take more by now.
+        let onLink = link.rate.map { time(at: $0, atMost: Double(LinkRate.longestWait)) } ?? 0
+        return UInt64(max(atMaximum, onLink))
+    }
+}
+
+/// How the size of a JPEG depends on its quality.
+enum JPEGSize {
+    /// The quality whose sizes the others are compared with.
+    static let reference = 80
+
+    /// The sizes at some qualities, compared with that at 80: the means of this package's pictures of screens.
+    ///
+    /// Those of photographs fall faster.
+    private static let ratios: [(quality: Int, ratio: Double)] = [
+        (1, 0.25), (10, 0.35), (20, 0.46), (30, 0.55), (40, 0.62), (50, 0.68), (60, 0.75), (70, 0.86), (80, 1),
+        (85, 1.11),
+        (90, 1.3), (95, 1.67), (98, 2.13), (100, 2.7),
+    ]
+
+    /// Returns the expected size at a quality, compared with that at 80.
+    static func ratio(_ quality: Int) -> Double {
+        guard let upper = ratios.firstIndex(where: { $0.quality >= quality }), upper > 0 else { return ratios[0].ratio }
+        let (low, high) = (ratios[upper - 1], ratios[upper])
+        let part = Double(quality - low.quality) / Double(high.quality - low.quality)
+        return low.ratio + part * (high.ratio - low.ratio)
+    }
+
+    /// Returns the highest quality in a range at which an image, of a size at 80, is expected to have at most so many bytes.
+    static func quality(for byteCount: Double, _ size: Double, in range: ClosedRange<Int>) -> Int {
+        var quality = range.upperBound
+        while quality > range.lowerBound, size * ratio(quality) > byteCount { quality -= 1 }
+        return quality
+    }
+}

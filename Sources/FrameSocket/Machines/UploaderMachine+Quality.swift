@@ -1,0 +1,70 @@
+internal import FrameTransport
+
+/// Images whose quality follows what is possible.
+extension UploaderMachine {
+    /// Returns the time before which the next frame is neither encoded nor sent, for lack of room; nil if it may be now.
+    package func holdEnd(at now: UInt64) -> UInt64? { slots.next.flatMap { holdEnd(of: $0, at: now) } }
+
+    /// Returns the time before which a frame is neither encoded nor sent, for lack of room; nil if it may be now.
+    ///
+    /// Images in shared memory take no room, but wait for it behind JPEGs.
+    func holdEnd(of frame: borrowing UploadFrame, at now: UInt64) -> UInt64? {
+        quality.holdEnd(for: frame.knownByteCount, at: now)
+    }
+
+    /// Returns the time at which the frame sent last is sent again at the maximum quality; nil if it never is.
+    func sharpeningTime(at now: UInt64) -> UInt64? {
+        guard let frame = slots.sent else { return nil }
+        return sharpeningTime(of: frame, at: now)
+    }
+
+    func sharpeningTime(of frame: borrowing UploadFrame, at now: UInt64) -> UInt64? {
+        guard let sentQuality = frame.quality, sentQuality < configuration.quality, frame.content != nil,
+            !sharing.pool.isOpen, slots.isLatest(frame)
+        else { return nil }
+        return quality.sharpeningTime(changedAt: schedule.lastChangeAt, at: now)
+    }
+
+    /// Chooses the quality of an image that is encoded; a JPEG that is sent as it is, or rotated, keeps its own.
+    mutating func chooseQuality(of upload: inout FrameSlots.Upload, for job: inout EncodingJob, at now: UInt64) {
+        if upload.frame.recipe == nil { return }
+        if case .jpeg? = job.content { return }
+        // A frame that had to wait for so long that the source is still by now is sharp at once, if there is room.
+        let isStill =
+            slots.isLatest(upload.frame) && quality.sharpeningTime(changedAt: schedule.lastChangeAt, at: now) <= now
+        job.quality = quality.begin(
+            sharpening: upload.isSharpening || isStill,
+            interval: schedule.interval,
+            at: now
+        )
+        upload.quality = job.quality
+    }
+
+    /// Takes in the size of a JPEG, and returns whether it is sent: there is room for it, and an image that is sent again is
+    /// still the latest.
+    mutating func isWorthSending(_ upload: borrowing FrameSlots.Upload, _ byteCount: Int, at now: UInt64) -> Bool {
+        guard quality.isActive, let used = upload.quality else { return true }
+        let hasRoom = quality.encoded(byteCount, quality: used, sharpening: used > quality.level, at: now)
+        let isLatest = slots.isLatest(upload.frame)
+        if upload.isSharpening, !isLatest { return false }
+        // What cannot be encoded again is sent.
+        return hasRoom || (isLatest && upload.frame.content == nil)
+    }
+
+    /// Keeps a frame whose JPEG is not sent, to be encoded again when there is room, unless there is a newer one.
+    mutating func holdBack(_ upload: consuming FrameSlots.Upload) {
+        // The image may have been given up meanwhile, and another one be adopted.
+        if upload.frame.content == nil { upload.frame.recipe = nil }
+        if upload.isSharpening { return keepUnsent(upload) }
+        if upload.isRepeat { return returnToQueue(upload) }
+        takeBackTurn(of: upload)
+        slots.takeBackNumber(of: &upload.frame)
+        if slots.isLatest(upload.frame) {
+            keep(upload.frame, .paced)
+        } else {
+            statistics.drop(.superseded)
+            schedule.forget(upload.frame)
+            discard(upload.frame)
+        }
+    }
+}

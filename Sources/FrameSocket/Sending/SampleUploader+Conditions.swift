@@ -1,0 +1,48 @@
+public import FrameTransport
+internal import Locking
+
+extension SampleUploader {
+    /// The difficulties of an uploader, for a user's display and for metrics.
+    ///
+    /// A difficulty begins when it has been met again and again for one second, and ends when it has not been met for two;
+    /// a lack of memory begins at once.
+    public struct Conditions: OptionSet, Sendable, Hashable {
+        /// The bits of the set, one for each member.
+        public let rawValue: UInt8
+
+        /// Creates a set from its bits.
+        public init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        /// The receiver takes less than is submitted: frames wait for it, or take longer than a quarter of a second each.
+        public static let receiverSlow = Self(rawValue: 1 << 0)
+
+        /// The maximum number of bytes a second does not suffice for every frame, even at the lowest quality.
+        public static let budgetLow = Self(rawValue: 1 << 1)
+
+        /// ``Configuration/maximumMemory`` does not suffice for every frame.
+        public static let memoryShort = Self(rawValue: 1 << 2)
+
+        /// Frames are submitted faster than they can be encoded.
+        public static let encoderSlow = Self(rawValue: 1 << 3)
+    }
+
+    /// The current difficulties, and every later set of them; a sequence for one consumer, which ends with the connection.
+    ///
+    /// Every call returns an independent sequence. A busy consumer gets the latest 16 sets. The sequence keeps the uploader.
+    ///
+    /// ```swift
+    /// for await conditions in uploader.conditions { showsWarning = conditions.contains(.receiverSlow) }
+    /// ```
+    public var conditions: ConnectionValues<Conditions> {
+        observed.withLock { $0 }.values(keeping: self)
+    }
+
+    /// Tells the consumers of ``conditions`` what holds now.
+    ///
+    /// Locked meanwhile, so that the last caller tells the latest.
+    func tellConditions() {
+        observed.withLock { observed in observed.change(to: machine.withLock { $0.statistics.conditions }) }
+    }
+}

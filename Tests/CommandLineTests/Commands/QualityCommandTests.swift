@@ -1,0 +1,84 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `framesocket send --max-rate`, from one process to another.
+@Suite(.serialized) struct QualityCommandTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    private var screens: [String] {
+        ["000", "001", "002"].map { Places.fixture("screens/desktop-window/\($0).png") }
+    }
+
+    /// The bodies of the frames that arrive.
+    private func send(_ files: [String], _ options: [String]) async throws -> (bodies: [[UInt8]], sent: Ending) {
+        let receiver = try await place.receiver(["--json", "--output", place.path("out"), "--overwrite"])
+        let sent = try await place.framesocket(["send", place.socket] + files + ["--json", "--wait", "30"] + options)
+            .ended()
+        try await receiver.printed("\"event\":\"closed\"")
+        receiver.send(.terminate)
+        let told = await receiver.ended()
+        #expect(sent.status == 0, "\(sent) \(told)")
+        return (Array(try place.contents(of: "out").prefix(try told.events("frame").count)), sent)
+    }
+
+    /// Shows P341, P342.
+    @Test func `images that change come at a lower quality, and the last one comes again at the highest`() async throws
+    {
+        let (whole, _) = try await send([screens[2]], [])
+        let (bodies, sent) = try await send(
+            screens,
+            ["--fps", "30", "--loop", "8", "--max-rate", "500000", "--prefer-motion"]
+        )
+        let last = try #require(bodies.last)
+        #expect(last == whole[0])
+        #expect(bodies.dropFirst().dropLast().contains { $0.count < last.count * 3 / 4 })
+        let summary = try #require(try sent.events("sent").first)
+        #expect(try #require(summary["sharpened"]) >= 1 && #require(summary["dropped"]) > 0)
+    }
+
+    @Test func `a receiver asks for a number of bytes a second`() async throws {
+        let receiver = try await place.receiver("--json", "--prefer-max-rate", "300000")
+        let sent = try await place.framesocket(
+            ["send", place.socket] + screens + ["--fps", "30", "--loop", "20", "--json", "--wait", "30"]
+        ).ended()
+        try await receiver.printed("\"event\":\"closed\"")
+        receiver.send(.terminate)
+        let told = await receiver.ended()
+        #expect(sent.status == 0, "\(sent) \(told)")
+        let summary = try #require(try sent.events("sent").first)
+        #expect(try #require(summary["dropped"]) > 20 && #require(summary["bytes"]) < 3_000_000)
+    }
+
+    /// Shows P345.
+    @Test func `a maximum that does not suffice is reported`() async throws {
+        let (_, sent) = try await send(
+            screens,
+            ["--fps", "20", "--loop", "30", "--max-rate", "100000", "--quality", "30-40"]
+        )
+        #expect(try sent.events("conditions").first?.values["present"] == .list(["budget.low"]), "\(sent)")
+    }
+
+    @Test(arguments: [
+        ("--max-rate 0", "invalid value '0' for --max-rate: expected a whole number from 1"),
+        ("--max-rate=-1", "for --max-rate: expected a whole number from 1"),
+        ("--max-rate 9223372036854775808", "for --max-rate: expected a whole number from 1"),
+        ("--quality 90-40", "invalid value '90-40' for --quality: expected a number from 1 to 100, or a range"),
+        ("--quality 0-40", "for --quality: expected"),
+        ("--quality 40-101", "for --quality: expected"),
+        ("--quality 40-", "for --quality: expected"),
+        ("--quality=-40", "for --quality: expected"),
+        ("--quality 40-50-60", "for --quality: expected"),
+        ("--quality 101", "for --quality: expected"),
+        ("--prefer-motion", "--prefer-motion requires --max-rate, or a range of --quality such as 40-90"),
+        ("--quality 40-50 --passthrough", "--passthrough sends JPEGs unchanged"),
+    ])
+    func `numbers that are wrong are usage errors`(options: String, reason: String) async throws {
+        let ending = try await place.shell("$F send $S $X/jpeg/chelsea-420.jpg --wait 0.001 \(options)").ended()
+        #expect(ending.status == 64 && ending.errors.contains(reason), "\(ending)")
+    }
+}

@@ -1,0 +1,132 @@
+import FrameSocketTesting
+import TestSupport
+import Testing
+
+@testable import FrameSocket
+@testable import TurboJPEG
+
+/// Images whose quality follows what is possible, over sockets.
+@Suite(.timeLimit(.minutes(5))) struct AdaptationTests {
+    /// Bytes for eight images a second at 80, where motion wants 30, so that the quality falls with the second image; unless
+    /// this machine is so slow that the image stands still by then.
+    private static func adaptation(_ image: PixelBuffer) throws -> SampleUploader.Configuration.Adaptation {
+        .init(maximumByteRate: try JPEGEncoder(quality: 80).encode(image).count * 8, preference: .motion)
+    }
+
+    /// Two images that differ everywhere, and are as large as JPEGs.
+    private static func images() throws -> [PixelBuffer] {
+        let image = try testImage(320, 240)
+        return [image, try image.upright(from: .down)]
+    }
+
+    /// The first frame that another uploader sends of an image.
+    private func reference(_ image: PixelBuffer, quality: Int = 80) async throws -> [UInt8] {
+        let receiver = try RawReceiver(.init(quality: quality))
+        let visit = try await receiver.accept()
+        receiver.uploader.send(image)
+        return try #require(try await visit.frame()).body
+    }
+
+    /// Shows P341, P342.
+    @Test func `an image that stands still is sent again at the highest quality, as the same frame, once`() async throws
+    {
+        let images = try Self.images()
+        let receiver = try RawReceiver(.init(adaptation: try Self.adaptation(images[0])))
+        let visit = try await receiver.accept()
+        let uploader = receiver.uploader
+        uploader.send(images[0], timestamp: 1_000)
+        let first = try #require(try await visit.frame())
+        #expect(first.body == (try await reference(images[0])))
+        uploader.send(images[1], timestamp: 2_000)
+        let sharp = try await reference(images[1])
+        var frames: [PeerMessage] = []
+        while frames.last?.body != sharp { frames.append(try #require(try await visit.frame())) }
+        #expect(frames.count <= 2 && frames.allSatisfy { $0.timestamp == 2_000 && $0.sequence == 1 })
+        #expect(frames.allSatisfy { $0.body.count <= sharp.count })
+        try await uploader.settle()
+        #expect(uploader.statistics.quality == 80 && uploader.statistics.sharpened == frames.count - 1)
+        // The same image costs nothing more, and neither does a receiver that asks what there is.
+        let encodings = uploader.statistics.encoding.count
+        uploader.send(images[1], timestamp: 3_000)
+        try await uploader.settle()
+        try await visit.ask(.helloForImages)
+        #expect(try await visit.framesBeforePong(1).isEmpty)
+        #expect(uploader.statistics.encoding.count == encodings && uploader.statistics.sent == 2)
+    }
+
+    /// Shows P343.
+    @Test func `nothing is made sharp during a pause, and the latest image is after it`() async throws {
+        let images = try Self.images()
+        let receiver = try RawReceiver(.init(adaptation: try Self.adaptation(images[0])))
+        let visit = try await receiver.accept()
+        try await visit.ask(.helloForImages)
+        _ = try await visit.framesBeforePong(1)
+        receiver.uploader.send(images[0])
+        _ = try await visit.frame()
+        receiver.uploader.send(images[1])
+        let blurred = try #require(try await visit.frame())
+        try await visit.ask(.pause)
+        #expect(try await visit.framesBeforePong(2).isEmpty)
+        try await visit.ask(.resume)
+        let sharp = try await reference(images[1])
+        var last = blurred
+        while last.body != sharp { last = try #require(try await visit.frame()) }
+        #expect(last.sequence == blurred.sequence)
+    }
+
+    @Test func `a new image comes before an older one is made sharp`() async throws {
+        let images = try Self.images()
+        let receiver = try RawReceiver(.init(adaptation: try Self.adaptation(images[0])))
+        let visit = try await receiver.accept()
+        for index in 0..<8 {
+            receiver.uploader.send(images[index % 2], timestamp: UInt64(index))
+        }
+        var (numbers, last): ([UInt64], [UInt8]) = ([], [])
+        let sharp = try await reference(images[1])
+        while last != sharp {
+            let frame = try #require(try await visit.frame())
+            numbers.append(try #require(frame.sequence))
+            last = frame.body
+        }
+        #expect(numbers == numbers.sorted(), "\(numbers)")
+    }
+
+    /// Shows P344.
+    @Test func `a receiver states the maximum, and withdraws it`() async throws {
+        let images = try Self.images()
+        let rate = try #require(try Self.adaptation(images[0]).maximumByteRate)
+        let receiver = try RawReceiver()
+        let visit = try await receiver.accept()
+        try await visit.ask(.helloForImages, .prefer(.init(byteRate: rate)))
+        _ = try await visit.framesBeforePong(1)
+        let uploader = receiver.uploader
+        #expect(uploader.configuration.adaptation?.maximumByteRate == rate)
+        uploader.send(images[0])
+        _ = try await visit.frame()
+        uploader.send(images[1])
+        let sharp = try await reference(images[1])
+        while let frame = try await visit.frame(), frame.body != sharp { #expect(frame.body.count < sharp.count) }
+        #expect(uploader.statistics.quality == 80)
+        try await visit.ask(.prefer(.init()))
+        _ = try await visit.framesBeforePong(2)
+        #expect(uploader.configuration.adaptation == nil)
+        // A lower one of the program's own stays.
+        uploader.update { $0.adaptation = .init(maximumByteRate: 1_000, minimumQuality: 50) }
+        try await visit.ask(.prefer(.init(byteRate: rate)))
+        _ = try await visit.framesBeforePong(3)
+        #expect(uploader.configuration.adaptation == .init(maximumByteRate: 1_000, minimumQuality: 50))
+    }
+
+    @Test func `JPEGs that are sent unchanged keep their bytes, and count`() {
+        UploaderCase(
+            "the third replaces the second, which has to wait",
+            .init(adaptation: .init(maximumByteRate: 1_000)),
+            [
+                .connect, .offer(1, bytes: 900), .offer(2, bytes: 900), .offer(3, bytes: 900), .wait(100), .wait(3_000),
+                .offer(4, bytes: 5_000), .wait(10_000), .offer(5), .wait(5_000),
+            ],
+            sends: [1, 3, 4, 5],
+            drops: [.paced: 1]
+        ).check()
+    }
+}

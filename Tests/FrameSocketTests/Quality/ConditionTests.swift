@@ -1,0 +1,92 @@
+import FrameSocketTesting
+import TestSupport
+import Testing
+
+@testable import FrameSocket
+
+/// Difficulties begin and end with hysteresis.
+@Suite struct ConditionTests {
+    private static let second: UInt64 = 1_000_000_000
+
+    /// Shows P345.
+    @Test(arguments: [SampleUploader.Conditions.receiverSlow, .budgetLow, .encoderSlow])
+    func `a difficulty begins when it is met for a second, and ends when it is not met for two`(
+        condition: SampleUploader.Conditions
+    ) {
+        var watch = ConditionWatch()
+        var seen: [SampleUploader.Conditions] = []
+        for tick in 0...10 {
+            watch.note(condition)
+            seen.append(watch.update(at: 10 * Self.second + UInt64(tick) * Self.second / 10))
+        }
+        #expect(seen.dropLast().allSatisfy(\.isEmpty) && seen.last == condition)
+        #expect(watch.deadline == 13 * Self.second)
+        #expect(watch.update(at: 13 * Self.second - 1) == condition)
+        #expect(watch.update(at: 13 * Self.second) == [])
+        #expect(!watch.isActive && watch.deadline == nil)
+    }
+
+    /// Shows P345.
+    @Test func `a single difficulty is none, except a lack of memory`() {
+        var watch = ConditionWatch()
+        watch.note([.receiverSlow, .memoryShort])
+        #expect(watch.update(at: Self.second) == .memoryShort)
+        #expect(watch.update(at: 3 * Self.second) == [])
+        watch.note(.receiverSlow)
+        #expect(watch.update(at: 6 * Self.second) == [])
+        // What is met again after a long pause begins anew.
+        watch.note(.receiverSlow)
+        #expect(watch.update(at: 9 * Self.second) == [])
+    }
+
+    // MARK: In an uploader
+
+    @Test func `frames that wait for the encoder, the receiver or the budget are told apart`() {
+        var rig = UploaderRig()
+        rig.run([.connect, .encoding(false), .offer(0), .encodingBegins])
+        for number in 1...30 { rig.run([.offer(UInt8(number)), .wait(50)]) }
+        rig.run([.offer(31), .offer(32)])
+        #expect(rig.machine.statistics.conditions == .encoderSlow)
+        rig.run([.encoding(true), .wait(3_000)])
+        #expect(rig.machine.statistics.conditions == [])
+        rig.run([.sending(false)])
+        for number in 40...70 { rig.run([.offer(UInt8(number)), .wait(50)]) }
+        #expect(rig.machine.statistics.conditions == .receiverSlow)
+        rig.run([.sending(true), .wait(5_000)])
+        #expect(rig.machine.statistics.conditions == [])
+
+        var limited = UploaderRig(.init(quality: 30, adaptation: .init(maximumByteRate: 1_000)))
+        limited.run([.connect])
+        for number in 1...30 { limited.run([.offer(UInt8(number), bytes: 500), .wait(50)]) }
+        #expect(limited.machine.statistics.conditions == .budgetLow, "\(limited.machine.statistics)")
+        limited.run([.wait(4_000)])
+        #expect(limited.machine.statistics.conditions == [])
+
+        var small = UploaderRig(.init(maximumMemory: 50))
+        small.run([.connect, .offer(1)])
+        #expect(small.machine.statistics.conditions == .memoryShort)
+    }
+
+    @Test func `a program is told of a slow receiver, and of its end`() async throws {
+        let receiver = try RawReceiver { $0.linger = .zero }
+        let conditions = receiver.uploader.conditions
+        let visit = try await receiver.accept()
+        let uploader = receiver.uploader
+        let offering = Task {
+            var seed = 0
+            while !Task.isCancelled {
+                uploader.offer(seed, count: 400_000)
+                seed += 1
+                try? await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        var iterator = conditions.makeAsyncIterator()
+        #expect(await iterator.next() == [])
+        #expect(await iterator.next() == .receiverSlow)
+        offering.cancel()
+        visit.socket.close()
+        #expect(await iterator.next() == [])
+        receiver.uploader.connection.close()
+        #expect(await iterator.next() == nil)
+    }
+}

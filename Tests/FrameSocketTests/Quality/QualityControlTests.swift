@@ -1,0 +1,212 @@
+import TestDescriptions
+import TestSupport
+import Testing
+
+@testable import FrameSocket
+
+private typealias Adaptation = SampleUploader.Configuration.Adaptation
+
+/// Which quality is chosen, and when something may be sent.
+@Suite(.tags(.computes)) struct QualityControlTests {
+    private static let millisecond: UInt64 = 1_000_000
+
+    /// A source of images of one size at quality 80, offered at a steady rate to a receiver that takes everything at once.
+    private struct Source {
+        var control: QualityControl
+        var now: UInt64 = 1_000_000_000
+        var sent: [(at: UInt64, count: Int, quality: Int)] = []
+
+        init(_ adaptation: Adaptation, quality: Int = 80) {
+            control = QualityControl(.init(quality: quality, adaptation: adaptation))
+        }
+
+        /// Offers an image every `interval` milliseconds.
+        mutating func run(_ milliseconds: UInt64, interval: UInt64 = 33, size: Double) {
+            let end = now + milliseconds * millisecond
+            while now < end {
+                if control.holdEnd(at: now) == nil {
+                    control.sample(unread: 0, at: now)
+                    let quality = control.begin(sharpening: false, interval: interval * millisecond, at: now)
+                    let count = Int(size * JPEGSize.ratio(quality))
+                    if control.encoded(count, quality: quality, sharpening: false, at: now) {
+                        control.submitted(count, at: now)
+                        control.sent(count, beganAt: now, at: now)
+                        sent.append((now, count, quality))
+                    }
+                }
+                now += interval * millisecond
+            }
+        }
+
+        /// The most bytes in any two seconds with more than one image.
+        var most: Int {
+            sent.indices.map { first in
+                let images = sent[first...].prefix { $0.at < sent[first].at + 2_000_000_000 }
+                return images.count > 1 ? images.reduce(0) { $0 + $1.count } : 0
+            }.max() ?? 0
+        }
+    }
+
+    // MARK: The budget
+
+    /// Shows P340.
+    @Test(arguments: [20_000, 200_000, 2_000_000], [5_000, 60_000, 400_000])
+    func `in any two seconds at most 5 percent more than the maximum are sent, or one image`(
+        rate: Int,
+        size: Double
+    ) {
+        for preference in [Adaptation.Preference.detail(), .motion, .detail(minimumFrameRate: 1)] {
+            var source = Source(.init(maximumByteRate: rate, preference: preference))
+            source.run(6_000, size: size)
+            // Another scene, whose images are much larger, and back.
+            source.run(3_000, size: size * 4)
+            source.run(6_000, size: size / 4)
+            #expect(source.most <= rate * 21 / 10, "\(preference): \(source.most) of \(rate * 2)")
+            #expect(!source.sent.isEmpty)
+        }
+    }
+
+    @Test func `a receiver that takes everything gets every image at the highest quality without a maximum`() {
+        var source = Source(.init())
+        source.run(1_000, size: 300_000)
+        #expect(source.sent.count == 31 && source.sent.allSatisfy { $0.quality == 80 })
+    }
+
+    // MARK: What gives way first
+
+    @Test func `detail is kept at the cost of frames, down to the lowest rate, and motion at the cost of quality`() {
+        // Seven images a second at 80, and ten at 30: 30 frames are possible at no quality.
+        let adaptation = Adaptation(maximumByteRate: 700_000, preference: .detail())
+        var detail = Source(adaptation)
+        detail.run(4_000, size: 100_000)
+        #expect(detail.sent.allSatisfy { $0.quality == 80 })
+        #expect((24...30).contains(detail.sent.count), "\(detail.sent.count)")
+        var motion = Source(.init(maximumByteRate: 700_000, preference: .motion))
+        motion.run(4_000, size: 100_000)
+        #expect(motion.sent.dropFirst().allSatisfy { $0.quality == 30 })
+        #expect(motion.sent.count >= 40, "\(motion.sent.count)")
+        var slow = Source(.init(maximumByteRate: 300_000, preference: .detail()))
+        slow.run(4_000, size: 100_000)
+        #expect(slow.sent.last.map { $0.quality < 80 } == true, "five a second are not possible at 80")
+    }
+
+    @Test func `the quality falls at once, and rises after a second`() throws {
+        var source = Source(.init(maximumByteRate: 1_000_000, preference: .motion))
+        source.run(1_000, size: 100_000)
+        let low = try #require(source.sent.last?.quality)
+        #expect(low == 30)
+        let change = source.now
+        source.run(3_000, size: 10_000)
+        let risen = try #require(source.sent.first { $0.at > change && $0.quality > low })
+        #expect(risen.at >= change + 1_000_000_000 && risen.quality == 80)
+        let again = source.now
+        source.run(500, size: 100_000)
+        let after = source.sent.filter { $0.at >= again }
+        #expect(after.count > 1 && after[1].quality == 30, "the first one shows how large they are")
+    }
+
+    @Test func `a small possible rise changes nothing`() {
+        var source = Source(.init(maximumByteRate: 1_000_000, minimumQuality: 1, preference: .motion))
+        source.run(2_000, size: 45_000)
+        let level = source.control.level
+        source.run(3_000, size: 43_500)
+        #expect(source.control.level == level)
+    }
+
+    // MARK: Limits
+
+    @Test(
+        arguments: [
+            (0, nil), (-1, nil), (.min, nil), (1, 1), (.max, .max),
+        ] as [(Int, Int?)]
+    )
+    func `any number may be given as the maximum`(given: Int, maximum: Int?) {
+        var adaptation = Adaptation(maximumByteRate: given)
+        #expect(adaptation.maximumByteRate == maximum)
+        adaptation.maximumByteRate = given
+        #expect(adaptation.maximumByteRate == maximum)
+        var source = Source(adaptation)
+        source.run(5_000, size: 1e9)
+        #expect(!source.sent.isEmpty)
+    }
+
+    @Test(arguments: [(-5, 1), (0, 1), (1, 1), (100, 100), (101, 100), (.max, 100)])
+    func `any number may be given as the lowest quality, which is not higher than the highest`(given: Int, lowest: Int)
+    {
+        var adaptation = Adaptation(maximumByteRate: 1, minimumQuality: given)
+        #expect(adaptation.minimumQuality == lowest)
+        adaptation.minimumQuality = given
+        #expect(adaptation.minimumQuality == lowest)
+        var source = Source(adaptation, quality: 50)
+        source.run(5_000, size: 50_000)
+        #expect(source.sent.allSatisfy { $0.quality >= min(lowest, 50) && $0.quality <= 50 })
+    }
+
+    @Test(arguments: [0, -1, 0.5, .nan, .infinity, -.infinity, 1e-300, 1e300])
+    func `any rate may be given as the lowest`(rate: Double) {
+        var source = Source(.init(maximumByteRate: 100_000, preference: .detail(minimumFrameRate: rate)))
+        source.run(4_000, size: 50_000)
+        #expect(source.sent.count >= 4)
+    }
+
+    // MARK: What the receiver takes
+
+    @Test func `a receiver that lags is sent what it takes`() throws {
+        var control = QualityControl(.init(adaptation: .init()))
+        var now: UInt64 = 1_000_000_000
+        var (unread, qualities): (Int, [Int]) = (0, [])
+        // It reads 200 bytes a millisecond.
+        for _ in 0..<4_000 {
+            now += Self.millisecond
+            unread = max(0, unread - 200)
+            guard control.holdEnd(at: now) == nil else { continue }
+            control.sample(unread: unread, at: now)
+            guard control.holdEnd(at: now) == nil else { continue }
+            let quality = control.begin(sharpening: false, interval: 33_000_000, at: now)
+            let count = Int(60_000 * JPEGSize.ratio(quality))
+            _ = control.encoded(count, quality: quality, sharpening: false, at: now)
+            control.submitted(count, at: now)
+            control.sent(count, beganAt: now, at: now)
+            unread += count
+            qualities.append(quality)
+            #expect(unread <= 2 * 60_000)
+        }
+        #expect((14...26).contains(qualities.count), "five a second are kept: \(qualities.count)")
+        #expect(qualities.dropFirst().allSatisfy { $0 < 80 }, "\(qualities)")
+    }
+
+    @Test func `a receiver that took nothing for a minute is not waited for again`() {
+        var control = QualityControl(.init(adaptation: .init()))
+        control.submitted(100_000, at: 1_000_000_000)
+        control.sent(100_000, beganAt: 1_000_000_000, at: 61_000_000_000)
+        control.submitted(100_000, at: 61_000_000_000)
+        let end = control.holdEnd(at: 61_000_000_000)
+        #expect(end.map { $0 <= 62_000_000_000 } == true)
+    }
+
+    // MARK: Sizes
+
+    @Test func `the expected size grows with the quality`() {
+        for quality in 2...100 { #expect(JPEGSize.ratio(quality) >= JPEGSize.ratio(quality - 1)) }
+        #expect(JPEGSize.ratio(JPEGSize.reference) == 1)
+        #expect(JPEGSize.quality(for: 0, 1_000, in: 30...80) == 30)
+        #expect(JPEGSize.quality(for: .infinity, 1_000, in: 30...80) == 80)
+        #expect(JPEGSize.quality(for: 1_000, 1_000, in: 30...100) == 80)
+    }
+
+    @Test func `a window remembers two seconds, in a bounded number of entries`() {
+        var window = ByteWindow()
+        for index in 0..<10_000 { window.add(10, at: UInt64(index) * Self.millisecond) }
+        let now = 9_999 * Self.millisecond
+        let used = 30_000 - window.room(within: 30_000, at: now)
+        #expect((20_000...20_300).contains(used), "\(used)")
+        #expect(window.time(for: 10, within: 30_000, after: now) == now)
+        #expect(window.time(for: 10_000, within: 20_000, after: now) > now + 900 * Self.millisecond)
+        #expect(window.time(for: 100_000, within: 20_000, after: now) == now + 2_000 * Self.millisecond)
+        window.add(.max, at: now)
+        window.add(.max, at: now)
+        #expect(window.room(within: .max, at: now) == 0)
+    }
+}
+
+private let millisecond: UInt64 = 1_000_000

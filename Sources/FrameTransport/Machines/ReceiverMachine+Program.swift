@@ -42,8 +42,8 @@ extension ReceiverMachine {
     private mutating func queue(_ request: ControlRequest) -> Bool {
         switch request {
         case .hello(let hello): return greet(with: hello)
-        // The connection knows itself what it declines, and what the program has released.
-        case .decline, .release: return false
+        // The connection knows itself whether there is still something to decline.
+        case .decline: return false
         case .pause, .resume, .stop, .prefer, .refresh, .ping, .info:
             return (hasSaidHello || greet(with: ControlRequest.Hello())) && outbox.add(request)
         }
@@ -63,7 +63,7 @@ extension ReceiverMachine {
         case .hello(let hello): heed(hello, system)
         case .pause: hasPaused = true
         case .resume: hasPaused = false
-        case .decline, .release, .stop, .prefer, .refresh, .ping, .info: break
+        case .decline, .stop, .prefer, .refresh, .ping, .info: break
         }
     }
 

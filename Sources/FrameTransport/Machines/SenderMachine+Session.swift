@@ -133,6 +133,9 @@ extension SenderMachine {
                 case .request(let request):
                     turn.requestsLeft -= 1
                     if let reason = handle(request, in: &session) { return stop(session, reason, at: now) }
+                case .release(let release):
+                    turn.requestsLeft -= 1
+                    handle(release, in: session)
                 case .skipped(let request):
                     turn.requestsLeft -= 1
                     commands.append(.tell(.skippedRequest))
@@ -176,16 +179,18 @@ extension SenderMachine {
             declineSharedMemory(in: &session)
             changeTerms { $0.acceptsSharedMemory = false }
         case .info(let info): commands.append(.tell(.info(info)))
-        case .release(let buffer):
-            changeTerms { $0.releases[buffer] &+= 1 }
-            // Not for the program: there is one for every frame.
-            return nil
         case .stop(let reason):
             commands.append(.tell(.request(request)))
             return reason
         }
         commands.append(.tell(.request(request)))
         return nil
+    }
+
+    /// Frees a shared buffer, without a word to the program: there is a release for every frame.
+    private mutating func handle(_ release: ReleaseRequest, in session: borrowing Session) {
+        guard session.hello != nil else { return commands.append(.tell(.skippedRequest)) }
+        changeTerms { $0.releases[release.buffer] &+= 1 }
     }
 
     /// Answers a hello, and adopts what it asks for.

@@ -74,6 +74,11 @@ final class SimSender {
     var encoderFails = false
     /// The frames that could not be encoded, or take too much memory.
     var unsendable: Set<UInt32> = []
+    /// The memory limit, and the lowest so far.
+    var memoryLimit: Int?
+    var lowestMemoryLimit: Int?
+    /// Whether the limit was ever lowered.
+    var isMemoryLowered: Bool { lowestMemoryLimit != plan.maximumMemory }
     /// How many frames were refused because they take too much memory.
     var overBudget = 0
     /// Whether frames were ever compared, so that one may have been left out because it equals the one before.
@@ -195,6 +200,7 @@ final class SimSender {
         settings.retryInterval = plan.retryInterval
         machine = SenderMachine(settings)
         lane = SendLaneMachine(padsShortBodies: plan.pads)
+        (memoryLimit, lowestMemoryLimit) = (plan.maximumMemory, plan.maximumMemory)
     }
 }
 

@@ -9,7 +9,10 @@ final class SimSender {
     let plan: SenderPlan
     let tokens: HandshakeTokens?
 
+    unowned let world: World
     var machine: SenderMachine
+    /// How often the machine has called its system in this event.
+    var calls = 0
     var lane: SendLaneMachine
     var socket = -1
     var registration = -1
@@ -188,7 +191,15 @@ final class SimSender {
     /// What the program does soon, and may do sooner: indices of ``World/timers``.
     var pending: [Int] = []
 
-    init(_ plan: SenderPlan, index: Int, isPort: Bool, tokens: HandshakeTokens?, racing: Random) {
+    init(
+        _ plan: SenderPlan,
+        index: Int,
+        isPort: Bool,
+        tokens: HandshakeTokens?,
+        racing: Random,
+        world: World
+    ) {
+        self.world = world
         self.index = index
         self.racing = racing
         self.plan = plan

@@ -91,7 +91,6 @@ extension SenderMachine {
             state = .open(session)
         case .ending(var ending):
             switch progress {
-            // An answer that was ordered before the end may be written before the lane knows of the end.
             case .waiting, .sent: break
             case .broken: conclude(ending, system)
             case .ended:

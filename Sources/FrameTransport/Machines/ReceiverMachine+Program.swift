@@ -32,7 +32,7 @@ extension ReceiverMachine {
         guard isReady else { return false }
         // A request that was dropped has no consequences here either: the sender does not know of it.
         let isQueued = queue(request)
-        if isQueued { heed(request, system) }
+        if isQueued { apply(request, system) }
         if case .decline = request { declineSharedMemory(system) }
         writeRequests(system)
         return isQueued
@@ -58,9 +58,9 @@ extension ReceiverMachine {
         return isQueued
     }
 
-    private mutating func heed(_ request: ControlRequest, _ system: some System) {
+    private mutating func apply(_ request: ControlRequest, _ system: some System) {
         switch request {
-        case .hello(let hello): heed(hello, system)
+        case .hello(let hello): adopt(hello, system)
         case .pause: hasPaused = true
         case .resume: hasPaused = false
         case .decline, .stop, .prefer, .refresh, .ping, .info: break

@@ -81,7 +81,7 @@ final class SimSender {
     var memoryLimit: Int?
     var lowestMemoryLimit: Int?
     /// Whether the limit was ever lowered.
-    var isMemoryLowered: Bool { lowestMemoryLimit != plan.maximumMemory }
+    var isMemoryLowered = false
     /// How many frames were refused because they take too much memory.
     var overBudget = 0
     /// Whether frames were ever compared, so that one may have been left out because it equals the one before.

@@ -221,6 +221,7 @@ extension World {
     private func changeMemory(of sender: SimSender, _ configuration: inout SampleUploader.Configuration) {
         let limit = sender.racing.pick(sender.plan.maximumMemory, 0, 500, 6_000, 30_000)
         coverage.count(.memoryLimitChanged)
+        if limit ?? .max < sender.memoryLimit ?? .max { sender.isMemoryLowered = true }
         (sender.memoryLimit, configuration.maximumMemory) = (limit, limit)
         sender.lowestMemoryLimit = sender.lowestMemoryLimit.map { min($0, limit ?? .max) } ?? limit
     }

@@ -10,7 +10,7 @@
 /// switch step.event {
 /// case .incomplete: break                       // read more
 /// case .request(let request): prepare(request)  // go on behind step.consumed
-/// case .release(let release): reuse(release)    // likewise
+/// case .release(let release): note(release)     // likewise
 /// case .skipped(let skipped): note(skipped)     // likewise
 /// case .body: break                             // likewise: nothing here has a use for it
 /// }

@@ -115,8 +115,10 @@ import Testing
             return hello == first
         case (.request(let request), .skipped(let first)):
             kinds[request.name, default: 0] += 1
-            return ["release", "decline"].contains(request.name) && first.name == request.name
-                && first.reason == .unknown
+            return request == .decline && first.name == request.name && first.reason == .unknown
+        case (.release, .skipped(let first)):
+            kinds["release", default: 0] += 1
+            return first.name == "release" && first.reason == .unknown
         case (.skipped(let skipped), .skipped(let first)) where ["release", "decline"].contains(skipped.name):
             kinds["skipped", default: 0] += 1
             return first.name == skipped.name && first.reason == .unknown
@@ -140,7 +142,7 @@ import Testing
                 let step = try decoder.decode(bytes.span.extracting(start...))
                 start += step.consumed
                 switch step.event {
-                case .request, .skipped: events.append(step.event)
+                case .request, .release, .skipped: events.append(step.event)
                 case .incomplete, .body: break
                 }
             }

@@ -181,7 +181,7 @@ package struct FrameSlots: Sendable {
 
     /// Records that a frame that was accepted or deferred will never be sent, and not because of a newer one.
     mutating func lose(_ frame: borrowing UploadFrame, _ cause: SampleUploader.DropCause) {
-        if frame.ticket >= lost?.ticket ?? 0 { lost = (frame.ticket, cause) }
+        if frame.ticket >= lost?.ticket ?? 0, isLatest(frame) { lost = (frame.ticket, cause) }
     }
 
     /// Returns why the newest frame up to `ticket` has not been sent; nil if it has, or if a newer frame has taken its

@@ -130,6 +130,26 @@ extension UploaderMachine {
         return byteCount <= frameLimit - others
     }
 
+    /// Gives up what exceeds a limit that the program has lowered, the oldest first.
+    ///
+    /// The frame in progress is completed, and shared buffers that the receiver or the program has are theirs.
+    mutating func fitIntoMemory() {
+        guard heldBytes > memoryLimit else { return }
+        giveUpImages()
+        guard heldBytes > memoryLimit else { return }
+        effects.reclaimed += sharing.pool.reclaim()
+        guard heldBytes > memoryLimit else { return }
+        if let frame = slots.sent.take() { discard(frame) }
+        guard heldBytes > memoryLimit else { return }
+        if let frame = slots.waiting.take() { reject(frame, .overMemoryBudget, isRepeat: false) }
+        guard heldBytes > memoryLimit, let deferral = slots.deferral.take() else { return }
+        statistics.takeBack(deferral.cause)
+        reject(deferral.frame, .overMemoryBudget, isRepeat: false)
+    }
+
+    /// The bytes of what a lower limit makes the machine give up, besides free buffers.
+    package var keptBytes: Int { ledger.waiting + ledger.deferred + ledger.sent + ledger.inProgressSpare }
+
     // MARK: Shared buffers
 
     /// Releases the memory of shared buffers for a frame of the size that the receiver prefers.

@@ -211,7 +211,7 @@ extension UploaderMachine {
     }
 
     /// Drops a frame that turns out to be impossible to send.
-    private mutating func reject(_ frame: consuming UploadFrame, _ cause: SampleUploader.DropCause, isRepeat: Bool) {
+    mutating func reject(_ frame: consuming UploadFrame, _ cause: SampleUploader.DropCause, isRepeat: Bool) {
         schedule.forget(frame)
         if !isRepeat {
             statistics.drop(cause)

@@ -33,7 +33,7 @@ package struct UploaderMachine: Sendable {
     var lastRecipe: EncodingRecipe?
 
     /// The maximum number of bytes to hold.
-    let memoryLimit: Int
+    private(set) var memoryLimit: Int
 
     /// The receiver's terms.
     package private(set) var terms = ReceiverTerms()
@@ -75,7 +75,7 @@ package struct UploaderMachine: Sendable {
         sharing = SharingSession(owner: owner)
         ownConfiguration = configuration
         self.configuration = configuration.preferring(.init())
-        memoryLimit = max(0, configuration.maximumMemory ?? .max)
+        memoryLimit = configuration.memoryLimit
         schedule = SendSchedule(self.configuration.pacing)
         quality = QualityControl(configuration)
     }
@@ -118,9 +118,10 @@ package struct UploaderMachine: Sendable {
         advance(at: now)
     }
 
-    /// Applies a new configuration of the program; the memory limit stays as it was.
+    /// Applies a new configuration of the program.
     package mutating func update(_ new: Configuration, at now: UInt64) {
         ownConfiguration = new
+        memoryLimit = new.memoryLimit
         reconfigure()
         share(after: terms, at: now)
         advance(at: now)
@@ -217,6 +218,7 @@ package struct UploaderMachine: Sendable {
 
     /// Requests an upload if one is possible, resumes finished waiters, and sets the timer.
     mutating func advance(at now: UInt64) {
+        if memoryLimit < .max { fitIntoMemory() }
         if sharing.pool.isOpen || sharing.isWaiting { manageBuffers(at: now) }
         if case .idle = slots.activity, nextSource(at: now) != nil {
             slots.activity = .starting

@@ -15,7 +15,7 @@ struct RateSchedule: Sendable {
 
     /// Returns whether a frame is due, or closer to its due time than the next one will be.
     func isDue(at timestamp: UInt64, sourceInterval: Double) -> Bool {
-        guard let start, interval > 0, !isStanding(at: timestamp) else { return true }
+        guard let start, interval > 0, !hasClockStopped(at: timestamp) else { return true }
         let early = min(sourceInterval, interval) / 2
         return Self.distance(from: start, to: timestamp) + early >= next * interval
     }
@@ -26,7 +26,7 @@ struct RateSchedule: Sendable {
     /// immediately: time lost in a pause is not made up for. A source no faster than the rate may lag by a whole
     /// interval, because its frames cannot be any closer, and every one is wanted.
     mutating func advance(past timestamp: UInt64, sourceInterval: Double) {
-        guard let start, interval > 0, !isStanding(at: timestamp) else { return restart(at: timestamp) }
+        guard let start, interval > 0, !hasClockStopped(at: timestamp) else { return restart(at: timestamp) }
         let lag = Self.distance(from: start, to: timestamp) - next * interval
         let isDue = isDue(at: timestamp, sourceInterval: sourceInterval)
         guard isDue, lag <= max(interval / 2, min(sourceInterval, interval)) else { return restart(at: timestamp) }
@@ -46,8 +46,8 @@ struct RateSchedule: Sendable {
         return UInt64(min(max(next * interval - Self.distance(from: start, to: timestamp), 0), 2 * interval))
     }
 
-    /// Returns whether the source's clock stood still while its last frame was sent again and the grid advanced.
-    private func isStanding(at timestamp: UInt64) -> Bool {
+    /// Returns whether the source's clock stopped while its last frame was sent again and the grid advanced.
+    private func hasClockStopped(at timestamp: UInt64) -> Bool {
         guard let start else { return false }
         return Self.distance(from: timestamp, to: start) > interval
     }

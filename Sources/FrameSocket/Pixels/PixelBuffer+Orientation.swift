@@ -23,7 +23,7 @@ extension PixelBuffer {
         try unsafe result.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
             unsafe withUnsafePlanes { sources in
                 for plane in 0..<planeCount {
-                    unsafe turn(sources[plane], into: targets[plane], orientation)
+                    unsafe rotate(sources[plane], into: targets[plane], orientation)
                 }
             }
         }
@@ -42,18 +42,18 @@ extension FrameOrientation {
     var reversesRows: Bool { rotation == 90 || rotation == 180 }
 }
 
-private func turn(_ source: UnsafePlane, into target: UnsafePlane, _ orientation: FrameOrientation) {
+private func rotate(_ source: UnsafePlane, into target: UnsafePlane, _ orientation: FrameOrientation) {
     switch unsafe source.shape.bytesPerSample {
-    case 1: unsafe turnSamples(of: UInt8.self, source, into: target, orientation)
-    case 2: unsafe turnSamples(of: UInt16.self, source, into: target, orientation)
-    case 3: unsafe turnSamples(of: (UInt8, UInt8, UInt8).self, source, into: target, orientation)
-    default: unsafe turnSamples(of: UInt32.self, source, into: target, orientation)
+    case 1: unsafe rotateSamples(of: UInt8.self, source, into: target, orientation)
+    case 2: unsafe rotateSamples(of: UInt16.self, source, into: target, orientation)
+    case 3: unsafe rotateSamples(of: (UInt8, UInt8, UInt8).self, source, into: target, orientation)
+    default: unsafe rotateSamples(of: UInt32.self, source, into: target, orientation)
     }
 }
 
 /// Copies every sample of `source` to its place in `target`, in tiles that fit the cache in either direction.
 @inline(__always)
-private func turnSamples<Sample: BitwiseCopyable>(
+private func rotateSamples<Sample: BitwiseCopyable>(
     of type: Sample.Type,
     _ source: UnsafePlane,
     into target: UnsafePlane,

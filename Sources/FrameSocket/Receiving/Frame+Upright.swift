@@ -41,7 +41,7 @@ extension Frame {
         var info = header.info
         info.orientation = .up
         guard let jpeg else {
-            throw TurboJPEGError(.notJPEG, "the image is in shared memory and has no JPEG to turn; decode it upright")
+            throw TurboJPEGError(.notJPEG, "the image is in shared memory and has no JPEG to rotate; decode it upright")
         }
         guard orientation.isTurning else { return FrameMessage(jpeg: jpeg, info: info) }
         let upright = try UprightJPEG(jpeg, orientation, edges: edges, limits: limits)

@@ -46,13 +46,13 @@ public final class FrameDecoder: Sendable {
     public static let sizeTolerance = 1
 
     let configuration: Configuration
-    let strips: Locked<StandingDecoders>
+    let strips: Locked<DecoderCache>
     private let times = Locked(TimeSummary())
 
     /// Creates a decoder.
     public init(configuration: Configuration = .init()) {
         self.configuration = configuration
-        strips = Locked(StandingDecoders(limit: configuration.maximumRetainedImages))
+        strips = Locked(DecoderCache(limit: configuration.maximumRetainedImages))
     }
 
     /// The time spent on decoding so far, including rotation and scaling.

@@ -91,7 +91,12 @@ extension SampleUploader {
         ///
         /// A size or quality that a receiver prefers applies only while it fits in memory; if it does not, the receiver
         /// gets a status that counts a refused preference.
-        public let maximumMemory: Int?
+        ///
+        /// A limit that is lowered by ``SampleUploader/update(_:)`` applies at once: what exceeds it is released in the
+        /// order above, and frames that were still to be sent are dropped with
+        /// ``SampleUploader/DropCause/overMemoryBudget``. The frame in progress is completed first, shared buffers that
+        /// the receiver has stay until it releases them, and what the encoder keeps for the next frame stays until that.
+        public var maximumMemory: Int?
 
         /// Creates a configuration with the given values, and defaults for the rest.
         public init(
@@ -186,7 +191,10 @@ extension SampleUploader.Configuration {
         return result
     }
 
-    /// Returns this configuration with the properties changed that differ between two others; the memory limit stays.
+    /// The maximum number of bytes to hold.
+    var memoryLimit: Int { max(0, maximumMemory ?? .max) }
+
+    /// Returns this configuration with the properties changed that differ between two others.
     func changed(from old: Self, to new: Self) -> Self {
         var result = self
         func change<Value: Equatable>(_ property: WritableKeyPath<Self, Value>) {
@@ -203,6 +211,7 @@ extension SampleUploader.Configuration {
         change(\.strips)
         change(\.sharing)
         change(\.limits)
+        change(\.maximumMemory)
         return result
     }
 }

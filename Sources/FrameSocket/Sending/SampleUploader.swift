@@ -126,8 +126,6 @@ public final class SampleUploader: Sendable {
     /// Updates from several threads are serialized, so that none is lost; `change` must not wait for an update on
     /// another thread. An update inside `change` takes effect at once; if both change the same property, the outer one
     /// wins.
-    ///
-    /// The memory limit keeps its initial value, even if another one is assigned.
     public func update(_ change: (inout Configuration) -> Void) {
         updating.withLock {
             let old = machine.withLock { $0.ownConfiguration }

@@ -1,6 +1,6 @@
 import FrameSocket
 
-/// What a JPEG's own Exif data say about its image, which browsers heed and this protocol does not.
+/// What a JPEG's own Exif data say about its image, which browsers obey and this protocol does not.
 enum JPEGExif {
     /// The range of the first Exif segment (APP1) at or after `start`, including marker and length; nil if there is none.
     static func segment(of jpeg: Span<UInt8>, from start: Int = 2) -> Range<Int>? {

@@ -21,7 +21,7 @@ extension ReceiverMachine {
     }
 
     /// Keeps what the hello requests from now on.
-    mutating func heed(_ hello: ControlRequest.Hello, _ system: some System) {
+    mutating func adopt(_ hello: ControlRequest.Hello, _ system: some System) {
         wants = hello.wants
         assembler.keepsFrames = wants.contains(.frames)
         assembler.longestAudio = wants.contains(.audio) ? audioAllowance : 0

@@ -32,7 +32,7 @@ extension ReceiverMachine {
         guard isReady else { return false }
         // A request that was dropped has no consequences here either: the sender does not know of it.
         let isQueued = queue(request)
-        if isQueued { heed(request, system) }
+        if isQueued { apply(request, system) }
         if case .decline = request { declineSharedMemory(system) }
         writeRequests(system)
         return isQueued
@@ -42,8 +42,8 @@ extension ReceiverMachine {
     private mutating func queue(_ request: ControlRequest) -> Bool {
         switch request {
         case .hello(let hello): return greet(with: hello)
-        // The connection knows itself what it declines, and what the program has released.
-        case .decline, .release: return false
+        // The connection knows itself whether there is still something to decline.
+        case .decline: return false
         case .pause, .resume, .stop, .prefer, .refresh, .ping, .info:
             return (hasSaidHello || greet(with: ControlRequest.Hello())) && outbox.add(request)
         }
@@ -58,12 +58,12 @@ extension ReceiverMachine {
         return isQueued
     }
 
-    private mutating func heed(_ request: ControlRequest, _ system: some System) {
+    private mutating func apply(_ request: ControlRequest, _ system: some System) {
         switch request {
-        case .hello(let hello): heed(hello, system)
+        case .hello(let hello): adopt(hello, system)
         case .pause: hasPaused = true
         case .resume: hasPaused = false
-        case .decline, .release, .stop, .prefer, .refresh, .ping, .info: break
+        case .decline, .stop, .prefer, .refresh, .ping, .info: break
         }
     }
 

@@ -19,8 +19,12 @@ package struct RequestOutbox: Sendable {
     ///
     /// - Returns: Whether it was queued.
     @discardableResult
-    package mutating func add(_ request: ControlRequest) -> Bool {
-        let encoded = request.encoded()
+    package mutating func add(_ request: ControlRequest) -> Bool { add(request.encoded()) }
+
+    /// Queues a release in the same way.
+    package mutating func add(_ release: ReleaseRequest) -> Bool { add(release.encoded()) }
+
+    private mutating func add(_ encoded: [UInt8]) -> Bool {
         guard bytes.count + encoded.count <= Self.maximumByteCount else { return false }
         bytes += encoded
         return true

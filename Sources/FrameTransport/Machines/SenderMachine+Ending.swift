@@ -4,32 +4,33 @@ package import FrameWire
 
 extension SenderMachine {
     /// Closes the connection cleanly and for good.
-    package mutating func close(_ reason: ControlRequest.FinishReason, at now: UInt64) {
+    package mutating func close(_ reason: ControlRequest.FinishReason, _ system: some System) {
+        now = system.now
+        defer { proceed(system) }
         switch state {
         case .handshaking(let handshake) where handshake.unsentOffset == nil:
             // The server may mistake the token for the start of a session, and its own is still to come: for an orderly
             // end, read it to its end.
             let until = now &+ settings.linger
-            enter(
-                .ending(Ending(.closedLocally(reason), until: until, awaiting: .peersEnd, next: .close, wasOpen: false))
-            )
-            settleWaiters(Self.closedError)
-            commands.append(.shutdownSending)
+            let ending = Ending(.closedLocally(reason), until: until, awaiting: .peersEnd, next: .close, wasOpen: false)
+            enter(.ending(ending), system)
+            settleWaiters(Self.closedError, system)
+            system.shutDownSending()
         case .idle, .waiting, .connecting, .handshaking:
-            finish(.closedLocally(reason))
+            finish(.closedLocally(reason), system)
         case .open(let session):
             if case .broken(let error, _) = session.sending {
                 // The first cause counts for this connection; the close prevents further attempts.
-                end(.failed(.lost(error)), at: now)
-                return close(reason, at: now)
+                end(.failed(.lost(error)), system)
+                return close(reason, system)
             }
             let last = session.hello == nil ? nil : SenderStatus(state: .stopped(reason))
-            beginEnding(.closedLocally(reason), last: last, awaiting: .ownBytesAndPeersEnd, next: .close, at: now)
+            beginEnding(.closedLocally(reason), last: last, awaiting: .ownBytesAndPeersEnd, next: .close, system)
         case .ending(var ending):
             guard case .reopen = ending.next else { return }
             ending.next = .closeLocally(reason)
             state = .ending(ending)
-            settleWaiters(Self.closedError)
+            settleWaiters(Self.closedError, system)
         case .closed:
             break
         }
@@ -43,50 +44,49 @@ extension SenderMachine {
         last: SenderStatus?,
         awaiting: Awaiting,
         next: Afterwards,
-        at now: UInt64
+        _ system: some System
     ) {
-        enter(.ending(Ending(reason, until: now &+ settings.linger, awaiting: awaiting, next: next)))
+        enter(.ending(Ending(reason, until: now &+ settings.linger, awaiting: awaiting, next: next)), system)
         let error: TransportError? = if case .closedLocally = reason { nil } else { loss(for: reason) }
-        commands.append(.lane(.end(last: last, withdrawing: error)))
+        laneProgressed(system.lane { $0.end(last: last, withdrawing: error) }, system)
     }
 
     /// Ends an open connection at once.
-    mutating func end(_ reason: CloseReason, at now: UInt64) {
+    mutating func end(_ reason: CloseReason, _ system: some System) {
         let next = settings.reopens ? Afterwards.reopen : .close
-        conclude(Ending(reason, until: now, awaiting: .peersEnd, next: next), at: now)
+        conclude(Ending(reason, until: now, awaiting: .peersEnd, next: next), system)
     }
 
     /// Releases the socket, and continues as decided.
-    mutating func conclude(_ ending: Ending, at now: UInt64) {
+    mutating func conclude(_ ending: Ending, _ system: some System) {
         switch ending.next {
         case .close:
-            finish(ending.reason)
+            finish(ending.reason, system)
         case .closeLocally(let reason):
-            leaveSocket(ending.reason)
-            publish(.disconnected(ending.reason))
-            finish(.closedLocally(reason))
+            leaveSocket(ending.reason, system)
+            publish(.disconnected(ending.reason), system)
+            finish(.closedLocally(reason), system)
         case .reopen:
-            leaveSocket(ending.reason)
-            publish(.disconnected(ending.reason))
-            reopen(at: now)
+            leaveSocket(ending.reason, system)
+            publish(.disconnected(ending.reason), system)
+            reopen(system)
         }
     }
 
     /// Ends for good; callers that wait for the connection to open get `error`.
-    mutating func finish(_ reason: CloseReason, telling error: TransportError = closedError) {
-        leaveSocket(reason)
-        enter(.closed(reason))
-        settleWaiters(error)
-        commands.append(.tell(.ended(reason)))
+    mutating func finish(_ reason: CloseReason, telling error: TransportError = closedError, _ system: some System) {
+        leaveSocket(reason, system)
+        enter(.closed(reason), system)
+        settleWaiters(error, system)
+        system.end(reason)
     }
 
-    private mutating func leaveSocket(_ reason: CloseReason) {
+    private mutating func leaveSocket(_ reason: CloseReason, _ system: some System) {
         isReadable = false
-        watchesRoom = false
-        commands.append(.closeSocket(loss(for: reason)))
-        commands.append(.tell(.hello(nil)))
-        commands.append(.tell(.info(ControlRequest.SessionInfo())))
-        changeTerms { terms in
+        system.closeSocket(loss(for: reason))
+        system.note(nil)
+        system.publish(ControlRequest.SessionInfo())
+        changeTerms(system) { terms in
             let (revision, connection) = (terms.revision, terms.connection)
             terms = ReceiverTerms()
             (terms.revision, terms.connection) = (revision, connection)

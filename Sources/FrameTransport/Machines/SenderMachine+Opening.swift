@@ -4,123 +4,110 @@ internal import FrameWire
 
 extension SenderMachine {
     /// Retries connecting until a server is reached, or the connection is closed.
-    package mutating func open(at now: UInt64) {
+    package mutating func open(_ system: some System) {
+        now = system.now
+        defer { proceed(system) }
         isWantedForGood = true
-        if case .idle = state { attemptFirst(at: now) }
+        if case .idle = state { attemptFirst(system) }
     }
 
     /// Connects on behalf of a waiting caller, for at most `limit`, until `deadline`.
-    package mutating func open(waiter id: Int, limit: Duration?, deadline: UInt64?, at now: UInt64) {
+    package mutating func open(waiter id: Int, limit: Duration?, deadline: UInt64?, _ system: some System) {
+        now = system.now
+        defer { proceed(system) }
         let waiter = Waiter(id: id, limit: limit, deadline: deadline, start: now)
         switch state {
-        case .open: return commands.append(.settle(waiter: id, nil))
-        case .closed(.failed(let error)): return commands.append(.settle(waiter: id, error))
-        case .closed: return commands.append(.settle(waiter: id, Self.closedError))
+        case .open: return system.settle(id, nil)
+        case .closed(.failed(let error)): return system.settle(id, error)
+        case .closed: return system.settle(id, Self.closedError)
         case .ending(let ending):
-            guard case .reopen = ending.next else { return commands.append(.settle(waiter: id, Self.closedError)) }
+            guard case .reopen = ending.next else { return system.settle(id, Self.closedError) }
             waiters.append(waiter)
         case .connecting, .handshaking:
             waiters.append(waiter)
         case .waiting(let until):
             waiters.append(waiter)
-            if waiter.givesUp(by: until) { attempt(at: now) }
+            if waiter.givesUp(by: until) { attempt(system) }
         case .idle:
             waiters.append(waiter)
-            attemptFirst(at: now)
+            attemptFirst(system)
         }
     }
 
     /// Stops waiting, because the calling task was cancelled; attempts that nobody else waits for end.
-    package mutating func abandon(waiter id: Int, at now: UInt64) {
+    package mutating func abandon(waiter id: Int, _ system: some System) {
         guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
+        now = system.now
         waiters.remove(at: index)
-        giveUpIfUnwanted()
-        let error = TransportError(.cancelled, path: settings.name, "waiting for a server was cancelled")
-        commands.append(.settle(waiter: id, error))
+        giveUpIfUnwanted(system)
+        system.settle(id, TransportError(.cancelled, path: settings.name, "waiting for a server was cancelled"))
     }
 
-    // MARK: Reports
-
-    /// Handles an unusable endpoint or token: no later attempt can succeed.
-    package mutating func endpointIsUnusable(_ error: TransportError, at now: UInt64) {
-        guard case .connecting = state else { return }
-        refuse(error)
-    }
-
-    /// Handles a connection made by the system.
-    package mutating func connected(at now: UInt64) {
-        guard case .connecting = state else { return }
-        commands.append(.checkPeer)
-    }
-
-    /// Handles a failure to connect.
-    package mutating func connectFailed(_ error: Errno, at now: UInt64) {
-        guard case .connecting = state else { return }
-        giveUpAttempt(after: .system(error), at: now)
-    }
-
-    /// Handles an accepted peer.
-    package mutating func peerAdmitted(at now: UInt64) {
-        guard case .connecting = state else { return }
-        guard let tokens = settings.tokens else { return didOpen(at: now) }
-        let token = TokenReader(expecting: tokens.expected)
-        enter(.handshaking(Handshake(token: token, unsentOffset: 0, until: now &+ settings.handshakeTimeout)))
-        commands.append(.writeToken(from: 0))
-    }
-
-    /// Handles a refused peer, which ends the connection for good.
-    package mutating func peerRefused(_ error: TransportError, at now: UInt64) {
-        guard case .connecting = state else { return }
-        refuse(error)
-    }
-
-    /// Handles a socket that is connected to itself, which can happen over TCP if nobody listens at the port.
-    package mutating func peerIsThisSide(at now: UInt64) {
-        guard case .connecting = state else { return }
-        giveUpAttempt(after: .system(.refused), at: now)
-    }
-
-    /// Records that the socket has accepted `count` more bytes of this side's token; 0 if it is full.
-    package mutating func didWriteToken(_ count: Int, at now: UInt64) {
-        guard case .handshaking(var handshake) = state, let offset = handshake.unsentOffset else { return }
-        let isOut = offset + count >= settings.tokens?.own.count ?? 0
-        handshake.unsentOffset = isOut ? nil : offset + count
-        state = .handshaking(handshake)
-        concludeHandshake(handshake, at: now)
-    }
-
-    /// Handles a failure to write this side's token.
-    package mutating func tokenWriteFailed(_ error: Errno, at now: UInt64) {
-        guard case .handshaking = state else { return }
-        giveUpAttempt(after: .system(error), at: now)
-    }
-
-    // MARK: Decisions
+    // MARK: Connecting
 
     /// Makes the first attempt of an opening, for which those of an earlier one do not count.
-    private mutating func attemptFirst(at now: UInt64) {
+    private mutating func attemptFirst(_ system: some System) {
         turnAwayPauses.reset()
-        attempt(at: now)
+        attempt(system)
     }
 
-    mutating func attempt(at now: UInt64) {
+    mutating func attempt(_ system: some System) {
         isReadable = false
-        enter(.connecting(until: now &+ settings.connectTimeout))
-        commands.append(.connect)
+        enter(.connecting(until: now &+ settings.connectTimeout), system)
+        switch system.connect() {
+        case .connected: checkPeer(system)
+        case .pending: break
+        case .failed(let error): giveUpAttempt(after: .system(error), system)
+        case .unusable(let error): refuse(error, system)
+        }
+    }
+
+    mutating func checkConnected(_ system: some System) {
+        do throws(Errno) {
+            try system.checkConnected()
+        } catch {
+            return giveUpAttempt(after: .system(error), system)
+        }
+        checkPeer(system)
+    }
+
+    private mutating func checkPeer(_ system: some System) {
+        switch system.checkPeer() {
+        case .refused(let error): return refuse(error, system)
+        case .thisSide: return giveUpAttempt(after: .system(.refused), system)
+        case .admitted: break
+        }
+        guard let tokens = settings.tokens else { return didOpen(system) }
+        let token = TokenReader(expecting: tokens.expected)
+        let handshake = Handshake(token: token, unsentOffset: 0, until: now &+ settings.handshakeTimeout)
+        enter(.handshaking(handshake), system)
+        writeToken(handshake, from: 0, system)
+    }
+
+    mutating func writeToken(_ handshake: Handshake, from offset: Int, _ system: some System) {
+        var handshake = handshake
+        do throws(Errno) {
+            guard case .bytes(let count, _) = try system.writeToken(from: offset) else { return }
+            let isOut = offset + count >= settings.tokens?.own.count ?? 0
+            handshake.unsentOffset = isOut ? nil : offset + count
+        } catch {
+            return giveUpAttempt(after: .system(error), system)
+        }
+        state = .handshaking(handshake)
+        concludeHandshake(handshake, system)
     }
 
     /// Opens the connection after both tokens have been exchanged.
-    mutating func concludeHandshake(_ handshake: Handshake, at now: UInt64) {
+    mutating func concludeHandshake(_ handshake: Handshake, _ system: some System) {
         guard handshake.unsentOffset == nil, handshake.token.remaining == 0 else { return }
         guard handshake.token.isRight else {
-            return refuse(
-                TransportError(.tokenRejected, path: settings.name, "the server's token is not the expected one")
-            )
+            let message = "the server's token is not the expected one"
+            return refuse(TransportError(.tokenRejected, path: settings.name, message), system)
         }
-        didOpen(at: now)
+        didOpen(system)
     }
 
-    private mutating func didOpen(at now: UInt64) {
+    private mutating func didOpen(_ system: some System) {
         isWantedForGood = true
         lastFailure = nil
         turnAwayPauses.reset()
@@ -128,29 +115,28 @@ extension SenderMachine {
         // A receiver that has to state its version gets nothing before.
         let mustGreet = settings.minimumVersion > 0
         let wants: ControlRequest.Wants = mustGreet ? [] : .frames
-        commands.append(.lane(.open(connection: connection, wants: wants)))
+        system.openLane(connection: connection, wants: wants)
         var session = Session(decoder: ControlDecoder())
         if mustGreet { session.greetingUntil = now &+ settings.handshakeTimeout }
-        enter(.open(session))
+        enter(.open(session), system)
         let sharesMemory = settings.sharesMemory
-        changeTerms { terms in
+        changeTerms(system) { terms in
             let revision = terms.revision
             terms = ReceiverTerms()
             (terms.revision, terms.connection, terms.isConnected) = (revision, connection, true)
             terms.mayShareMemory = sharesMemory
             terms.wants = wants
         }
-        settleWaiters(nil)
+        settleWaiters(nil, system)
     }
 
-    mutating func giveUpAttempt(after failure: AttemptFailure?, at now: UInt64) {
-        commands.append(.closeSocket(Self.closedError))
-        retryLater(after: failure, at: now)
+    mutating func giveUpAttempt(after failure: AttemptFailure?, _ system: some System) {
+        system.closeSocket(Self.closedError)
+        retryLater(after: failure, system)
     }
 
-    mutating func retryLater(after failure: AttemptFailure?, at now: UInt64) {
+    mutating func retryLater(after failure: AttemptFailure?, _ system: some System) {
         isReadable = false
-        watchesRoom = false
         lastFailure = failure.map { ($0, now) }
         // A server that refuses senders has enough of them.
         let pause =
@@ -159,40 +145,40 @@ extension SenderMachine {
             } else {
                 retryPause
             }
-        enter(.waiting(until: now &+ pause))
-        expireWaiters(at: now)
-        giveUpIfUnwanted()
+        enter(.waiting(until: now &+ pause), system)
+        expireWaiters(at: now, system)
+        giveUpIfUnwanted(system)
     }
 
     /// Connects again after a connection has ended: at once if a caller that began to wait meanwhile gives up before the
     /// next attempt would be made.
-    mutating func reopen(at now: UInt64) {
+    mutating func reopen(_ system: some System) {
         let next = now &+ retryPause
-        if waiters.contains(where: { $0.givesUp(by: next) }) { return attempt(at: now) }
-        retryLater(after: nil, at: now)
+        if waiters.contains(where: { $0.givesUp(by: next) }) { return attempt(system) }
+        retryLater(after: nil, system)
     }
 
     private var retryPause: UInt64 { max(settings.retryInterval, Backoff.shortest.nanoseconds) }
 
     /// Rejects a server permanently.
-    private mutating func refuse(_ error: TransportError) {
-        finish(.failed(error), telling: error)
+    private mutating func refuse(_ error: TransportError, _ system: some System) {
+        finish(.failed(error), telling: error, system)
     }
 
-    mutating func settleWaiters(_ error: TransportError?) {
-        for waiter in waiters { commands.append(.settle(waiter: waiter.id, error)) }
+    mutating func settleWaiters(_ error: TransportError?, _ system: some System) {
+        for waiter in waiters { system.settle(waiter.id, error) }
         waiters.removeAll(keepingCapacity: true)
     }
 
     /// Fails the waiters whose time is up, with the result of the latest attempt.
-    mutating func expireWaiters(at now: UInt64) {
-        let expired = waiters.filter { waiter in waiter.deadline.map { $0 <= now } ?? false }
+    mutating func expireWaiters(at due: UInt64, _ system: some System) {
+        let expired = waiters.filter { waiter in waiter.deadline.map { $0 <= due } ?? false }
         guard !expired.isEmpty else { return }
-        waiters.removeAll { waiter in waiter.deadline.map { $0 <= now } ?? false }
+        waiters.removeAll { waiter in waiter.deadline.map { $0 <= due } ?? false }
         // What is under way now, and ends with its last caller.
         let errors = expired.map { noServer(for: $0) }
-        giveUpIfUnwanted()
-        for (waiter, error) in zip(expired, errors) { commands.append(.settle(waiter: waiter.id, error)) }
+        giveUpIfUnwanted(system)
+        for (waiter, error) in zip(expired, errors) { system.settle(waiter.id, error) }
     }
 
     private func noServer(for waiter: Waiter) -> TransportError {
@@ -234,16 +220,15 @@ extension SenderMachine {
     }
 
     /// Ends attempts for which nobody waits.
-    private mutating func giveUpIfUnwanted() {
+    private mutating func giveUpIfUnwanted(_ system: some System) {
         guard waiters.isEmpty, !isWantedForGood else { return }
         switch state {
         case .connecting, .handshaking:
-            commands.append(.closeSocket(Self.closedError))
+            system.closeSocket(Self.closedError)
             isReadable = false
-            watchesRoom = false
-            enter(.idle)
+            enter(.idle, system)
         case .waiting:
-            enter(.idle)
+            enter(.idle, system)
         case .idle, .open, .ending, .closed:
             break
         }

@@ -3,82 +3,103 @@ internal import FrameWire
 // Input from the server, and the progress of messages.
 
 extension SenderMachine {
-    // MARK: Reports
+    // MARK: Reading
 
-    /// Handles bytes that were read.
-    package mutating func didRead(_ bytes: Span<UInt8>, at now: UInt64) {
+    mutating func read(_ limit: Int, _ system: some System) {
+        unsafe withUnsafeTemporaryAllocation(byteCount: limit, alignment: 16) { memory in
+            do throws(Errno) {
+                switch try unsafe system.read(into: memory) {
+                case .bytes(0, _): reachedEndOfStream(system)
+                case .bytes(let count, _):
+                    let bytes = unsafe UnsafeRawBufferPointer(rebasing: memory[..<count])
+                    unsafe didRead(Span<UInt8>(_unsafeBytes: bytes), system)
+                case .wouldBlock: readWouldBlock(system)
+                }
+            } catch {
+                readFailed(error, system)
+            }
+        }
+    }
+
+    private mutating func didRead(_ bytes: Span<UInt8>, _ system: some System) {
         switch state {
         case .handshaking(var handshake):
             handshake.token.take(bytes)
             state = .handshaking(handshake)
-            concludeHandshake(handshake, at: now)
+            concludeHandshake(handshake, system)
         case .open:
-            take(bytes, at: now)
+            take(bytes, system)
         // While this side ends the connection, it reads only to detect the server's end.
         case .idle, .waiting, .connecting, .ending, .closed:
             break
         }
     }
 
-    /// Handles a read that found nothing.
-    package mutating func readWouldBlock(at now: UInt64) {
+    private mutating func readWouldBlock(_ system: some System) {
         isReadable = false
         guard case .open(let session) = state, case .broken(let error, _) = session.sending else { return }
         // If the server has gone, its end is still to be read, and requests may precede it.
         if error == .brokenPipe || error == .reset { return }
-        end(.failed(.lost(error)), at: now)
+        end(.failed(.lost(error)), system)
     }
 
-    /// Handles the end of the server's stream.
-    package mutating func reachedEndOfStream(at now: UInt64) {
+    private mutating func reachedEndOfStream(_ system: some System) {
         isReadable = false
         switch state {
         case .handshaking:
-            giveUpAttempt(after: .turnedAway, at: now)
+            giveUpAttempt(after: .turnedAway, system)
         case .open(let session):
             let reason = CloseReason.closedByPeer(.stoppedByUser)
-            if case .broken = session.sending { return end(reason, at: now) }
+            if case .broken = session.sending { return end(reason, system) }
             // The server may still read: the message in progress is completed, and no new one is started.
-            beginEnding(reason, last: nil, awaiting: .ownBytes, next: settings.reopens ? .reopen : .close, at: now)
+            let next: Afterwards = settings.reopens ? .reopen : .close
+            beginEnding(reason, last: nil, awaiting: .ownBytes, next: next, system)
         case .ending(var ending):
-            if ending.awaiting == .peersEnd { return conclude(ending, at: now) }
+            if ending.awaiting == .peersEnd { return conclude(ending, system) }
             ending.awaiting = .ownBytes
             state = .ending(ending)
-            commands.append(.lane(.resume))
+            resumeLane(system)
         case .idle, .waiting, .connecting, .closed:
             break
         }
     }
 
-    /// Handles a failed read.
-    package mutating func readFailed(_ error: Errno, at now: UInt64) {
+    private mutating func readFailed(_ error: Errno, _ system: some System) {
         isReadable = false
         switch state {
-        case .handshaking: giveUpAttempt(after: .system(error), at: now)
-        case .open: end(.failed(.lost(error)), at: now)
-        case .ending(let ending): conclude(ending, at: now)
+        case .handshaking: giveUpAttempt(after: .system(error), system)
+        case .open: end(.failed(.lost(error)), system)
+        case .ending(let ending): conclude(ending, system)
         case .idle, .waiting, .connecting, .closed: break
         }
     }
 
-    /// Handles the lane's progress; reported after every order that says so, and if a caller's own write was
-    /// incomplete.
-    package mutating func laneProgressed(_ progress: SendLaneMachine.Progress, at now: UInt64) {
+    // MARK: The lane
+
+    /// Handles a caller's own write that was incomplete, or failed.
+    package mutating func laneChanged(to progress: SendLaneMachine.Progress, _ system: some System) {
+        now = system.now
+        defer { proceed(system) }
+        laneProgressed(progress, system)
+    }
+
+    /// Handles the lane's progress after a change that is the last of its event, or begins an end.
+    mutating func laneProgressed(_ progress: SendLaneMachine.Progress, _ system: some System) {
         switch state {
         case .open(var session):
-            update(&session, progress, at: now)
+            note(progress, in: &session)
+            state = .open(session)
         case .ending(var ending):
             switch progress {
-            // An answer that was ordered before the end may be written before the lane knows of the end.
             case .waiting, .sent: break
-            case .broken: conclude(ending, at: now)
+            case .broken: conclude(ending, system)
             case .ended:
                 switch ending.awaiting {
-                case .ownBytes: conclude(ending, at: now)
+                case .ownBytes: conclude(ending, system)
                 case .ownBytesAndPeersEnd:
                     ending.awaiting = .peersEnd
                     state = .ending(ending)
-                    commands.append(.shutdownSending)
+                    system.shutDownSending()
                 case .peersEnd: break
                 }
             }
@@ -87,27 +108,50 @@ extension SenderMachine {
         }
     }
 
-    private mutating func update(_ session: inout Session, _ progress: SendLaneMachine.Progress, at now: UInt64) {
+    /// Changes the lane of an open session.
+    ///
+    /// No outcome ends the session, which may be in the middle of the requests that it reads: a failed write is noted,
+    /// and a server that has stopped reading is given up when the deadline passes.
+    private mutating func changeLane(
+        in session: inout Session,
+        _ system: some System,
+        _ change: (inout SendLaneMachine) -> SendLaneMachine.Settlement?
+    ) {
+        note(system.lane(change), in: &session)
+    }
+
+    mutating func resumeLane(_ system: some System) {
+        let progress = system.lane { lane in
+            lane.hasRoom()
+            return nil
+        }
+        laneProgressed(progress, system)
+    }
+
+    private mutating func note(_ progress: SendLaneMachine.Progress, in session: inout Session) {
         switch (progress, session.sending) {
         case (_, .broken):
-            return
+            break
         case (.sent, _), (.ended, _):
             session.sending = .flowing
         case (.waiting(let bytes), .flowing):
             session.sending = .stalled(bytesWritten: bytes, until: now &+ settings.sendTimeout)
         case (.waiting(let bytes), .stalled(let before, let until)):
-            guard until <= now else { return }
-            guard bytes != before else {
-                let error = TransportError(.sendTimedOut, path: settings.name, "the server has stopped reading")
-                return end(.failed(error), at: now)
-            }
+            guard until <= now, bytes != before else { return }
             session.sending = .stalled(bytesWritten: bytes, until: now &+ settings.sendTimeout)
         case (.broken(let error), _):
             // Everything that the server sent before is read first: it may have requested the end.
             session.sending = .broken(error, until: now &+ settings.linger)
             isReadable = true
         }
-        state = .open(session)
+    }
+
+    /// Ends a session whose server has read nothing since `bytesWritten`.
+    mutating func checkProgress(since bytesWritten: Int, _ system: some System) {
+        let progress = system.lane { _ in nil }
+        guard case .waiting(bytesWritten) = progress else { return laneProgressed(progress, system) }
+        let error = TransportError(.sendTimedOut, path: settings.name, "the server has stopped reading")
+        end(.failed(error), system)
     }
 
     // MARK: Requests
@@ -116,7 +160,7 @@ extension SenderMachine {
     ///
     /// After a hello, the server must send valid requests, or the connection fails. Without a hello, input is read and
     /// dropped, as existing Jitsi senders do.
-    private mutating func take(_ bytes: Span<UInt8>, at now: UInt64) {
+    private mutating func take(_ bytes: Span<UInt8>, _ system: some System) {
         guard case .open(var session) = state else { return }
         // The decoder is moved out to avoid a copy at its first change.
         state = .open(Session())
@@ -127,16 +171,19 @@ extension SenderMachine {
                 switch step.event {
                 case .request(.hello(let hello)) where hello.version < settings.minimumVersion:
                     session.hello = hello
-                    commands.append(.tell(.hello(hello)))
+                    system.note(hello)
                     state = .open(session)
-                    return refuseVersion(hello.version, at: now)
+                    return refuseVersion(hello.version, system)
                 case .request(let request):
                     turn.requestsLeft -= 1
-                    if let reason = handle(request, in: &session) { return stop(session, reason, at: now) }
+                    if let reason = handle(request, in: &session, system) { return stop(session, reason, system) }
+                case .release(let release):
+                    turn.requestsLeft -= 1
+                    handle(release, in: session, system)
                 case .skipped(let request):
                     turn.requestsLeft -= 1
-                    commands.append(.tell(.skippedRequest))
-                    if request.isPreference, session.hello != nil { refusePreference(in: &session) }
+                    system.countSkippedRequest()
+                    if request.isPreference, session.hello != nil { refusePreference(in: &session, system) }
                 case .incomplete, .body:
                     break
                 }
@@ -145,74 +192,88 @@ extension SenderMachine {
         } catch {
             guard session.hello == nil else {
                 state = .open(session)
-                return end(.failed(TransportError(error)), at: now)
+                return end(.failed(TransportError(error)), system)
             }
-            commands.append(.tell(.skippedRequest))
+            system.countSkippedRequest()
             session.decoder = nil
             state = .open(session)
         }
     }
 
     /// Obeys a request, and returns the reason for the end if the receiver requests it.
-    private mutating func handle(_ request: ControlRequest, in session: inout Session) -> ControlRequest.FinishReason? {
+    private mutating func handle(
+        _ request: ControlRequest,
+        in session: inout Session,
+        _ system: some System
+    ) -> ControlRequest.FinishReason? {
         if session.hello == nil {
             guard case .hello = request else {
-                commands.append(.tell(.skippedRequest))
+                system.countSkippedRequest()
                 return nil
             }
         }
         // The program hears of the request last, because it may act on it at once.
         switch request {
-        case .hello(let hello): greet(hello, in: &session)
-        case .pause: setPaused(true, in: session)
-        case .resume: setPaused(false, in: session)
-        case .prefer(let preferences): changeTerms { $0.preferences = preferences }
-        case .refresh: changeTerms { $0.refreshes += 1 }
+        case .hello(let hello): greet(hello, in: &session, system)
+        case .pause: setPaused(true, in: &session, system)
+        case .resume: setPaused(false, in: &session, system)
+        case .prefer(let preferences): changeTerms(system) { $0.preferences = preferences }
+        case .refresh: changeTerms(system) { $0.refreshes += 1 }
         case .ping(let number):
             var status = status(of: session, isPaused: terms.isPaused)
             status.pong = number
-            commands.append(.lane(.answer(status)))
+            answer(status, in: &session, system)
         case .decline:
-            declineSharedMemory(in: &session)
-            changeTerms { $0.acceptsSharedMemory = false }
-        case .info(let info): commands.append(.tell(.info(info)))
-        case .release(let buffer):
-            changeTerms { $0.releases[buffer] &+= 1 }
-            // Not for the program: there is one for every frame.
-            return nil
+            declineSharedMemory(in: &session, system)
+            changeTerms(system) { $0.acceptsSharedMemory = false }
+        case .info(let info): system.publish(info)
         case .stop(let reason):
-            commands.append(.tell(.request(request)))
+            system.deliver(request)
             return reason
         }
-        commands.append(.tell(.request(request)))
+        system.deliver(request)
         return nil
     }
 
+    /// Frees a shared buffer, without a word to the program: there is a release for every frame.
+    private mutating func handle(_ release: ReleaseRequest, in session: borrowing Session, _ system: some System) {
+        guard session.hello != nil else { return system.countSkippedRequest() }
+        changeTerms(system) { $0.releases[release.buffer] &+= 1 }
+    }
+
     /// Answers a hello, and adopts what it asks for.
-    private mutating func greet(_ hello: ControlRequest.Hello, in session: inout Session) {
+    private mutating func greet(_ hello: ControlRequest.Hello, in session: inout Session, _ system: some System) {
         session.hello = hello
         session.greetingUntil = nil
-        commands.append(.tell(.hello(hello)))
+        system.note(hello)
         let answer = status(of: session, isPaused: terms.isPaused)
-        commands.append(.lane(.setWants(hello.wants, info: hello.wantsInfo, answer: answer)))
-        if hello.sharedMemory == nil { declineSharedMemory(in: &session) }
+        changeLane(in: &session, system) { $0.setWants(hello.wants, info: hello.wantsInfo, answering: answer) }
+        if hello.sharedMemory == nil { declineSharedMemory(in: &session, system) }
         let sharesMemory = settings.sharesMemory && !session.declinesSharedMemory
-        changeTerms { terms in
+        changeTerms(system) { terms in
             terms.wants = hello.wants
             terms.isGreeted = true
             terms.acceptsSharedMemory = sharesMemory
         }
     }
 
-    private mutating func setPaused(_ isPaused: Bool, in session: borrowing Session) {
-        commands.append(.lane(.setPaused(isPaused, answer: status(of: session, isPaused: isPaused))))
-        changeTerms { $0.isPaused = isPaused }
+    private mutating func setPaused(_ isPaused: Bool, in session: inout Session, _ system: some System) {
+        let answer = status(of: session, isPaused: isPaused)
+        changeLane(in: &session, system) { $0.setPaused(isPaused, answering: answer) }
+        changeTerms(system) { $0.isPaused = isPaused }
     }
 
     /// Sends nothing more in shared memory on this connection.
-    private mutating func declineSharedMemory(in session: inout Session) {
+    private mutating func declineSharedMemory(in session: inout Session, _ system: some System) {
         session.declinesSharedMemory = true
-        if terms.acceptsSharedMemory { commands.append(.lane(.declineShared)) }
+        if terms.acceptsSharedMemory { changeLane(in: &session, system) { $0.declineShared() } }
+    }
+
+    private mutating func answer(_ status: SenderStatus, in session: inout Session, _ system: some System) {
+        changeLane(in: &session, system) { lane in
+            lane.send(status)
+            return nil
+        }
     }
 
     /// Returns the sender's status.
@@ -223,30 +284,32 @@ extension SenderMachine {
     }
 
     /// Tells the receiver of a connection that the source of the frames cannot follow its preference.
-    package mutating func preferencesRefused(byUserOf connection: Int, at now: UInt64) {
+    package mutating func preferencesRefused(byUserOf connection: Int, _ system: some System) {
+        now = system.now
+        defer { proceed(system) }
         guard case .open(var session) = state, terms.connection == connection, session.hello != nil else { return }
-        refusePreference(in: &session)
+        refusePreference(in: &session, system)
         state = .open(session)
     }
 
     /// Tells the receiver that its preference is refused: nothing changes.
-    private mutating func refusePreference(in session: inout Session) {
+    private mutating func refusePreference(in session: inout Session, _ system: some System) {
         session.refusedPreferences &+= 1
-        commands.append(.lane(.answer(status(of: session, isPaused: terms.isPaused))))
+        answer(status(of: session, isPaused: terms.isPaused), in: &session, system)
     }
 
     /// Ends the session, which is permanent, because the receiver's version is too low, or because it has stated none.
-    mutating func refuseVersion(_ version: Int?, at now: UInt64) {
+    mutating func refuseVersion(_ version: Int?, _ system: some System) {
         let error = TransportError.version(version, of: "receiver", under: settings.minimumVersion, path: settings.name)
         // Whoever does not read requests is not told.
         let last = version == nil ? nil : SenderStatus(state: .stopped(.versionMismatch))
-        beginEnding(.failed(error), last: last, awaiting: .ownBytesAndPeersEnd, next: .close, at: now)
+        beginEnding(.failed(error), last: last, awaiting: .ownBytesAndPeersEnd, next: .close, system)
     }
 
     /// Obeys a stop, which is permanent.
-    private mutating func stop(_ session: Session, _ reason: ControlRequest.FinishReason, at now: UInt64) {
+    private mutating func stop(_ session: Session, _ reason: ControlRequest.FinishReason, _ system: some System) {
         state = .open(session)
         let last = SenderStatus(state: .stopped(reason))
-        beginEnding(.closedByPeer(reason), last: last, awaiting: .ownBytesAndPeersEnd, next: .close, at: now)
+        beginEnding(.closedByPeer(reason), last: last, awaiting: .ownBytesAndPeersEnd, next: .close, system)
     }
 }

@@ -1,9 +1,8 @@
 /// Makes every decision on the sending end of a connection: when to connect, which peer to accept, what to answer, when
 /// to end.
 ///
-/// Its driver reports events, each with the time in nanoseconds of a monotonic clock, and then executes commands until
-/// ``nextCommand()`` returns nil. Most commands are answered by a report before the next command is taken; ``Command``
-/// says which.
+/// Its driver reports events, each on the connection's thread, and the machine calls the driver as its ``System``. After
+/// each event the driver reads ``deadline`` and ``watchesRoom``.
 package struct SenderMachine: Sendable {
     /// The maximum number of reads per turn.
     package static let readsPerTurn = 16
@@ -35,17 +34,17 @@ package struct SenderMachine: Sendable {
     /// The receiver's terms.
     package internal(set) var terms = ReceiverTerms()
 
-    // MARK: Pending work
+    // MARK: The present event
 
-    var commands = CommandQueue()
+    /// The time of the event, in nanoseconds of a monotonic clock.
+    var now: UInt64 = 0
+
     var turn = Turn()
 
     /// Whether the socket may have something to read: reports come once per change, so this is remembered.
     var isReadable = false
 
     private var published = SocketConnection.State.idle
-    private var armedDeadline: UInt64?
-    var watchesRoom = false
 
     package init(_ settings: Settings) {
         self.settings = settings
@@ -56,88 +55,81 @@ package struct SenderMachine: Sendable {
     /// The number of callers that wait for the connection to open.
     package var waitingCount: Int { waiters.count }
 
-    /// The number of commands waiting to be executed.
-    package var commandCount: Int { commands.count }
-
     /// The state of the connection, as published.
     package var publishedState: SocketConnection.State { state.published }
 
     /// The reason for the connection's permanent end; nil before.
     package var closeReason: CloseReason? { if case .closed(let reason) = state { reason } else { nil } }
 
-    /// Returns the next command; nil if there is none until the next report.
-    package mutating func nextCommand() -> Command? {
-        if let command = commands.popFirst() { return command }
-        if isReadable, let limit = readLimit {
-            if turn.takeRead() { return .read(limit: limit) }
-            if turn.askForAnother() { return .continueLater }
-        }
-        // Last, so that a change that is reversed within a turn costs no call.
-        if watchesRoom != wantsRoom {
-            watchesRoom = wantsRoom
-            return .watchRoom(watchesRoom)
-        }
-        let deadline = nextDeadline
-        if armedDeadline != deadline {
-            armedDeadline = deadline
-            return .setDeadline(deadline)
-        }
-        return nil
-    }
-
-    // MARK: Reports about time and readiness
+    // MARK: Events about time and readiness
 
     /// Handles readiness, which includes the end of the stream; reported once per change.
-    package mutating func becameReady(readable: Bool, writable: Bool, at now: UInt64) {
+    package mutating func becameReady(readable: Bool, writable: Bool, _ system: some System) {
+        now = system.now
+        defer { proceed(system) }
         if readable { isReadable = true }
         turn.begin()
         switch state {
         case .connecting:
-            if writable { commands.append(.checkConnected) }
+            if writable { checkConnected(system) }
         case .handshaking(let handshake):
-            if writable, let offset = handshake.unsentOffset { commands.append(.writeToken(from: offset)) }
+            if writable, let offset = handshake.unsentOffset { writeToken(handshake, from: offset, system) }
         case .open:
-            if writable { commands.append(.lane(.resume)) }
+            if writable { resumeLane(system) }
         case .ending(let ending):
             // A peer that has gone completely is reported once more; only a write distinguishes it from one that still
             // reads.
-            if ending.awaiting != .peersEnd, writable || readable { commands.append(.lane(.resume)) }
+            if ending.awaiting != .peersEnd, writable || readable { resumeLane(system) }
         case .idle, .waiting, .closed:
             isReadable = false
         }
     }
 
-    /// Continues with the turn requested by ``Command/continueLater``.
-    package mutating func continueTurn(at now: UInt64) {
+    /// Continues with the turn requested by ``System/yield()``.
+    package mutating func continueTurn(_ system: some System) {
+        now = system.now
         turn.isAskedFor = false
         turn.begin()
+        proceed(system)
     }
 
-    /// Handles the passing of the latest ``Command/setDeadline(_:)``.
-    package mutating func deadlinePassed(at now: UInt64) {
+    /// Handles the passing of ``deadline``.
+    package mutating func deadlinePassed(_ system: some System) {
+        now = system.now
+        defer { proceed(system) }
         // A later deadline has yet to pass, even if it is late: what arrived before it may have to be reported first.
-        let due = min(armedDeadline ?? now, now)
-        armedDeadline = nil
+        let due = min(deadline ?? now, now)
         // What is due comes first: a caller whose limit has passed as well gives up only after it.
         switch state {
-        case .waiting(let until) where until <= due: return attempt(at: now)
-        case .ending(let ending) where ending.until <= due: return conclude(ending, at: now)
-        default: expireWaiters(at: due)
+        case .waiting(let until) where until <= due: return attempt(system)
+        case .ending(let ending) where ending.until <= due: return conclude(ending, system)
+        default: expireWaiters(at: due, system)
         }
         switch state {
         case .connecting(let until):
-            if until <= due { giveUpAttempt(after: nil, at: now) }
+            if until <= due { giveUpAttempt(after: nil, system) }
         case .handshaking(let handshake):
-            if handshake.until <= due { giveUpAttempt(after: .unanswered, at: now) }
+            if handshake.until <= due { giveUpAttempt(after: .unanswered, system) }
         case .open(let session):
-            if let until = session.greetingUntil, until <= due { return refuseVersion(nil, at: now) }
+            if let until = session.greetingUntil, until <= due { return refuseVersion(nil, system) }
             switch session.sending {
             case .flowing: break
-            case .stalled(_, let until): if until <= due { commands.append(.lane(.report)) }
-            case .broken(let error, let until): if until <= due { end(.failed(.lost(error)), at: now) }
+            case .stalled(let before, let until): if until <= due { checkProgress(since: before, system) }
+            case .broken(let error, let until): if until <= due { end(.failed(.lost(error)), system) }
             }
         case .idle, .waiting, .ending, .closed:
             break
+        }
+    }
+
+    /// Reads until nothing is left, or others have to have their turns.
+    mutating func proceed(_ system: some System) {
+        while isReadable, let limit = readLimit {
+            guard turn.takeRead() else {
+                if turn.askForAnother() { system.yield() }
+                return
+            }
+            read(limit, system)
         }
     }
 
@@ -154,7 +146,8 @@ package struct SenderMachine: Sendable {
         }
     }
 
-    private var wantsRoom: Bool {
+    /// Whether the next event may be that there is room to write.
+    package var watchesRoom: Bool {
         switch state {
         case .connecting: true
         case .handshaking(let handshake): handshake.unsentOffset != nil
@@ -164,7 +157,8 @@ package struct SenderMachine: Sendable {
         }
     }
 
-    private var nextDeadline: UInt64? {
+    /// The time of the next ``deadlinePassed(_:)``; nil for never.
+    package var deadline: UInt64? {
         let own: UInt64? =
             switch state {
             case .waiting(let until), .connecting(let until): until
@@ -179,23 +173,23 @@ package struct SenderMachine: Sendable {
 
     // MARK: Changes
 
-    mutating func enter(_ state: State) {
+    mutating func enter(_ state: State, _ system: some System) {
         self.state = state
-        publish(state.published)
+        publish(state.published, system)
     }
 
-    mutating func publish(_ state: SocketConnection.State) {
+    mutating func publish(_ state: SocketConnection.State, _ system: some System) {
         guard state != published else { return }
         published = state
-        commands.append(.tell(.state(state)))
+        system.publish(state)
     }
 
-    mutating func changeTerms(_ change: (inout ReceiverTerms) -> Void) {
+    mutating func changeTerms(_ system: some System, _ change: (inout ReceiverTerms) -> Void) {
         var terms = terms
         change(&terms)
         guard terms != self.terms else { return }
         terms.revision += 1
         self.terms = terms
-        commands.append(.tell(.terms(terms)))
+        system.publish(terms)
     }
 }

@@ -122,7 +122,7 @@ extension Frame {
     }
 
     /// Returns the frame for the consumer, without its part of the memory budget.
-    func handedOver() -> Frame {
+    func withoutGrant() -> Frame {
         var frame = self
         frame.grant = nil
         return frame

@@ -1,6 +1,6 @@
 internal import FrameWire
 
-/// The shell of a connection's ``SenderMachine``: reports events to it, and executes its commands.
+/// The shell of a connection's ``SenderMachine``: reports events to it, and is the system that it calls.
 ///
 /// - Note: `@unchecked Sendable` holds because mutable state is accessed only on `thread`, except for what is safe on
 ///   any thread: the lane, mailboxes, latches and boards. Other threads reach the rest through
@@ -58,60 +58,61 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     // MARK: Requests from programs
 
     func open() {
-        report { $0.open(at: $1) }
+        change { $0.open(self) }
     }
 
     func open(for opening: Opening) {
         openings[opening.id] = opening
-        report { $0.open(waiter: opening.id, limit: opening.limit, deadline: opening.deadline, at: $1) }
+        change { $0.open(waiter: opening.id, limit: opening.limit, deadline: opening.deadline, self) }
     }
 
     func abandon(_ opening: Opening) {
-        report { $0.abandon(waiter: opening.id, at: $1) }
+        change { $0.abandon(waiter: opening.id, self) }
     }
 
     func close(_ reason: ControlRequest.FinishReason) {
-        report { $0.close(reason, at: $1) }
+        change { $0.close(reason, self) }
     }
 
     /// Reports that the source of the frames cannot follow the preference of a connection's receiver.
     func refusePreferences(of connection: Int) {
-        report { $0.preferencesRefused(byUserOf: connection, at: $1) }
+        change { $0.preferencesRefused(byUserOf: connection, self) }
     }
 
     /// Handles a caller's own write that was incomplete, or failed.
     func laneChanged() {
         // The current progress: the report may be about a socket that has been replaced since.
         let progress = lane.progress
-        report { $0.laneProgressed(progress, at: $1) }
+        change { $0.laneChanged(to: progress, self) }
     }
 
     // MARK: IOHandler
 
     func becameReady(_ readiness: Readiness) {
-        report {
+        change {
             $0.becameReady(
                 readable: !readiness.isDisjoint(with: [.readable, .hangup]),
                 writable: readiness.contains(.writable),
-                at: $1
+                self
             )
         }
     }
 
     func deadlinePassed() {
-        report { $0.deadlinePassed(at: $1) }
+        change { $0.deadlinePassed(self) }
     }
 
     // MARK: Running the machine
 
-    func report(_ event: (inout SenderMachine, UInt64) -> Void) {
-        event(&machine, MonotonicClock.now())
-        while let command = machine.nextCommand() { execute(command) }
-    }
-
-    /// Reports the result of a command; the loop that executes the command also executes what follows from it.
-    func answer(_ event: (inout SenderMachine, UInt64) -> Void) {
-        event(&machine, MonotonicClock.now())
+    /// Reports an event, on the connection's thread.
+    ///
+    /// Not from within a call of the machine, which changes until it returns.
+    func change(_ report: (inout SenderMachine) -> Void) {
+        report(&machine)
+        registration?.watchesRoom = machine.watchesRoom
+        let deadline = machine.deadline
+        if timer == nil, deadline != nil { timer = thread.registerTimer(self) }
+        if timer?.deadline != deadline { timer?.deadline = deadline }
     }
 }
 

@@ -144,23 +144,6 @@ final class SendLane: Sendable {
         }
     }
 
-    /// Executes an order of the connection's machine, and writes what the socket accepts.
-    func execute(_ order: SenderMachine.LaneOrder) -> Progress {
-        advance { state in
-            switch order {
-            case .setWants(let wants, let info, let status):
-                return state.machine.setWants(wants, info: info, answering: status)
-            case .setPaused(let isPaused, let status): return state.machine.setPaused(isPaused, answering: status)
-            case .end(let last, let error): return state.machine.end(last: last, withdrawing: error)
-            case .declineShared: return state.machine.declineShared()
-            case .answer(let status): state.machine.send(status)
-            case .resume: state.machine.hasRoom()
-            case .open, .report: break
-            }
-            return nil
-        }
-    }
-
     // MARK: Writing
 
     /// Changes what there is to send, then writes what the socket accepts.
@@ -177,6 +160,11 @@ final class SendLane: Sendable {
         }
         settled?.call()
         return progress
+    }
+
+    /// The same for a change of the machine alone.
+    func advance(_ change: (inout SendLaneMachine) -> SendLaneMachine.Settlement?) -> Progress {
+        advance { (state: inout State) in change(&state.machine) }
     }
 
     private func change(_ change: (inout State) -> SendLaneMachine.Settlement?) {

@@ -10,6 +10,7 @@
 /// switch step.event {
 /// case .incomplete: break                       // read more
 /// case .request(let request): prepare(request)  // go on behind step.consumed
+/// case .release(let release): note(release)     // likewise
 /// case .skipped(let skipped): note(skipped)     // likewise
 /// case .body: break                             // likewise: nothing here has a use for it
 /// }
@@ -22,6 +23,8 @@ package struct ControlDecoder: Sendable {
         /// The header of a request, or its remaining part; a body, which is ignored, may follow. An `info` has its body
         /// already.
         case request(ControlRequest)
+        /// The same, of a release.
+        case release(ReleaseRequest)
         /// The header of a request that is not understood, or its remaining part; a body may follow.
         case skipped(SkippedRequest)
         /// Bytes of a body; `isLast` tells whether they include its last byte.
@@ -86,10 +89,10 @@ package struct ControlDecoder: Sendable {
             return Step(consumed: count, event: .body(isLast: position.consumeBody(count)))
         }
         if parser.byteCount == 0, infoBody == nil,
-            let (request, count) = WholeRelease.request(at: bytes, within: parser.limits)
+            let (release, count) = ReleaseRequest.whole(at: bytes, within: parser.limits)
         {
             position.advance(by: count)
-            return Step(consumed: count, event: .request(request))
+            return Step(consumed: count, event: .release(release))
         }
         var index = 0
         repeat {
@@ -118,7 +121,7 @@ package struct ControlDecoder: Sendable {
         switch header.event {
         case .request(.info): return beginInfo(header)
         case .skipped(let request) where request.isInfo: (infoReader, skipsInfo) = (nil, true)
-        case .request, .skipped, .incomplete, .body: break
+        case .request, .release, .skipped, .incomplete, .body: break
         }
         position.beginBody(of: header.contentLength)
         return header.event
@@ -186,26 +189,5 @@ package struct ControlDecoder: Sendable {
     package mutating func finish() throws(WireError) {
         if let body = infoBody.take() { throw position.fail(.bodyTruncated, detail: body.progress) }
         try position.finish(headerByteCount: parser.byteCount)
-    }
-}
-
-/// A release, as this package writes it: the one request that a receiver sends for every frame.
-private enum WholeRelease {
-    private static let releases = SharedFrameHeader.Buffer.indices.map { ControlRequest.release(buffer: $0).encoded() }
-    /// The offset of the buffer's number, the only byte in which they differ.
-    private static let offset = releases[0].indices.first { releases[0][$0] != releases[1][$0] } ?? 0
-    private static let fieldCount = 2
-
-    /// Returns the release that the bytes begin with, and its length; nil if they begin with anything else.
-    static func request(at bytes: Span<UInt8>, within limits: ControlLimits) -> (ControlRequest, Int)? {
-        let count = releases[0].count
-        guard bytes.count >= count, limits.maximumHeaderBytes >= count, limits.maximumFields >= fieldCount else {
-            return nil
-        }
-        let index = Int(bytes[offset]) - Int(ASCII.zero)
-        guard releases.indices.contains(index) else { return nil }
-        let release = releases[index]
-        for index in 0..<count where bytes[index] != release[index] { return nil }
-        return (.release(buffer: index), count)
     }
 }

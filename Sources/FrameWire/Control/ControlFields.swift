@@ -69,20 +69,22 @@ extension ControlField {
 
 extension ControlFields {
     /// Returns the request with this name that the fields describe; nil if a required field is missing.
-    func request(_ name: ControlName) -> ControlRequest? {
+    func event(_ name: ControlName) -> ControlDecoder.Event? {
         switch name {
-        case .hello: hello.map(ControlRequest.hello)
-        case .pause: .pause
-        case .resume: .resume
+        case .hello: hello.map { .request(.hello($0)) }
+        case .pause: .request(.pause)
+        case .resume: .request(.resume)
         case .stop:
-            fields[count: .finishReason].flatMap(ControlRequest.FinishReason.init(rawValue:)).map(ControlRequest.stop)
-        case .prefer: preferences.map(ControlRequest.prefer)
-        case .refresh: .refresh
-        case .ping: fields[.ping].map(ControlRequest.ping)
-        case .release: fields[count: .sharedBuffer].map(ControlRequest.release)
-        case .decline: .decline
+            fields[count: .finishReason].flatMap(ControlRequest.FinishReason.init(rawValue:)).map {
+                .request(.stop($0))
+            }
+        case .prefer: preferences.map { .request(.prefer($0)) }
+        case .refresh: .request(.refresh)
+        case .ping: fields[.ping].map { .request(.ping($0)) }
+        case .release: fields[count: .sharedBuffer].map { .release(ReleaseRequest(buffer: $0)) }
+        case .decline: .request(.decline)
         // Its values are in the body.
-        case .info: .info(ControlRequest.SessionInfo())
+        case .info: .request(.info(ControlRequest.SessionInfo()))
         }
     }
 

@@ -70,7 +70,7 @@ struct ControlHeaderParser: Sendable {
         guard let name = scanner.start.request else {
             return .skipped(SkippedRequest(name: excerpt, reason: .unknown, byteOffset: offset))
         }
-        if fields.fault == nil, let request = fields.request(name) { return .request(request) }
+        if fields.fault == nil, let event = fields.event(name) { return event }
         // A missing field is reported at the last byte of the header.
         let (code, byteCount) = fields.fault ?? (.fieldMissing, scanner.byteCount - 1)
         let reason = SkippedRequest.Reason.malformed(code)

@@ -16,9 +16,6 @@ public enum ControlRequest: Sendable, Hashable {
     case refresh
     /// `ping`: answer with this number, in the field `Ping-Number`.
     case ping(UInt64)
-    /// `release`: the sender may use the shared buffer with this index again; the index is in the field
-    /// `Shared-Buffer`.
-    case release(buffer: Int)
     /// `decline`: send no further frames in shared memory on this connection; every shared buffer is released.
     case decline
     /// `info`: what the receiver states about itself, in place of what it stated before.
@@ -34,7 +31,6 @@ public enum ControlRequest: Sendable, Hashable {
         case .prefer: "prefer"
         case .refresh: "refresh"
         case .ping: "ping"
-        case .release: "release"
         case .decline: "decline"
         case .info: "info"
         }
@@ -80,9 +76,6 @@ extension ControlRequest {
         case .ping(let number):
             writer.appendRequest("ping")
             writer.append("\r\nPing-Number: ", number)
-        case .release(let buffer):
-            writer.appendRequest("release")
-            writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
         case .decline: writer.appendRequest("decline")
         case .info(let info): return info.writeRequest(to: &writer)
         }
@@ -103,14 +96,14 @@ extension ControlRequest.Preferences {
 }
 
 extension HeaderWriter {
-    fileprivate mutating func appendRequest(_ name: StaticString) {
+    mutating func appendRequest(_ name: StaticString) {
         append("POST /")
         append(name)
         append(" HTTP/1.1\r\nContent-Length: 0")
     }
 }
 
-/// The requests of this version, named as in the request line.
+/// The names that request lines of this version have: those of a ``ControlRequest``, and that of a ``ReleaseRequest``.
 enum ControlName: String, CaseIterable {
     case hello, pause, resume, stop, prefer, refresh, ping, release, decline, info
 

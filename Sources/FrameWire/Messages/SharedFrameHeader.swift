@@ -1,7 +1,7 @@
 /// A frame whose pixels are in a shared buffer: which one, where in it, and what a frame's header states.
 ///
-/// From this message until its ``ControlRequest/release(buffer:)`` the buffer belongs to the receiver. The message has
-/// no body. The properties of ``info`` can be used directly: `header.bufferSize`.
+/// From this message until its request `release` the buffer belongs to the receiver. The message has no body. The
+/// properties of ``info`` can be used directly: `header.bufferSize`.
 @dynamicMemberLookup
 public struct SharedFrameHeader: Sendable, Hashable {
     /// The position of a plane in its buffer.

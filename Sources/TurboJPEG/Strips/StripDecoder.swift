@@ -26,7 +26,7 @@ package final class StripDecoder: Sendable {
 
     /// Holds the latest frame until the next one arrives; the frame is absent while the next one is decoded.
     private struct Place {
-        var frame: StandingFrame?
+        var frame: RetainedFrame?
         var isInUse = false
         /// Whether a JPEG was decoded as a whole meanwhile: the next one follows that one, and not the frame.
         var wasPassed = false
@@ -60,7 +60,7 @@ package final class StripDecoder: Sendable {
         checking check: (Int, Int) throws(TurboJPEGError) -> Void = { _, _ in }
     ) throws(TurboJPEGError) -> (image: PixelBuffer, changes: StripChanges) {
         // Nothing else may hold the frame from here on, or its canvases would appear to be in use.
-        var frame: StandingFrame?
+        var frame: RetainedFrame?
         var wasPassed = false
         let isFree =
             decoder.stopsOnWarning
@@ -77,11 +77,11 @@ package final class StripDecoder: Sendable {
         // After any error, the next JPEG is decoded as a whole.
         defer { if isFree { putBack(&frame) } }
         if frame?.format != format { frame = nil }
-        var standing = frame.take()
-        if !wasPassed, let known = standing, known.isSame(jpeg), let image = known.image {
+        var retained = frame.take()
+        if !wasPassed, let known = retained, known.isSame(jpeg), let image = known.image {
             let (structure, strips) = (known.intervals.structure, known.intervals.layout.count)
             try check(structure.width, structure.height)
-            frame = standing
+            frame = retained
             return (image, StripChanges(rows: [], stripCount: strips, codedCount: 0))
         }
         let structure = try decoder.structure(of: jpeg)
@@ -89,23 +89,23 @@ package final class StripDecoder: Sendable {
         if isFree {
             do throws(TurboJPEGError) {
                 let result = try structure.repair.apply(to: jpeg) { jpeg throws(TurboJPEGError) in
-                    try decodeStrips(structure, of: jpeg, as: format, &standing)
+                    try decodeStrips(structure, of: jpeg, as: format, &retained)
                 }
                 if let result {
-                    frame = standing.take()
+                    frame = retained.take()
                     return wasPassed ? (result.image, result.changes.ofAllRows(result.image.height)) : result
                 }
             } catch {
                 // Decoding the whole JPEG reports the error.
             }
         }
-        standing = nil
+        retained = nil
         let image = try decoder.decode(jpeg, structure, as: format)
         return (image, StripChanges(rows: [0..<image.height], stripCount: 1, codedCount: 1))
     }
 
     /// Ends a turn, and keeps a frame for the next one.
-    private func putBack(_ frame: inout StandingFrame?) {
+    private func putBack(_ frame: inout RetainedFrame?) {
         place.withLock { place in
             if place.isForgotten { frame = nil }
             (place.isInUse, place.isForgotten) = (false, false)
@@ -127,13 +127,13 @@ package final class StripDecoder: Sendable {
         _ structure: JPEGStructure,
         of jpeg: Span<UInt8>,
         as format: PixelFormat,
-        _ standing: inout StandingFrame?
+        _ retained: inout RetainedFrame?
     ) throws(TurboJPEGError) -> (image: PixelBuffer, changes: StripChanges)? {
         guard let intervals = RestartIntervals(structure, of: jpeg) else { return nil }
         let layout = intervals.layout
-        let isFirst = standing == nil
+        let isFirst = retained == nil
         // Another reference to the frame here would make its canvases appear shared.
-        var frame = standing.take() ?? StandingFrame(intervals, of: jpeg, as: format)
+        var frame = retained.take() ?? RetainedFrame(intervals, of: jpeg, as: format)
         let changed =
             isFirst ? [Bool](repeating: true, count: layout.count) : frame.advance(to: intervals, of: jpeg)
         try frame.takeCanvas(from: decoder.pool)
@@ -149,7 +149,7 @@ package final class StripDecoder: Sendable {
         )
         try run(plan, intervals, of: jpeg, into: canvas, scratch: frame.scratch)
         frame.settle()
-        standing = frame
+        retained = frame
 
         let reach = looksOverEdges ? 1 : 0
         var rows: [Range<Int>] = []

@@ -295,15 +295,15 @@ private func slow(_ late: [UploaderRig.Step], then more: [UploaderRig.Step]) -> 
         pacing: SampleUploader.Pacing,
         interval: UInt64
     ) {
-        var (own, standing) = (UploaderRig(.init(pacing: pacing)), UploaderRig(.init(pacing: pacing)))
+        var (own, stopped) = (UploaderRig(.init(pacing: pacing)), UploaderRig(.init(pacing: pacing)))
         own.run(.connect)
-        standing.run(.connect)
+        stopped.run(.connect)
         for number in UInt8(1)...200 {
             own.run([.offer(number), .wait(interval)])
-            standing.run([.offer(number, timestamp: 5), .wait(interval)])
+            stopped.run([.offer(number, timestamp: 5), .wait(interval)])
         }
-        #expect(standing.submitted == own.submitted)
-        #expect(standing.submitted.count > 5)
+        #expect(stopped.submitted == own.submitted)
+        #expect(stopped.submitted.count > 5)
     }
 
     /// Shows P290.

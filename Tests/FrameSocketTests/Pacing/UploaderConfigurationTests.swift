@@ -202,11 +202,14 @@ import Testing
         }
     }
 
-    /// Shows P195.
-    @Test func `a later configuration does not change the memory budget`() async throws {
+    /// Shows P307.
+    @Test func `a new memory limit applies to the next frame`() async throws {
         let large = try image(9, width: 640, height: 400)
         try await Wire.run(.init(maximumMemory: 1000)) { wire in
-            wire.uploader.update { $0 = .init(maximumMemory: nil) }
+            wire.uploader.update { $0.maximumMemory = nil }
+            #expect(wire.uploader.send(large) == .taken)
+            try await wire.uploader.finish()
+            wire.uploader.update { $0.maximumMemory = -1 }
             #expect(wire.uploader.send(large) == .dropped(.overMemoryBudget))
         }
     }

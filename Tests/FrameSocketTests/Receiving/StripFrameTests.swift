@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func `what was kept for a connection is released when it has ended and the next one starts`() {
-        var decoders = StandingDecoders(limit: 4)
+        var decoders = DecoderCache(limit: 4)
         let next = connection()
         weak var kept: StripDecoder?
         do {
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func `the next image is not compared with one that did not reach its consumer`() {
-        var decoders = StandingDecoders(limit: 4)
+        var decoders = DecoderCache(limit: 4)
         let connection = connection()
         let frame = frame(FrameBytes([]), BufferSize(width: 1, height: 1), connection)
         func note() -> Bool { decoders.noteDecoded(frame, as: .bgra, in: nil, isFullSize: true) }

@@ -134,6 +134,46 @@ import Testing
         #expect(rig.machine.heldBytes == 0)
     }
 
+    private static func limit(_ byteCount: Int?) -> UploaderRig.Step {
+        .update(.init(pacing: .every(2), maximumMemory: byteCount))
+    }
+
+    /// Shows P307, P308.
+    @Test(
+        arguments: [
+            (299, 200, [:], nil), (200, 200, [:], nil), (199, 100, [.overMemoryBudget: 1, .paced: 1], nil),
+            (99, 0, [.overMemoryBudget: 2], .overMemoryBudget), (-1, 0, [.overMemoryBudget: 2], .overMemoryBudget),
+        ] as [(Int, Int, [SampleUploader.DropCause: Int], SampleUploader.DropCause?)]
+    )
+    func `a lower limit takes the sent frame, then the waiting one, then the deferred one`(
+        limit: Int,
+        held: Int,
+        drops: [SampleUploader.DropCause: Int],
+        loss: SampleUploader.DropCause?
+    ) {
+        var rig = UploaderRig(.init(pacing: .every(2)))
+        rig.run([.connect, .offer(1), .encoding(false), .offer(2), .offer(3), .offer(4)])
+        #expect(rig.machine.heldBytes == 300 && rig.machine.statistics.drops == [.paced: 2])
+        rig.run(Self.limit(limit))
+        #expect(rig.machine.heldBytes == held)
+        // The second frame was dropped for the pacing, and the third took its place.
+        let expected = drops.isEmpty ? [.paced: 2] : drops.merging([.paced: 1], uniquingKeysWith: +)
+        #expect(rig.machine.statistics.drops == expected)
+        rig.run([.encoding(true), .finish(1)])
+        #expect(rig.finished == [1] && rig.machine.causeOfLoss(upTo: 4) == loss)
+    }
+
+    /// Shows P307, P308.
+    @Test func `a frame in progress is completed under a lower limit, and not kept`() {
+        var rig = UploaderRig(.init(pacing: .every(2)))
+        rig.run([.connect, .sending(false), .offer(1), .offer(2), Self.limit(50)])
+        #expect(rig.machine.heldBytes == 100 && rig.machine.statistics.drops == [.overMemoryBudget: 1])
+        rig.run([.offer(3), .offer(4, bytes: 10), .sending(true), .refresh])
+        #expect(rig.submitted == [1] && rig.machine.heldBytes == 0)
+        rig.run([Self.limit(nil), .offer(5)])
+        #expect(rig.submitted == [1, 5] && rig.machine.heldBytes == 100)
+    }
+
     @Test func `a preference that does not fit into memory does not apply`() throws {
         let image = try testImage(640, 400, as: .bgra)
         let own = SampleUploader.Configuration(quality: 10)

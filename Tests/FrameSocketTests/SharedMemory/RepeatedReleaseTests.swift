@@ -24,7 +24,7 @@
             try send(1)
             #expect(try await visit.reader.next(where: isShared)?.sequence == 0)
             // The second one is of a buffer that the receiver does not have.
-            try await visit.ask(.release(buffer: 0), .release(buffer: 0))
+            try await visit.release(0, 0)
             _ = try await visit.framesBeforePong(1)
             try send(2)
             #expect(try await visit.reader.next(where: isShared)?.sequence == 1)
@@ -34,7 +34,7 @@
             let messages = try await visit.reader.messages(beforePong: 2)
             #expect(!messages.contains(where: isShared))
             // This one gives away the buffer of the second frame, even if it was meant for the first.
-            try await visit.ask(.release(buffer: 0))
+            try await visit.release(0)
             #expect(try await visit.reader.next(where: isShared)?.sequence == 2)
         }
     }

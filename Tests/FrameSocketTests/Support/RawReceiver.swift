@@ -36,6 +36,11 @@ struct RawReceiver {
             try await socket.write(requests.flatMap { $0.encoded() })
         }
 
+        /// Writes a release of each of these buffers, all at once.
+        func release(_ buffers: Int...) async throws {
+            try await socket.write(buffers.flatMap { ReleaseRequest(buffer: $0).encoded() })
+        }
+
         /// The next frame; nil if none comes, or the uploader ends.
         func frame() async throws -> PeerMessage? {
             try await soon { try await reader.nextFrame() } ?? nil

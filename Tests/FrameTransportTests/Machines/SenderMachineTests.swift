@@ -19,7 +19,7 @@ import Testing
     func `bytes that the server writes after its token are read without another readiness event`(cut: Int) {
         let bench = SenderBench { $0.tokens = token }
         bench.attempts = [.connected]
-        bench.report { $0.open(at: $1) }
+        bench.change { $0.open(bench) }
         #expect(bench.output == token.own)
         let bytes = token.expected + Self.hello.encoded() + ControlRequest.ping(7).encoded()
         // One report for both pieces, as one change of the socket makes one.
@@ -42,7 +42,7 @@ import Testing
     @Test func `a server that sends its token and leaves has ended the connection`() {
         let bench = SenderBench { $0.tokens = token }
         bench.attempts = [.connected]
-        bench.report { $0.open(at: $1) }
+        bench.change { $0.open(bench) }
         bench.receive(.bytes(token.expected), .end)
         #expect(bench.beginningsAndEnds == [.connected, .disconnected(.closedByPeer(.stoppedByUser))])
         #expect(!bench.hasSocket)
@@ -54,7 +54,7 @@ import Testing
         let bench = SenderBench { $0.tokens = token }
         bench.attempts = [.connected]
         bench.room = room
-        bench.report { $0.open(at: $1) }
+        bench.change { $0.open(bench) }
         bench.receive(.bytes(token.expected + Self.hello.encoded()))
         #expect(bench.requests.isEmpty)
         while bench.output.count < token.own.count { bench.makeRoom(room) }
@@ -75,7 +75,7 @@ import Testing
     ) {
         let bench = SenderBench { $0.tokens = token }
         bench.attempts = [.connected]
-        bench.report { $0.open(at: $1) }
+        bench.change { $0.open(bench) }
         bench.open(waiter: 1)
         bench.receive(input)
         #expect(bench.openings[1] == (isFinal ? [.tokenRejected] : nil))
@@ -222,14 +222,14 @@ import Testing
     @Test func `a refusal reaches only the receiver whose preference it is`() throws {
         let bench = SenderBench.open()
         let start = bench.output.count
-        bench.report { $0.preferencesRefused(byUserOf: 1, at: $1) }
+        bench.change { $0.preferencesRefused(byUserOf: 1, bench) }
         #expect(bench.output.count == start, "a receiver that said no hello is told")
         bench.receive(Self.hello)
         var status = SenderStatus(state: .live)
         let answered = bench.output.count
-        for connection in [0, 2] { bench.report { $0.preferencesRefused(byUserOf: connection, at: $1) } }
+        for connection in [0, 2] { bench.change { $0.preferencesRefused(byUserOf: connection, bench) } }
         #expect(bench.output.count == answered, "another receiver's refusal is told")
-        bench.report { $0.preferencesRefused(byUserOf: 1, at: $1) }
+        bench.change { $0.preferencesRefused(byUserOf: 1, bench) }
         status.refusedPreferences = 1
         #expect(Array(bench.output.dropFirst(answered)) == status.encoded())
     }
@@ -274,17 +274,16 @@ import Testing
         bench.input = [.bytes(Self.hello.encoded() + (0..<count).flatMap { _ in request.encoded() })]
         var turns = 0
         var handled = 0
-        bench.report { $0.becameReady(readable: true, writable: false, at: $1) }
+        bench.change { $0.becameReady(readable: true, writable: false, bench) }
         while true {
             #expect(bench.readsInTurn <= SenderMachine.readsPerTurn)
             // A turn ends with the read in which it reaches its limit.
             #expect(bench.requests.count - handled <= SenderMachine.requestsPerTurn + SenderMachine.bytesPerRead / 38)
-            #expect(bench.machine.commandCount == 0)
             handled = bench.requests.count
             turns += 1
             guard bench.wantsTurn else { break }
             // Further reports do not extend a turn that is over.
-            bench.report { $0.becameReady(readable: true, writable: false, at: $1) }
+            bench.change { $0.becameReady(readable: true, writable: false, bench) }
             #expect(bench.readsInTurn == 0)
             bench.runTurn()
         }
@@ -295,7 +294,7 @@ import Testing
     @Test func `a server that endlessly sends anything else is limited to its turns`() {
         let bench = SenderBench.open()
         bench.input = [.bytes(body(1, count: 1_000_000))]
-        bench.report { $0.becameReady(readable: true, writable: false, at: $1) }
+        bench.change { $0.becameReady(readable: true, writable: false, bench) }
         var turns = 1
         while bench.wantsTurn {
             #expect(bench.readsInTurn <= SenderMachine.readsPerTurn)

@@ -46,11 +46,11 @@ import Testing
     func `a cancelled opening withdraws its attempt`(stage: Stage) {
         let bench = bench(at: stage)
         bench.open(waiter: 1)
-        bench.report { $0.abandon(waiter: 1, at: $1) }
-        bench.report { $0.abandon(waiter: 1, at: $1) }
+        bench.change { $0.abandon(waiter: 1, bench) }
+        bench.change { $0.abandon(waiter: 1, bench) }
         #expect(bench.openings[1] == [.cancelled])
         #expect(!bench.hasSocket && bench.machine.publishedState == .idle && bench.deadline == nil)
-        bench.report { $0.becameReady(readable: true, writable: true, at: $1) }
+        bench.change { $0.becameReady(readable: true, writable: true, bench) }
         bench.pass(seconds: 5000)
         #expect(bench.connects == 1 && bench.beginningsAndEnds.isEmpty)
     }
@@ -59,9 +59,9 @@ import Testing
     func `an attempt that somebody else wants continues`(stage: Stage, isForGood: Bool) {
         let bench = bench(at: stage)
         bench.open(waiter: 1, seconds: 2)
-        if isForGood { bench.report { $0.open(at: $1) } } else { bench.open(waiter: 2) }
+        if isForGood { bench.change { $0.open(bench) } } else { bench.open(waiter: 2) }
         bench.open(waiter: 3)
-        bench.report { $0.abandon(waiter: 3, at: $1) }
+        bench.change { $0.abandon(waiter: 3, bench) }
         bench.pass(seconds: 3)
         #expect(bench.openings[1] == [.openTimedOut] && bench.openings[3] == [.cancelled])
         #expect(bench.machine.publishedState != .idle)
@@ -83,7 +83,7 @@ import Testing
     /// Shows P213.
     @Test func `a caller that waits for less than the time to the next attempt gets one of its own`() {
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
-        bench.report { $0.open(at: $1) }
+        bench.change { $0.open(bench) }
         bench.attempts = [.failed(.noEntry), .connected]
         bench.open(waiter: 1, seconds: 0)
         #expect(bench.openings[1] == [.openTimedOut])
@@ -97,7 +97,7 @@ import Testing
     /// Shows P213.
     @Test func `a caller whose limit ends with the pause between two attempts gets one of its own`() {
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
-        bench.report { $0.open(at: $1) }
+        bench.change { $0.open(bench) }
         bench.attempts = [.connected]
         bench.open(waiter: 1, seconds: 1000)
         #expect(bench.openings[1] == [nil] && bench.connects == 2)
@@ -106,12 +106,12 @@ import Testing
     /// Shows P213.
     @Test func `an attempt that is due is made before callers whose limit has passed give up`() {
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
-        bench.report { $0.open(at: $1) }
+        bench.change { $0.open(bench) }
         bench.attempts = [.connected]
         bench.open(waiter: 1, seconds: 1001)
         // The report is late.
         bench.now += 1002 * SenderBench.second
-        bench.report { $0.deadlinePassed(at: $1) }
+        bench.change { $0.deadlinePassed(bench) }
         #expect(bench.openings[1] == [nil] && bench.connects == 2)
     }
 
@@ -158,7 +158,7 @@ import Testing
 
     @Test func `a failed attempt says nothing about a caller that waits for a later one`() {
         let bench = bench(at: .handshaking)
-        bench.report { $0.open(at: $1) }
+        bench.change { $0.open(bench) }
         bench.open(waiter: 1, seconds: 2)
         bench.receive(.end)
         bench.pass(seconds: 2)
@@ -173,11 +173,11 @@ import Testing
 
     @Test func `a deadline that passes late ends nothing that was due after it`() {
         let bench = bench(at: .handshaking) { $0.handshakeTimeout = 2 * SenderBench.second }
-        bench.report { $0.open(at: $1) }
+        bench.change { $0.open(bench) }
         bench.open(waiter: 1, seconds: 1)
         bench.open(waiter: 2, seconds: 3)
         bench.now += 5 * SenderBench.second
-        bench.report { $0.deadlinePassed(at: $1) }
+        bench.change { $0.deadlinePassed(bench) }
         // The token has been there for long, and its report comes only now.
         bench.receive(.bytes([1, 2, 3]))
         #expect(bench.openings == [1: [.openTimedOut], 2: [nil]])
@@ -203,7 +203,7 @@ import Testing
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
         bench.attempts = [.connected]
         bench.open(waiter: 1)
-        bench.report { $0.abandon(waiter: 1, at: $1) }
+        bench.change { $0.abandon(waiter: 1, bench) }
         #expect(bench.openings[1] == [nil])
         #expect(bench.machine.publishedState == .connected)
     }
@@ -240,8 +240,8 @@ import Testing
         }
         #expect(error.code == code)
         // The first cause counts.
-        bench.report { $0.close(.callEnded, at: $1) }
-        bench.report { $0.open(at: $1) }
+        bench.change { $0.close(.callEnded, bench) }
+        bench.change { $0.open(bench) }
         bench.pass(seconds: 1000)
         #expect(bench.ends.count == 1 && bench.beginningsAndEnds.count == 1 && bench.connects == 1)
     }
@@ -252,7 +252,7 @@ import Testing
         bench.open(waiter: 1)
         bench.open(waiter: 2, seconds: 5)
         let connects = bench.connects
-        bench.report { $0.close(.callEnded, at: $1) }
+        bench.change { $0.close(.callEnded, bench) }
         bench.open(waiter: 3)
         #expect(bench.openings == [1: [.closed], 2: [.closed], 3: [.closed]])
         if stage == .handshaking {
@@ -271,7 +271,7 @@ import Testing
     @Test(arguments: [UInt64(0), 1, 999_999])
     func `attempts are at least a millisecond apart`(interval: UInt64) throws {
         let bench = SenderBench { $0.retryInterval = interval }
-        bench.report { $0.open(at: $1) }
+        bench.change { $0.open(bench) }
         #expect(bench.connects == 1)
         #expect(try #require(bench.deadline) >= bench.now + 1_000_000)
     }
@@ -283,7 +283,7 @@ import Testing
             settings.handshakeTimeout = 2 * SenderBench.second
             settings.retryInterval = SenderBench.second
         }
-        bench.report { $0.open(at: $1) }
+        bench.change { $0.open(bench) }
         bench.pass(seconds: 2)
         #expect(bench.connects == 1 && !bench.hasSocket)
         bench.pass(seconds: 1)

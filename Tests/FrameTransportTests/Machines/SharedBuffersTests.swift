@@ -49,7 +49,7 @@ import Testing
         buffers.released(0)
         #expect(throws: TransportError.self) { try buffers.frame(frame()) }
         let hasReleased = buffers.queueRequests(in: &outbox)
-        #expect(hasReleased && outbox.bytes == ControlRequest.release(buffer: 0).encoded() && buffers.heldCount == 0)
+        #expect(hasReleased && outbox.bytes == ReleaseRequest(buffer: 0).encoded() && buffers.heldCount == 0)
         // Once.
         buffers.released(0)
         let hasReleasedAgain = buffers.queueRequests(in: &outbox)
@@ -67,7 +67,7 @@ import Testing
         }
         let hasQueued = buffers.queueRequests(in: &outbox)
         #expect(!hasQueued && buffers.heldCount == 8)
-        outbox.didWrite(ControlRequest.release(buffer: 0).encoded().count * 3)
+        outbox.didWrite(ReleaseRequest(buffer: 0).encoded().count * 3)
         _ = buffers.queueRequests(in: &outbox)
         #expect(buffers.heldCount < 8 && buffers.heldCount > 0)
         outbox.didWrite(outbox.bytes.count)

@@ -129,7 +129,7 @@ import Testing
         let last = Array("HTTP/1.1 200 OK\r\n".utf8) + bench.output.dropFirst(17)
         #expect(last == SenderStatus(state: .stopped(.versionMismatch)).encoded())
         bench.input.append(.end)
-        bench.report { $0.becameReady(readable: true, writable: false, at: $1) }
+        bench.change { $0.becameReady(readable: true, writable: false, bench) }
         #expect(bench.ends.map(\.finishReason) == [.versionMismatch] && bench.connects == 1)
     }
 
@@ -137,10 +137,10 @@ import Testing
     @Test func `a receiver that says no hello in time is left without a word`() {
         let bench = SenderBench.open { $0.minimumVersion = 1 }
         bench.now = bench.deadline ?? 0
-        bench.report { $0.deadlinePassed(at: $1) }
+        bench.change { $0.deadlinePassed(bench) }
         #expect(bench.output.isEmpty)
         bench.input.append(.end)
-        bench.report { $0.becameReady(readable: true, writable: false, at: $1) }
+        bench.change { $0.becameReady(readable: true, writable: false, bench) }
         #expect(bench.ends.map(\.finishReason) == [.versionMismatch])
         // One that has said it may take its time.
         let other = SenderBench.open { $0.minimumVersion = 1 }

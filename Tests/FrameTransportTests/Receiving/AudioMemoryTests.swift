@@ -137,7 +137,7 @@ import Testing
         let server = try directory.server { $0.hello = ControlRequest.Hello(wants: .audio) }
         let sender = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
-        // A sender may not have read the hello yet, or heed none.
+        // A sender may not have read the hello yet, or obey none.
         async let writing: Void = sender.write(
             (0..<frames).flatMap { message(body($0, count: 30_000)) } + (0..<5).flatMap { audio($0) }
         )

@@ -1,8 +1,8 @@
 import FrameTransport
 import FrameWire
 
-/// A sender's two machines without a system: a script takes its place, and the clock advances only when told to.
-final class SenderBench {
+/// The system of a sender's two machines, without sockets: a script takes their place, and the clock advances only when told to.
+final class SenderBench: SenderMachine.System {
     /// What an attempt to connect comes to.
     enum Attempt {
         case connected
@@ -40,10 +40,12 @@ final class SenderBench {
     private(set) var output: [UInt8] = []
     private(set) var hasSocket = false
     private(set) var isShutDown = false
-    private(set) var watchesRoom = false
+    var watchesRoom: Bool { hasSocket && machine.watchesRoom }
     private(set) var deadline: UInt64?
     private(set) var deadlinesSet = 0
     private(set) var wantsTurn = false
+    private var peer = SenderMachine.Peer.admitted
+    private let tokens: HandshakeTokens?
     private(set) var states: [SocketConnection.State] = []
     /// The states in which a connection has begun or ended.
     var beginningsAndEnds: [SocketConnection.State] { states.filter { $0 == .connected || $0.closeReason != nil } }
@@ -62,6 +64,7 @@ final class SenderBench {
     init(_ change: (inout SenderMachine.Settings) -> Void = { _ in }) {
         var settings = SenderMachine.Settings(name: "the endpoint")
         change(&settings)
+        tokens = settings.tokens
         machine = SenderMachine(settings)
     }
 
@@ -69,27 +72,29 @@ final class SenderBench {
     static func open(_ change: (inout SenderMachine.Settings) -> Void = { _ in }) -> SenderBench {
         let bench = SenderBench(change)
         bench.attempts = [.connected]
-        bench.report { $0.open(at: $1) }
+        bench.change { $0.open(bench) }
         return bench
     }
 
     // MARK: What happens
 
-    func report(_ event: (inout SenderMachine, UInt64) -> Void) {
+    func change(_ report: (inout SenderMachine) -> Void) {
         readsInTurn = 0
-        event(&machine, now)
-        while let command = machine.nextCommand() { execute(command) }
+        report(&machine)
+        guard deadline != machine.deadline else { return }
+        deadline = machine.deadline
+        deadlinesSet += 1
     }
 
     func open(waiter: Int, seconds: UInt64? = nil) {
         let deadline = seconds.map { now + $0 * Self.second }
-        report { $0.open(waiter: waiter, limit: seconds.map { .seconds($0) }, deadline: deadline, at: $1) }
+        change { $0.open(waiter: waiter, limit: seconds.map { .seconds($0) }, deadline: deadline, self) }
     }
 
     /// The server writes and does this, of which one report is made.
     func receive(_ input: Input...) {
         self.input += input
-        report { $0.becameReady(readable: true, writable: false, at: $1) }
+        change { $0.becameReady(readable: true, writable: false, self) }
         runTurns()
     }
 
@@ -103,13 +108,13 @@ final class SenderBench {
 
     func runTurn() {
         wantsTurn = false
-        report { $0.continueTurn(at: $1) }
+        change { $0.continueTurn(self) }
     }
 
     /// The server reads `count` bytes.
     func makeRoom(_ count: Int) {
         room = room > .max - count ? .max : room + count
-        if watchesRoom { report { $0.becameReady(readable: false, writable: true, at: $1) } }
+        if watchesRoom { change { $0.becameReady(readable: false, writable: true, self) } }
     }
 
     /// A program sends a frame.
@@ -117,7 +122,7 @@ final class SenderBench {
         try lane.submit(message, ticket: ticket)
         write()
         let progress = lane.progress
-        if progress != .sent { report { $0.laneProgressed(progress, at: $1) } }
+        if progress != .sent { change { $0.laneChanged(to: progress, self) } }
     }
 
     /// A program gives up waiting for a frame.
@@ -133,88 +138,88 @@ final class SenderBench {
         while let next = deadline, next <= end {
             now = max(now, next)
             deadline = nil
-            report { $0.deadlinePassed(at: $1) }
+            change { $0.deadlinePassed(self) }
         }
         now = end
     }
 
-    // MARK: What the machine wants
+    // MARK: What the machine calls
 
-    private func execute(_ command: SenderMachine.Command) {
-        switch command {
-        case .connect: connect()
-        case .checkConnected: machine.connected(at: now)
-        case .checkPeer: machine.peerAdmitted(at: now)
-        case .writeToken(let offset): writeToken(from: offset)
-        case .read(let limit): read(limit)
-        case .shutdownSending: isShutDown = true
-        case .watchRoom(let watches): watchesRoom = watches
-        case .setDeadline(let deadline):
-            self.deadline = deadline
-            deadlinesSet += 1
-        case .closeSocket(let error):
-            (hasSocket, watchesRoom) = (false, false)
-            settle(lane.close(error))
-        case .lane(let order): obey(order)
-        case .settle(let waiter, let error):
-            openings[waiter, default: []].append(error?.code)
-            if let error { lastOpeningError = error }
-        case .tell(let news): note(news)
-        case .continueLater: wantsTurn = true
-        }
-    }
-
-    private func connect() {
+    func connect() -> SenderMachine.Attempt {
         connects += 1
-        (hasSocket, isShutDown) = (true, false)
+        (hasSocket, isShutDown, peer) = (true, false, .admitted)
         switch attempts.isEmpty ? .failed(.refused) : attempts.removeFirst() {
-        case .connected: machine.connected(at: now)
-        case .hanging: break
-        case .connectedToItself: machine.peerIsThisSide(at: now)
-        case .failed(let error): machine.connectFailed(error, at: now)
-        case .unusable(let error): machine.endpointIsUnusable(error, at: now)
-        case .refused(let error): machine.peerRefused(error, at: now)
+        case .connected: return .connected
+        case .hanging: return .pending
+        case .connectedToItself: peer = .thisSide
+        case .failed(let error): return .failed(error)
+        case .unusable(let error): return .unusable(error)
+        case .refused(let error): peer = .refused(error)
         }
+        return .connected
     }
 
-    private func writeToken(from offset: Int) {
-        if let failure = writeFailure { return machine.tokenWriteFailed(failure, at: now) }
-        let count = min(room, (machine.settings.tokens?.own.count ?? 0) - offset)
-        room -= count
-        output += machine.settings.tokens?.own[offset..<(offset + count)] ?? []
-        machine.didWriteToken(count, at: now)
+    func checkConnected() {}
+    func checkPeer() -> SenderMachine.Peer { peer }
+
+    func writeToken(from offset: Int) throws(Errno) -> Transfer {
+        if let failure = writeFailure { throw failure }
+        let rest = tokens?.own.dropFirst(offset).prefix(room) ?? []
+        guard !rest.isEmpty else { return .wouldBlock }
+        room -= rest.count
+        output += rest
+        return .bytes(rest.count, isShort: false)
     }
 
-    private func read(_ limit: Int) {
+    func read(into run: MemoryRun) throws(Errno) -> Transfer {
         readsInTurn += 1
-        guard !input.isEmpty else { return machine.readWouldBlock(at: now) }
+        guard !input.isEmpty else { return .wouldBlock }
         switch input.removeFirst() {
+        // No bytes are no piece, and not the end.
+        case .bytes(let bytes) where bytes.isEmpty: return try unsafe read(into: run)
         case .bytes(let bytes):
-            if bytes.count > limit { input.insert(.bytes(Array(bytes.dropFirst(limit))), at: 0) }
-            machine.didRead(Array(bytes.prefix(limit)).span, at: now)
+            let count = min(bytes.count, run.count)
+            if bytes.count > count { input.insert(.bytes(Array(bytes.dropFirst(count))), at: 0) }
+            unsafe run.copyBytes(from: bytes.prefix(count))
+            return .bytes(count, isShort: false)
         case .end:
             input.insert(.end, at: 0)
-            machine.reachedEndOfStream(at: now)
-        case .failure(let error): machine.readFailed(error, at: now)
+            return .bytes(0, isShort: false)
+        case .failure(let error): throw error
         }
     }
 
-    private func obey(_ order: SenderMachine.LaneOrder) {
-        switch order {
-        case .open(let connection, let wants):
-            return lane.open(connection: connection, wants: wants, fittingByteCount: .max)
-        case .setWants(let wants, let info, let status):
-            settle(lane.setWants(wants, info: info, answering: status))
-        case .setPaused(let isPaused, let status): settle(lane.setPaused(isPaused, answering: status))
-        case .answer(let status): lane.send(status)
-        case .declineShared: settle(lane.declineShared())
-        case .resume: lane.hasRoom()
-        case .end(let last, let error): settle(lane.end(last: last, withdrawing: error))
-        case .report: break
-        }
-        write()
-        machine.laneProgressed(lane.progress, at: now)
+    func shutDownSending() { isShutDown = true }
+
+    func closeSocket(_ loss: TransportError) {
+        hasSocket = false
+        settle(lane.close(loss))
     }
+
+    func yield() { wantsTurn = true }
+
+    func openLane(connection: Int, wants: ControlRequest.Wants) {
+        lane.open(connection: connection, wants: wants, fittingByteCount: .max)
+    }
+
+    func lane(_ change: (inout SendLaneMachine) -> SendLaneMachine.Settlement?) -> SendLaneMachine.Progress {
+        settle(change(&lane))
+        write()
+        return lane.progress
+    }
+
+    func settle(_ waiter: Int, _ error: TransportError?) {
+        openings[waiter, default: []].append(error?.code)
+        if let error { lastOpeningError = error }
+    }
+
+    func publish(_ state: SocketConnection.State) { states.append(state) }
+    func publish(_ terms: ReceiverTerms) { self.terms.append(terms) }
+    func publish(_ info: ControlRequest.SessionInfo) { self.info = info }
+    func note(_ hello: ControlRequest.Hello?) {}
+    func deliver(_ request: ControlRequest) { requests.append(request) }
+    func countSkippedRequest() { skippedRequests += 1 }
+    func end(_ reason: CloseReason) { ends.append(reason) }
 
     private func write() {
         while let write = lane.nextWrite() {
@@ -234,18 +239,6 @@ final class SenderBench {
     private func settle(_ settlement: SendLaneMachine.Settlement?) {
         guard let settlement else { return }
         frames[settlement.ticket, default: []].append(settlement.error?.code)
-    }
-
-    private func note(_ news: SenderMachine.News) {
-        switch news {
-        case .state(let state): states.append(state)
-        case .terms(let terms): self.terms.append(terms)
-        case .hello: break
-        case .info(let info): self.info = info
-        case .request(let request): requests.append(request)
-        case .skippedRequest: skippedRequests += 1
-        case .ended(let reason): ends.append(reason)
-        }
     }
 }
 

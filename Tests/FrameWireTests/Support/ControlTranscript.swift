@@ -14,6 +14,8 @@ struct ControlTranscript: Equatable, Sendable {
     var error: WireError?
     var offset: UInt64 = 0
 
+    var events: [ControlDecoder.Event] { entries.map(\.event) }
+
     var requests: [ControlRequest] {
         entries.compactMap { if case .request(let request) = $0.event { request } else { nil } }
     }
@@ -44,7 +46,7 @@ struct ControlTranscript: Equatable, Sendable {
         switch step.event {
         case .incomplete:
             require(step.consumed == part.count, "an incomplete header takes every byte")
-        case .request, .skipped:
+        case .request, .release, .skipped:
             require(entries.last?.isComplete != false, "no header within a body")
             entries.append(Entry(event: step.event, isComplete: decoder.bodyRemaining == 0))
         case .body(let isLast):

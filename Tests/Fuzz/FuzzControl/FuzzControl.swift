@@ -41,7 +41,11 @@ private struct Outcome: Equatable {
                     case .incomplete, .body(isLast: false): break
                     default: requests.append(Request(event: step.event, end: start))
                     }
-                    if case .request(let request) = step.event { Self.check(request) }
+                    switch step.event {
+                    case .request(let request): Self.check(step.event, isReadFrom: request.encoded())
+                    case .release(let release): Self.check(step.event, isReadFrom: release.encoded())
+                    case .incomplete, .skipped, .body: break
+                    }
                 }
             }
             try decoder.finish()
@@ -52,12 +56,11 @@ private struct Outcome: Equatable {
     }
 
     /// A request that was understood is written as it was read.
-    private static func check(_ request: ControlRequest) {
-        let bytes = request.encoded()
+    private static func check(_ event: ControlDecoder.Event, isReadFrom bytes: [UInt8]) {
         var decoder = ControlDecoder()
         let span = bytes.span
-        guard let step = try? decoder.decode(span), step.event == .request(request) else {
-            fatalError("\(request) does not survive being written and read")
+        guard let step = try? decoder.decode(span), step.event == event else {
+            fatalError("\(event) does not survive being written and read")
         }
     }
 }

@@ -103,7 +103,7 @@ private func checkCodec(_ image: PixelBuffer, _ copy: PixelBuffer, _ choices: in
 private func checkStrips(_ image: PixelBuffer, _ copy: PixelBuffer, _ choices: inout Choices) throws {
     let (encoder, format) = (choices.encoder, choices.format)
     let strips = StripEncoder(maximumThreads: 2)
-    let standing = StripDecoder(decoder: decoder, maximumThreads: 2)
+    let stripDecoder = StripDecoder(decoder: decoder, maximumThreads: 2)
     var changed = copy
     let row = choices.side(upTo: image.height) - 1
     try changed.withMutableRow(row) { for index in $0.indices { $0[index] ^= 0x55 } }
@@ -111,7 +111,7 @@ private func checkStrips(_ image: PixelBuffer, _ copy: PixelBuffer, _ choices: i
         let jpeg = try strips.encode(next, with: encoder).jpeg
         let whole: [UInt8] = try encoder.encode(next)
         let expected = try decoder.decode(whole.span, as: format)
-        guard try standing.decode(jpeg.span, as: format).image.hasSamePixels(as: expected) else {
+        guard try stripDecoder.decode(jpeg.span, as: format).image.hasSamePixels(as: expected) else {
             fatalError("decoded in strips, it is not the same")
         }
     }

@@ -63,7 +63,7 @@ extension World {
     func frameBegins(_ identity: Content.Identity, _ header: FrameHeader, of index: Int) {
         let sender = senders[index]
         var identity = identity
-        let earlier = equalFrame(sender, identity.number, at: header.timestamp)
+        let earlier = equalFrame(sender, identity.number, header)
         identity.number = earlier ?? identity.number
         let number = Int(identity.number)
         guard identity.sender == sender.plan.identity, number > 0, number <= sender.offers.count else {
@@ -92,16 +92,20 @@ extension World {
         }
     }
 
-    /// The frame with this timestamp, if it shows the same as another whose image has taken the place of its own.
-    private func equalFrame(_ sender: SimSender, _ number: UInt32, at timestamp: UInt64?) -> UInt32? {
+    /// The frame that a header is of, if it shows the same as another whose image has taken the place of its own.
+    private func equalFrame(_ sender: SimSender, _ number: UInt32, _ header: FrameHeader) -> UInt32? {
         guard sender.hasCompared, sender.offers.indices.contains(Int(number) - 1) else { return nil }
         let offer = sender.offers[Int(number) - 1]
-        guard offer.isImage, let timestamp, timestamp != offer.timestamp else { return nil }
+        guard offer.isImage, let timestamp = header.timestamp else { return nil }
+        // Several may have been offered at the same time, of which one was sent.
         let equal = sender.offers.indices.filter {
             sender.offers[$0].content == offer.content && sender.offers[$0].timestamp == timestamp
+        }.map { UInt32($0 + 1) }
+        guard timestamp == offer.timestamp else {
+            return equal.first { sender.sentHeaders[$0] != nil } ?? equal.first
         }
-        // Several may have been offered at the same time, of which one was sent.
-        return (equal.first { sender.sentHeaders[UInt32($0 + 1)] != nil } ?? equal.first).map { UInt32($0 + 1) }
+        guard sender.sentHeaders[number] == nil, header.sequence != nil else { return nil }
+        return equal.first { sender.sentHeaders[$0]?.sequence == header.sequence }
     }
 
     /// A sender of this package has written a frame to its end.

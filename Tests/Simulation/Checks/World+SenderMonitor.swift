@@ -213,12 +213,15 @@ extension World {
                 return check(.requestsAreWhole, !hasOurReceiver(index), "a server of this package writes no request")
             }
             offset += step.consumed
-            if case .request(let request) = step.event { requestRead(request, index) }
-            guard case .skipped(let request) = step.event, request.isPreference, monitors[index].hasReadHello else {
-                continue
+            switch step.event {
+            case .request(let request): requestRead(request, index)
+            case .release(let release): releaseRead(release.buffer, index)
+            case .skipped(let request):
+                guard request.isPreference, monitors[index].hasReadHello else { continue }
+                coverage.count(.badPreference)
+                monitors[index].refusals += 1
+            case .incomplete, .body: break
             }
-            coverage.count(.badPreference)
-            monitors[index].refusals += 1
         }
     }
 
@@ -228,9 +231,20 @@ extension World {
         return peer >= 0 && sockets[peer].isOurs
     }
 
-    private func requestRead(_ request: ControlRequest, _ index: Int) {
-        note("sender \(monitors[index].sender) reads \(request)")
+    func noteRead(_ request: @autoclosure () -> String, _ index: Int) {
+        note("sender \(monitors[index].sender) reads \(request())")
         monitors[index].reasonAt = now
+    }
+
+    /// Returns whether the request has an effect.
+    func checkHelloCame(before request: @autoclosure () -> String, _ index: Int) -> Bool {
+        let hasReadHello = monitors[index].hasReadHello
+        check(.helloComesFirst, hasReadHello || !hasOurReceiver(index), "\(request()) comes before a hello")
+        return hasReadHello && monitors[index].stopRead == nil
+    }
+
+    private func requestRead(_ request: ControlRequest, _ index: Int) {
+        noteRead("\(request)", index)
         if case .hello(let hello) = request {
             if hello.wants.contains(.frames), !monitors[index].wants.contains(.frames) {
                 askForFrame(index)
@@ -245,12 +259,7 @@ extension World {
             monitors[index].wants = hello.wants
             return
         }
-        check(
-            .helloComesFirst,
-            monitors[index].hasReadHello || !hasOurReceiver(index),
-            "\(request) comes before a hello"
-        )
-        guard monitors[index].hasReadHello, monitors[index].stopRead == nil else { return }
+        guard checkHelloCame(before: "\(request)", index) else { return }
         switch request {
         case .hello: break
         case .pause:
@@ -281,7 +290,6 @@ extension World {
             monitors[index].questions += 1
             monitors[index].pingsRead.insert(number)
             monitors[index].lastPing = number
-        case .release(let buffer): releaseRead(buffer, index)
         case .decline: declineRead(index)
         case .info(let info): infoRead(info, index)
         }

@@ -132,7 +132,8 @@ extension World {
     }
 
     func releaseRead(_ buffer: Int, _ index: Int) {
-        guard monitors[index].hasReadHello, monitors[index].shared.isAccepted else { return }
+        noteRead("release of buffer \(buffer)", index)
+        guard checkHelloCame(before: "release", index), monitors[index].shared.isAccepted else { return }
         let held = monitors[index].shared.buffers[buffer]?.held
         if hasOurReceiver(index) {
             check(.releasesAreOnce, held != nil, "buffer \(buffer) is released, which its receiver does not have")

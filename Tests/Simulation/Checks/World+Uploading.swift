@@ -103,7 +103,7 @@ extension World {
     func isImageKept(_ sender: SimSender, _ number: UInt32) -> Bool {
         let offer = sender.offers[Int(number) - 1]
         return offer.isImage && offer.kind != .mixed && Int(number) == sender.offers.count && sender.comparing.isEmpty
-            && sender.plan.maximumMemory == nil && !isUnsendable(sender, Int(number))
+            && sender.lowestMemoryLimit == nil && !isUnsendable(sender, Int(number))
             && !sender.leftBuffer.contains(number)
     }
 
@@ -205,7 +205,7 @@ extension World {
     func checkLatestIsKept(_ sender: SimSender) {
         let count = sender.offers.count
         guard count > 0, let machine = sender.uploader?.machine, machine.statistics.offered == count,
-            sender.closeReason == nil, !isUnsendable(sender, count)
+            sender.closeReason == nil, !isUnsendable(sender, count), !sender.isMemoryLowered
         else { return }
         // An image that was accepted need not have room any more when its turn comes.
         guard machine.statistics.drops[.overMemoryBudget] ?? 0 == sender.overBudget else { return }
@@ -224,7 +224,7 @@ extension World {
 
     /// Whether the memory limit leaves room for a frame beside others.
     private func fits(_ sender: SimSender, _ number: UInt32) -> Bool {
-        guard let limit = sender.plan.maximumMemory else { return true }
+        guard let limit = sender.lowestMemoryLimit else { return true }
         let offer = sender.offers[Int(number) - 1]
         guard offer.isImage else { return offer.length * 4 <= limit }
         // Images take memory as such, as JPEGs, and in the shared buffers, which may have had a larger size.

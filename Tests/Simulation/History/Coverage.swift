@@ -14,7 +14,7 @@ struct Coverage {
         case sharedFrame, sharedRepeat, declined, latestFrameAfterDecline, sharedMemoryRevoked, descriptorLost
         case mappingFailed, sharedFault, keptAfterTheEnd, everyBufferHeld, drawnFrame, copiedFrame, notShared
         case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
-        case reclaimedBuffer, hoardedBuffers, redrawnImage, foreignBuffer, waitedInVain
+        case reclaimedBuffer, hoardedBuffers, redrawnImage, foreignBuffer, waitedInVain, memoryLimitChanged
         case info, infoOfReceiver
         case heldBack, sharpened, encodedAgain
         case programOvertakes, consumerOvertakes, anotherReader, acceptedAtTheEnd, largeBodyWaitedForProgram

@@ -73,7 +73,7 @@ enum Promise: Int, CaseIterable {
     case reusableAtOnce
     /// P222, P224: readers get newer frames only, and the end.
     case fanOutReaders
-    /// P192, P305: an uploader stays within its memory.
+    /// P192, P305, P307: an uploader stays within its memory.
     case memoryLimit
     /// P74: one frame is encoded or sent at a time.
     case oneFrameAtATime

@@ -197,7 +197,7 @@ extension World {
             switch peers[peer].random.below(8) {
             case 0, 1: return ControlRequest.hello(ControlRequest.Hello(wants: [.frames], sharedMemory: 1)).encoded()
             case 2: return peers[peer].random.chance(10) ? ControlRequest.decline.encoded() : []
-            default: return ControlRequest.release(buffer: peers[peer].random.below(8)).encoded()
+            default: return ReleaseRequest(buffer: peers[peer].random.below(8)).encoded()
             }
         case .endlessHeader: return WireBytes.endlessRequest
         case .everyRequest:

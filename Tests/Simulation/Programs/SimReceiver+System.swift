@@ -159,7 +159,7 @@ extension SimReceiver: ReceiverMachine.System {
 
 extension SocketTransfer {
     /// The same as a system call returns it.
-    fileprivate var result: Transfer {
+    var result: Transfer {
         get throws(Errno) {
             switch self {
             case .bytes(let count, let isShort): .bytes(count, isShort: isShort)

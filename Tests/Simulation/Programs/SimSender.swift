@@ -9,7 +9,10 @@ final class SimSender {
     let plan: SenderPlan
     let tokens: HandshakeTokens?
 
+    unowned let world: World
     var machine: SenderMachine
+    /// How often the machine has called its system in this event.
+    var calls = 0
     var lane: SendLaneMachine
     var socket = -1
     var registration = -1
@@ -80,6 +83,11 @@ final class SimSender {
     var encoderFails = false
     /// The frames that could not be encoded, or take too much memory.
     var unsendable: Set<UInt32> = []
+    /// The memory limit, and the lowest so far.
+    var memoryLimit: Int?
+    var lowestMemoryLimit: Int?
+    /// Whether the limit was ever lowered.
+    var isMemoryLowered = false
     /// How many frames were refused because they take too much memory.
     var overBudget = 0
     /// Whether frames were ever compared, so that one may have been left out because it equals the one before.
@@ -189,7 +197,15 @@ final class SimSender {
     /// What the program does soon, and may do sooner: indices of ``World/timers``.
     var pending: [Int] = []
 
-    init(_ plan: SenderPlan, index: Int, isPort: Bool, tokens: HandshakeTokens?, racing: Random) {
+    init(
+        _ plan: SenderPlan,
+        index: Int,
+        isPort: Bool,
+        tokens: HandshakeTokens?,
+        racing: Random,
+        world: World
+    ) {
+        self.world = world
         self.index = index
         self.racing = racing
         self.plan = plan
@@ -201,6 +217,7 @@ final class SimSender {
         settings.retryInterval = plan.retryInterval
         machine = SenderMachine(settings)
         lane = SendLaneMachine(padsShortBodies: plan.pads)
+        (memoryLimit, lowestMemoryLimit) = (plan.maximumMemory, plan.maximumMemory)
     }
 }
 

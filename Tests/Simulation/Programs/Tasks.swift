@@ -151,25 +151,24 @@ extension World {
             switch task {
             case .open:
                 sender.isWanted = true
-                change(sender) { $0.open(at: now) }
+                change(sender) { $0.open(sender) }
             case .openWithin(let id, let limit):
                 waiterBegins(id, of: sender)
                 let deadline = sender.waiters.first { $0.id == id }?.deadline
                 change(sender) {
-                    $0.open(waiter: id, limit: .nanoseconds(Int64(clamping: limit)), deadline: deadline, at: now)
+                    $0.open(waiter: id, limit: .nanoseconds(Int64(clamping: limit)), deadline: deadline, sender)
                 }
             case .abandonOpening(let id):
-                change(sender) { $0.abandon(waiter: id, at: now) }
-                checkWanted(sender)
+                change(sender) { $0.abandon(waiter: id, sender) }
             case .close(let reason):
                 schedule(.lingerIsOver, of: sender, after: 1_300_000_000)
-                change(sender) { $0.close(reason ?? .stoppedByUser, at: now) }
+                change(sender) { $0.close(reason ?? .stoppedByUser, sender) }
             case .laneProgressed:
                 let progress = sender.lane.progress
-                change(sender) { $0.laneProgressed(progress, at: now) }
-            case .continueTurn: change(sender) { $0.continueTurn(at: now) }
+                change(sender) { $0.laneChanged(to: progress, sender) }
+            case .continueTurn: change(sender) { $0.continueTurn(sender) }
             case .refusePreferences(let connection):
-                change(sender) { $0.preferencesRefused(byUserOf: connection, at: now) }
+                change(sender) { $0.preferencesRefused(byUserOf: connection, sender) }
             default: break
             }
         case .server(let index): run(task, of: servers[index])
@@ -185,7 +184,7 @@ extension World {
                 $0.becameReady(
                     readable: !readiness.isDisjoint(with: [.readable, .hangup]),
                     writable: readiness.contains(.writable),
-                    at: now
+                    senders[index]
                 )
             }
         case .uploader: break
@@ -201,7 +200,7 @@ extension World {
 
     func deadlinePassed(_ owner: Owner) {
         switch owner {
-        case .sender(let index): change(senders[index]) { $0.deadlinePassed(at: now) }
+        case .sender(let index): change(senders[index]) { $0.deadlinePassed(senders[index]) }
         case .uploader(let index): uploadDeadlinePassed(index)
         case .server(let index): change(servers[index]) { [server = servers[index]] in $0.deadlinePassed(server) }
         case .receiver(let index): change(receivers[index]) { $0.deadlinePassed(receivers[index]) }

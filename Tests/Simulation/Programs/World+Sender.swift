@@ -7,7 +7,7 @@ extension World {
         let tokens = all.places[plan.place].usesTokens ? HandshakeTokens(shared: Tokens.bytes) : nil
         let isPort = all.places[plan.place].isPort
         let racing = Random(seed: seed, part: 100_000 + senders.count)
-        let sender = SimSender(plan, index: senders.count, isPort: isPort, tokens: tokens, racing: racing)
+        let sender = SimSender(plan, index: senders.count, isPort: isPort, tokens: tokens, racing: racing, world: self)
         senders.append(sender)
         return sender.index
     }
@@ -22,105 +22,35 @@ extension World {
         setDeadline(deadline, of: sender.timer, on: thread)
     }
 
-    /// Reports something to a sender's machine, and carries out what follows.
+    /// Reports something to a sender's machine, and sets what it then waits for.
     func change(_ sender: SimSender, _ report: (inout SenderMachine) -> Void) {
+        sender.calls = 0
         report(&sender.machine)
-        run(sender)
+        if sender.socket >= 0 { watchRoom(sender.socket, sender.machine.watchesRoom) }
+        setDeadline(sender.machine.deadline, of: sender)
+        checkWanted(sender)
     }
 
-    private func run(_ sender: SimSender) {
-        var count = 0
-        while let command = sender.machine.nextCommand() {
-            note("  sender \(sender.index): \(command)")
-            overtake(sender)
-            perform(command, of: sender)
-            count += 1
-            check(.progress, count < 10_000, "a sender's machine never stops giving commands")
-            guard violation == nil else { return }
-        }
-    }
-
-    private func perform(_ command: SenderMachine.Command, of sender: SimSender) {
-        switch command {
-        case .connect: connect(sender)
-        case .checkConnected:
-            if let failure = connectFailure(sender.socket) {
-                sender.machine.connectFailed(failure.errno, at: now)
-            } else {
-                sender.machine.connected(at: now)
-            }
-        case .checkPeer:
-            if isConnectedToItself(sender.socket) {
-                sender.machine.peerIsThisSide(at: now)
-            } else {
-                monitor(sender.socket, sender: sender.index, tokenCount: sender.tokens?.own.count ?? 0)
-                sender.machine.peerAdmitted(at: now)
-            }
-        case .writeToken(let offset): writeToken(sender, from: offset)
-        case .read(let limit): read(sender, limit)
-        case .shutdownSending:
-            checkEndIsTold(sender)
-            shutdownSending(sender.socket)
-        case .watchRoom(let watches): if sender.socket >= 0 { watchRoom(sender.socket, watches) }
-        case .setDeadline(let deadline): setDeadline(deadline, of: sender)
-        case .closeSocket(let error): closeSocket(sender, error)
-        case .lane(let order): perform(order, of: sender)
-        case .settle(let waiter, let error): settle(waiter, error, of: sender)
-        case .tell(let news): tell(news, of: sender)
-        case .continueLater: executeAfterPoll(.continueTurn, for: .sender(sender.index), on: sender.plan.thread)
-        }
-    }
-
-    private func connect(_ sender: SimSender) {
+    func connect(_ sender: SimSender) -> SenderMachine.Attempt {
         let plan = sender.plan
         let isPaced = sender.connectedAt.map { now - $0 + 1_000_000 >= plan.retryInterval } ?? true
         check(.retriesArePaced, isPaced || !sender.waiters.isEmpty, "sender \(sender.index) tries again too early")
         sender.connectedAt = now
         guard let socket = makeSocket(at: plan.place, isOurs: true, capacity: plan.socketCapacity) else {
-            return sender.machine.connectFailed(SocketFailure.noDescriptors.errno, at: now)
+            return .failed(SocketFailure.noDescriptors.errno)
         }
         switch connect(socket, to: plan.place) {
         case nil, .inProgress?:
             sender.socket = socket
             sender.registration = register(.sender(sender.index), socket: socket, on: plan.thread)
-            if case .connected = sockets[socket].phase { sender.machine.connected(at: now) }
+            return if case .connected = sockets[socket].phase { .connected } else { .pending }
         case let failure?:
             close(socket)
-            sender.machine.connectFailed(failure.errno, at: now)
+            return .failed(failure.errno)
         }
     }
 
-    private func writeToken(_ sender: SimSender, from offset: Int) {
-        guard let tokens = sender.tokens else { return }
-        let transfer = unsafe tokens.own.withUnsafeBytes { bytes in
-            unsafe send(sender.socket, UnsafeRawBufferPointer(rebasing: bytes[offset...]))
-        }
-        switch transfer {
-        case .bytes(let count, _): sender.machine.didWriteToken(count, at: now)
-        case .wouldBlock: sender.machine.didWriteToken(0, at: now)
-        case .failed(let failure): sender.machine.tokenWriteFailed(failure.errno, at: now)
-        }
-    }
-
-    private func read(_ sender: SimSender, _ limit: Int) {
-        let transfer = unsafe receive(
-            sender.socket,
-            into: scratch(limit),
-            UnsafeMutableRawBufferPointer(start: nil, count: 0)
-        )
-        switch transfer {
-        case .bytes(0, _):
-            sender.sawEndAt = eventCount
-            sender.machine.reachedEndOfStream(at: now)
-        case .bytes(let count, _):
-            let bytes = unsafe UnsafeRawBufferPointer(scratch(count))
-            unsafe sender.machine.didRead(Span(_unsafeBytes: bytes), at: now)
-        case .wouldBlock: sender.machine.readWouldBlock(at: now)
-        case .failed(let failure): sender.machine.readFailed(failure.errno, at: now)
-        }
-    }
-
-    private func closeSocket(_ sender: SimSender, _ error: TransportError) {
+    func closeSocket(_ sender: SimSender, _ error: TransportError) {
         if error.code == .sendTimedOut { coverage.count(.sendTimeout) }
         if sender.socket >= 0 {
             checkMessageUnderWay(sender)
@@ -143,37 +73,29 @@ extension World {
 
     // MARK: The lane
 
-    private func perform(_ order: SenderMachine.LaneOrder, of sender: SimSender) {
-        var settlement: SendLaneMachine.Settlement?
-        switch order {
-        case .open(let connection, let wants):
-            (sender.audioAccepted, sender.audioBegun, sender.audioRefused) = (0, 0, 0)
-            sender.audioDroppedBefore = sender.lane.droppedAudio
-            let fitting = sender.plan.socketCapacity / 4
-            sender.lane.open(connection: connection, wants: wants, fittingByteCount: fitting)
-            return
-        case .setWants(let wants, let info, let answer):
-            settlement = sender.lane.setWants(wants, info: info, answering: answer)
-        case .setPaused(let isPaused, let answer): settlement = sender.lane.setPaused(isPaused, answering: answer)
-        case .declineShared:
-            settlement = sender.lane.declineShared()
-            if settlement != nil { coverage.count(.sharedFrameWithdrawn) }
-        case .answer(let status): sender.lane.send(status)
-        case .resume: sender.lane.hasRoom()
-        case .end(let last, let error):
-            if sockets[sender.socket].monitor >= 0 {
-                let monitor = monitors[sockets[sender.socket].monitor]
-                monitor.mustTell = monitor.hasReadHello
-            }
-            settlement = sender.lane.end(last: last, withdrawing: error)
-        case .report: break
+    func openLane(_ sender: SimSender, connection: Int, wants: ControlRequest.Wants) {
+        (sender.audioAccepted, sender.audioBegun, sender.audioRefused) = (0, 0, 0)
+        sender.audioDroppedBefore = sender.lane.droppedAudio
+        sender.lane.open(connection: connection, wants: wants, fittingByteCount: sender.plan.socketCapacity / 4)
+    }
+
+    func changeLane(
+        _ sender: SimSender,
+        _ change: (inout SendLaneMachine) -> SendLaneMachine.Settlement?
+    ) -> SendLaneMachine.Progress {
+        let (wasAccepting, hadDeclined) = (sender.lane.isAccepting, sender.lane.hasDeclinedShared)
+        let settlement = change(&sender.lane)
+        if wasAccepting, !sender.lane.isAccepting, sockets[sender.socket].monitor >= 0 {
+            let monitor = monitors[sockets[sender.socket].monitor]
+            monitor.mustTell = monitor.hasReadHello
         }
         if let settlement {
+            if sender.lane.hasDeclinedShared, !hadDeclined { coverage.count(.sharedFrameWithdrawn) }
             overtake(sender)
             settled(settlement, of: sender)
         }
         for settlement in pump(sender) { settled(settlement, of: sender) }
-        sender.machine.laneProgressed(sender.lane.progress, at: now)
+        return sender.lane.progress
     }
 
     /// Writes what the lane has, as far as the socket takes it, and returns what became of frames.

@@ -164,15 +164,14 @@ extension World {
     /// The machine is about to hear of a caller.
     func waiterBegins(_ id: Int, of sender: SimSender) {
         guard let index = sender.waiters.firstIndex(where: { $0.id == id }) else { return }
-        let state = sender.machine.publishedState
         sender.waiters[index].beganAt = now
-        sender.waiters[index].joinedAttempt = sender.socket >= 0 && state != .connected
+        sender.waiters[index].joinedAttempt = sender.socket >= 0 && sender.states.last != .connected
     }
 
     /// A caller has given up: a server was tried for it, unless the last connection had not ended.
     private func checkAttempt(for waiter: SimSender.Waiter, of sender: SimSender) {
         let wasTried = waiter.joinedAttempt || sender.connectedAt ?? 0 >= waiter.beganAt
-        let lasted = sender.machine.publishedState == .connected || sender.disconnectedAt >= waiter.deadline ?? .max
+        let lasted = sender.states.last == .connected || sender.disconnectedAt >= waiter.deadline ?? .max
         check(.callersGetAnAttempt, wasTried || lasted, "sender \(sender.index): an opening ends without an attempt")
     }
 
@@ -187,7 +186,6 @@ extension World {
             let deadline = sender.waiters[index].deadline ?? 0
             check(.promptness, now >= deadline, "an opening timed out before its limit")
             checkAttempt(for: sender.waiters[index], of: sender)
-            checkWanted(sender)
         }
     }
 
@@ -219,39 +217,31 @@ extension World {
 
     // MARK: What the machine tells
 
-    func tell(_ news: SenderMachine.News, of sender: SimSender) {
-        switch news {
-        case .state(let state):
-            check(.toldOnce, sender.states.last != state, "a state is told twice")
-            if state == .connected, sender.states.contains(.connected) { coverage.count(.reconnect) }
-            sender.states.append(state)
-            if case .disconnected = state { sender.disconnectedAt = now }
-            if state == .connected {
-                sender.isWanted = true
-                check(.neverItself, !isConnectedToItself(sender.socket), "sender \(sender.index) talks to itself")
-            }
-        case .terms(let terms):
-            check(.order, terms.revision > sender.terms.revision, "terms are told out of order")
-            if terms.connection != sender.terms.connection {
-                let isNew = terms.preferences == .init() && !terms.isPaused && terms.wants == .frames
-                check(.preferencesEndWithReceiver, isNew, "a new receiver has terms that it did not state: \(terms)")
-            }
-            let hasHello = sender.hello != nil
-            check(.preferencesEndWithReceiver, terms.isConnected || !hasHello, "a hello outlives its receiver")
-            if terms.connection != sender.terms.connection { sender.openedAt = now }
-            sender.terms = terms
-            termsChanged(of: sender)
-        case .hello(let hello): sender.hello = hello
-        case .info(let info): told(info, sender)
-        case .ended(let reason):
-            check(.toldOnce, sender.closeReason == nil, "the end is told twice")
-            sender.closeReason = reason
-            senderEnded(sender, reason)
-        case .request, .skippedRequest: break
+    func stateChanged(to state: SocketConnection.State, of sender: SimSender) {
+        check(.toldOnce, sender.states.last != state, "a state is told twice")
+        if state == .connected, sender.states.contains(.connected) { coverage.count(.reconnect) }
+        sender.states.append(state)
+        if case .disconnected = state { sender.disconnectedAt = now }
+        if state == .connected {
+            sender.isWanted = true
+            check(.neverItself, !isConnectedToItself(sender.socket), "sender \(sender.index) talks to itself")
         }
     }
 
-    private func senderEnded(_ sender: SimSender, _ reason: CloseReason) {
+    func termsChanged(to terms: ReceiverTerms, of sender: SimSender) {
+        check(.order, terms.revision > sender.terms.revision, "terms are told out of order")
+        if terms.connection != sender.terms.connection {
+            let isNew = terms.preferences == .init() && !terms.isPaused && terms.wants == .frames
+            check(.preferencesEndWithReceiver, isNew, "a new receiver has terms that it did not state: \(terms)")
+        }
+        let hasHello = sender.hello != nil
+        check(.preferencesEndWithReceiver, terms.isConnected || !hasHello, "a hello outlives its receiver")
+        if terms.connection != sender.terms.connection { sender.openedAt = now }
+        sender.terms = terms
+        termsChanged(of: sender)
+    }
+
+    func senderEnded(_ sender: SimSender, _ reason: CloseReason) {
         if sender.timer >= 0 {
             cancel(sender.timer, on: sender.plan.thread)
             sender.timer = -1

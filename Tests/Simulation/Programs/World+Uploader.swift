@@ -55,13 +55,16 @@ extension World {
     func handle<Result>(_ sender: SimSender, _ event: (inout UploaderMachine) -> Result) -> Result? {
         guard let uploader = sender.uploader else { return nil }
         checkIsAlive(sender, uploader)
-        let (result, effects, held) = Self.report(event, to: &uploader.machine)
+        let (result, effects, held, kept) = Self.report(event, to: &uploader.machine)
         if isAdapted(sender) {
             sender.hasCompared = true
             noteHold(sender)
         }
-        if let limit = sender.plan.maximumMemory {
-            check(.memoryLimit, held <= limit, "uploader \(sender.index) holds \(held) bytes of \(limit)")
+        if let limit = sender.memoryLimit {
+            // What a lower limit could not take at once.
+            let isInOthersHands = sender.isMemoryLowered && kept == 0
+            let isWithin = held <= limit || isInOthersHands
+            check(.memoryLimit, isWithin, "uploader \(sender.index) holds \(held) bytes of \(limit)")
         }
         for id in effects.finished { finished(id, of: sender) }
         if effects.statesRate { stateRate(of: sender) }
@@ -103,10 +106,10 @@ extension World {
 
     /// Changes the machine in its place, which a read of the property would copy.
     private static func report<Result>(_ event: (inout UploaderMachine) -> Result, to machine: inout UploaderMachine)
-        -> (Result, UploaderMachine.Effects, heldBytes: Int)
+        -> (Result, UploaderMachine.Effects, heldBytes: Int, keptBytes: Int)
     {
         let result = event(&machine)
-        return (result, machine.takeEffects(), machine.heldBytes)
+        return (result, machine.takeEffects(), machine.heldBytes, machine.keptBytes)
     }
 
     // MARK: Frames
@@ -221,6 +224,14 @@ extension World {
 
     // MARK: The program
 
+    private func changeMemory(of sender: SimSender, _ configuration: inout SampleUploader.Configuration) {
+        let limit = sender.racing.pick(sender.plan.maximumMemory, 0, 500, 6_000, 30_000)
+        coverage.count(.memoryLimitChanged)
+        if limit ?? .max < sender.memoryLimit ?? .max { sender.isMemoryLowered = true }
+        (sender.memoryLimit, configuration.maximumMemory) = (limit, limit)
+        sender.lowestMemoryLimit = sender.lowestMemoryLimit.map { min($0, limit ?? .max) } ?? limit
+    }
+
     func performUploading(_ action: Plan.Action, of sender: SimSender) {
         guard sender.plan.usesUploader else { return }
         makeUploader(sender)
@@ -229,6 +240,7 @@ extension World {
             sender.pacing = pacing
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
             configuration.pacing = Self.pacing(pacing)
+            if sender.racing.chance(20) { changeMemory(of: sender, &configuration) }
             handle(sender) { $0.update(configuration, at: now) }
         case .share(let count):
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }

@@ -2,16 +2,16 @@ internal import FrameTransport
 internal import FrameWire
 internal import TurboJPEG
 
-/// The decoders that keep the latest frame of a consumer, up to a limit.
-struct StandingDecoders: Sendable {
+/// The decoders that keep the latest frame of a consumer, up to a limit: the least recently used one makes room.
+struct DecoderCache: Sendable {
     /// The decoder for one consumer and format.
-    private struct Place: Sendable {
+    private struct Entry: Sendable {
         /// Identifies the connection; nil after it has ended and its frames are released.
         weak var connection: DecodingTally?
         let key: Key
         let decoder: StripDecoder
-        /// The shape of the latest frame; nil if the next frame cannot be compared with its image.
-        var shape: Shape?
+        /// The size and form of the latest image; nil if the next frame cannot be compared with its image.
+        var geometry: Geometry?
         /// The index of the latest frame, if it was in shared memory.
         var sharedIndex: Int?
 
@@ -26,7 +26,7 @@ struct StandingDecoders: Sendable {
         let format: PixelFormat
     }
 
-    private struct Shape: Sendable, Hashable {
+    private struct Geometry: Sendable, Hashable {
         let size: BufferSize
         let orientation: FrameOrientation
         let viewport: FrameDecoder.Viewport?
@@ -34,39 +34,39 @@ struct StandingDecoders: Sendable {
 
     private let limit: Int
     /// Ordered from the least to the most recently used.
-    private var places: [Place] = []
+    private var entries: [Entry] = []
 
     init(limit: Int) {
         self.limit = limit
     }
 
     /// The number of decoders.
-    var count: Int { places.count }
+    var count: Int { entries.count }
 
     /// Releases the decoders of connections that have ended.
     mutating func releaseEnded() {
-        places.removeAll { $0.connection == nil }
+        entries.removeAll { $0.connection == nil }
     }
 
-    /// Returns the decoder for a frame's consumer and a format; a new one replaces the least recently used.
+    /// Returns the decoder for a frame's consumer and a format; a new one reentries the least recently used.
     mutating func decoder(for frame: Frame, as format: PixelFormat, make: () -> StripDecoder) -> StripDecoder? {
         guard limit > 0, let connection = frame.tally else { return nil }
         releaseEnded()
-        if let index = places.firstIndex(where: { $0.isOf(frame, format) }) {
-            let found = places.remove(at: index)
-            places.append(found)
+        if let index = entries.firstIndex(where: { $0.isOf(frame, format) }) {
+            let found = entries.remove(at: index)
+            entries.append(found)
             return found.decoder
         }
-        if places.count >= limit { places.removeFirst() }
+        if entries.count >= limit { entries.removeFirst() }
         let decoder = make()
-        places.append(Place(connection: connection, key: Key(reader: frame.reader, format: format), decoder: decoder))
+        entries.append(Entry(connection: connection, key: Key(reader: frame.reader, format: format), decoder: decoder))
         return decoder
     }
 
     /// Records that a decoded frame was not returned: the next one cannot be compared with it.
     mutating func noteLost(_ frame: Frame, as format: PixelFormat) {
-        guard let index = places.firstIndex(where: { $0.isOf(frame, format) }) else { return }
-        (places[index].shape, places[index].sharedIndex) = (nil, nil)
+        guard let index = entries.firstIndex(where: { $0.isOf(frame, format) }) else { return }
+        (entries[index].geometry, entries[index].sharedIndex) = (nil, nil)
     }
 
     /// Records that a frame was decoded, at full size or not, for a viewport or none.
@@ -78,11 +78,12 @@ struct StandingDecoders: Sendable {
         in viewport: FrameDecoder.Viewport?,
         isFullSize: Bool
     ) -> Bool {
-        guard let index = places.firstIndex(where: { $0.isOf(frame, format) }) else { return false }
-        let shape = isFullSize ? Shape(size: frame.bufferSize, orientation: frame.orientation, viewport: viewport) : nil
-        let (last, lastShared) = (places[index].shape, places[index].sharedIndex)
-        (places[index].shape, places[index].sharedIndex) = (shape, frame.shared == nil ? nil : frame.index)
-        guard shape != nil, last == shape else { return false }
+        guard let index = entries.firstIndex(where: { $0.isOf(frame, format) }) else { return false }
+        let geometry =
+            isFullSize ? Geometry(size: frame.bufferSize, orientation: frame.orientation, viewport: viewport) : nil
+        let (last, lastShared) = (entries[index].geometry, entries[index].sharedIndex)
+        (entries[index].geometry, entries[index].sharedIndex) = (geometry, frame.shared == nil ? nil : frame.index)
+        guard geometry != nil, last == geometry else { return false }
         // The changes of a shared frame are those since the frame before it, those of a JPEG since the last one decoded.
         guard frame.shared == nil else { return lastShared == frame.index - 1 }
         return lastShared == nil

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FrameSocket
 
-@Suite struct TurningTests {
+@Suite struct RotationTests {
     /// Turning without loss is the same as decoding, turning, wherever the image is of whole blocks.
     @Test(arguments: FrameOrientation.allCases, [ChromaSubsampling.yuv444, .yuv422, .yuv420, .yuv440, .gray])
     func `lossless rotation equals rotation of the pixels`(

@@ -1,5 +1,5 @@
 /// The latest frame that a `StripDecoder` has decoded.
-struct StandingFrame: Sendable {
+struct RetainedFrame: Sendable {
     private(set) var jpeg: [UInt8]
     let format: PixelFormat
     private(set) var intervals: RestartIntervals

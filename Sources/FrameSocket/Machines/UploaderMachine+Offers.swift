@@ -4,7 +4,17 @@ import TurboJPEG
 /// Decisions on submitted frames.
 extension UploaderMachine {
     /// Assigns a frame its place in the order of submission, and decides on it unless its hash is needed first.
-    package mutating func offer(_ frame: consuming UploadFrame, at now: UInt64) -> Admission {
+    ///
+    /// - Parameters:
+    ///   - frame: The frame.
+    ///   - damage: What may have changed since the last submitted image; nil if anything, or for a copy.
+    ///   - now: The time.
+    package mutating func offer(
+        _ frame: consuming UploadFrame,
+        damage: ImageDamage? = nil,
+        at now: UInt64
+    ) -> Admission {
+        damageLog.add(damage)
         frame.ticket = slots.takeTicket()
         frame.sourceTime = schedule.sourceTime(of: frame)
         if frame.content?.isScaled == true { frame.look = look }
@@ -48,7 +58,8 @@ extension UploaderMachine {
     package mutating func offerCopy(
         of image: borrowing PixelBuffer,
         color: PixelBuffer.Color = .jpeg,
-        orientation: FrameOrientation
+        orientation: FrameOrientation,
+        damage: ImageDamage? = nil
     ) -> CopyAdmission {
         let recipe = copying(image, color: color, orientation: orientation)
         guard !isClosed, recipe.need.total <= memoryLimit else {

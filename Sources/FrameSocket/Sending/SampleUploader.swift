@@ -28,7 +28,7 @@ internal import TurboJPEG
 /// as long as that receiver stays connected. Another size or quality applies to the latest image at once, which is sent
 /// again, and what one receiver preferred does not show in what the next one gets. Only if the image has been given up
 /// is its JPEG sent as it was: if ``Configuration/maximumMemory`` has no room for it, once a newer frame has been
-/// submitted, or if it was drawn in a shared buffer and could not be sent there. An image that was scaled by ``send(copying:color:orientation:timestamp:)`` is not enlarged again.
+/// submitted, or if it was drawn in a shared buffer and could not be sent there. An image that was scaled by ``send(copying:color:orientation:timestamp:damage:)`` is not enlarged again.
 ///
 /// Thread safety: any thread may use an uploader at any time. Of frames submitted by several threads, the last one
 /// counts as the newest.

@@ -88,13 +88,14 @@ struct DamageLog: Sendable {
 
     // MARK: Prepared images
 
-    /// Returns what may have changed between the image prepared last and the one that is prepared now.
+    /// Begins to prepare an image.
     ///
     /// - Parameters:
     ///   - ticket: The ticket of the frame.
     ///   - recipe: How its image is prepared.
     ///   - newest: The newest ticket.
     ///   - isRepeat: Whether the frame was sent before.
+    /// - Returns: What may have changed since the image that was prepared last.
     mutating func begin(
         _ ticket: UInt64,
         _ recipe: EncodingRecipe?,

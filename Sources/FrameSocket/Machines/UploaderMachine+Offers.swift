@@ -10,6 +10,7 @@ extension UploaderMachine {
     ///   - damage: What may have changed since the last submitted image; nil if anything, or if it was copied.
     ///   - entry: The number of a copied image; nil for any other.
     ///   - now: The time.
+    /// - Returns: The decision, or that the hash is needed.
     package mutating func offer(
         _ frame: consuming UploadFrame,
         damage: ImageDamage? = nil,

@@ -105,7 +105,7 @@ extension EncodingJob {
         }
         do throws(TurboJPEGError) {
             verifyDamage(of: content, with: encoder.damageVerifier)
-            let rows = damage.rows(of: recipe)
+            let rows = damagedRows
             guard let lease, let sharing else {
                 return .encoded(try encoder.encode(consume content, orientation, recipe, rows), digest: digest)
             }

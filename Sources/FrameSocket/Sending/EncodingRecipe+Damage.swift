@@ -1,5 +1,5 @@
 internal import FrameWire
-internal import TurboJPEG
+package import TurboJPEG
 
 extension EncodingRecipe {
     /// Returns whether equal parts of two images, each prepared by one of the recipes, become equal rows.
@@ -30,8 +30,13 @@ extension EncodingRecipe {
 }
 
 extension EncodingJob.Damage {
-    /// Returns the rows of what is made of the image that may differ.
+    /// Returns the rows of what a recipe makes of the image that may differ.
     func rows(of recipe: EncodingRecipe?) -> RowDamage {
         RowDamage(image: job, base: base, rows: region.flatMap { recipe?.rows(damagedBy: $0) })
     }
+}
+
+extension EncodingJob {
+    /// The rows of what is made of the image that may differ.
+    package var damagedRows: RowDamage { damage.rows(of: recipe) }
 }

@@ -152,8 +152,10 @@ extension SharedBufferStore.State {
     /// Whether memory is kept for a lease.
     fileprivate func isCurrent(_ lease: SharedPool.Lease) -> Bool { lease.number >= firstLease }
 
-    /// Returns the image that was copied last, if it still exists; the rows in which the buffer of a claim differs from
-    /// it; and those in which the next image may. What is not known is nil.
+    /// Returns the past of a buffer.
+    ///
+    /// That is the image that was copied last, if it still exists, the rows in which the buffer differs from it, and those
+    /// in which the next image may; nil if they are not known.
     fileprivate func past(
         of claim: SharedClaim,
         _ shape: SharedBufferStore.Shape,

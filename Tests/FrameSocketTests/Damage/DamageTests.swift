@@ -7,7 +7,9 @@ import Testing
 @testable import FrameSocket
 @testable import TurboJPEG
 
-/// What a receiver sees of a source that states its damage. Damage that is too small shows what is not looked at.
+/// What a receiver sees of a source that states its damage.
+///
+/// Damage that is too small shows what is not looked at.
 @Suite(.timeLimit(.minutes(5))) struct DamageTests {
     private typealias Rectangle = PixelBuffer.Rectangle
 

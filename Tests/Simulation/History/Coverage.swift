@@ -16,6 +16,7 @@ struct Coverage {
         case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
         case reclaimedBuffer, hoardedBuffers, redrawnImage, foreignBuffer, waitedInVain
         case info, infoOfReceiver
+        case damage, damagedJob, damagedCopy
         case programOvertakes, consumerOvertakes, anotherReader, acceptedAtTheEnd, largeBodyWaitedForProgram
 
         /// The name in words.

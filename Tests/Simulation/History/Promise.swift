@@ -167,6 +167,8 @@ enum Promise: Int, CaseIterable {
     case lastInfoIsTrue
     /// P329: the size of a frame is stated before it.
     case sizeIsStated
+    /// P350: no change is lost from the damage, whatever became of the images.
+    case damageIsWhole
     case progress
 }
 

@@ -178,13 +178,23 @@ final class SimSender {
         var joinedAttempt = false
     }
 
+    /// Decides what the program states as damaged.
+    var damaging: Random
+    let statesDamage: Bool
+    /// The frame that was submitted last, if it is an image.
+    var statedImage: UInt32?
+    /// The frames of the jobs.
+    var jobImages: [UInt64: UInt32] = [:]
+
     /// Decides which of the program's threads and the connection's is faster.
     var racing: Random
     /// What the program does soon, and may do sooner: indices of ``World/timers``.
     var pending: [Int] = []
 
-    init(_ plan: SenderPlan, index: Int, isPort: Bool, tokens: HandshakeTokens?, racing: Random) {
+    init(_ plan: SenderPlan, index: Int, isPort: Bool, tokens: HandshakeTokens?, racing: Random, damaging: Random) {
         self.index = index
+        self.damaging = damaging
+        statesDamage = self.damaging.chance(50)
         self.racing = racing
         self.plan = plan
         self.tokens = tokens

@@ -48,17 +48,15 @@ struct DamageLog: Sendable {
 
     // MARK: Submitted images
 
-    /// Adds the damage of the next image.
+    /// Adds the damage of the next image; not to be called before there is any.
     ///
     /// - Parameters:
     ///   - damage: What may have changed; nil if anything.
     ///   - subject: What the image is; nil if it has no pixels.
     ///   - next: The ticket that the next frame gets.
-    mutating func add(_ damage: ImageDamage?, _ subject: @autoclosure () -> Subject?, before next: UInt64) {
-        guard isUsed || damage != nil else { return }
+    mutating func add(_ damage: ImageDamage?, _ subject: Subject?, before next: UInt64) {
         isUsed = true
         count += 1
-        let subject = subject()
         let isComparable = subject != nil && subject == self.subject
         self.subject = subject
         guard isComparable, let damage else {
@@ -83,7 +81,7 @@ struct DamageLog: Sendable {
 
     /// Returns whether a frame is known to show the same as an older one.
     func isUnchanged(_ ticket: UInt64, since older: UInt64) -> Bool {
-        isUsed && newestChange <= older && older <= ticket
+        newestChange <= older && older <= ticket
     }
 
     // MARK: Prepared images

@@ -17,12 +17,14 @@ extension UploaderMachine {
         entry: UInt64? = nil,
         at now: UInt64
     ) -> Admission {
-        if entry == nil { damageLog.add(damage, frame.subject, before: slots.lastTicket + 1) }
+        if entry == nil, damageLog.isUsed || damage != nil {
+            damageLog.add(damage, frame.subject, before: slots.lastTicket + 1)
+        }
         frame.ticket = slots.takeTicket()
-        damageLog.takeTicket(frame.ticket, entry: entry)
+        if damageLog.isUsed { damageLog.takeTicket(frame.ticket, entry: entry) }
         frame.sourceTime = schedule.sourceTime(of: frame)
         if frame.content?.isScaled == true { frame.look = look }
-        recognizeUnchanged(&frame)
+        if damageLog.isUsed { recognizeUnchanged(&frame) }
         if barrier == nil, !isClosed, frame.digest == nil, schedule.pacer.comparesFrame(at: frame.sourceTime) {
             return .compare(frame)
         }
@@ -67,7 +69,9 @@ extension UploaderMachine {
         damage: ImageDamage? = nil
     ) -> CopyAdmission {
         let recipe = copying(image, color: color, orientation: orientation)
-        damageLog.add(damage, .init(copying: image, color, orientation, recipe), before: slots.lastTicket + 1)
+        if damageLog.isUsed || damage != nil {
+            damageLog.add(damage, .init(copying: image, color, orientation, recipe), before: slots.lastTicket + 1)
+        }
         guard !isClosed, recipe.need.total <= memoryLimit else {
             statistics.offered += 1
             return .decided(drop(isClosed ? .notConnected : .overMemoryBudget))

@@ -4,10 +4,27 @@ import TurboJPEG
 /// Decisions on submitted frames.
 extension UploaderMachine {
     /// Assigns a frame its place in the order of submission, and decides on it unless its hash is needed first.
-    package mutating func offer(_ frame: consuming UploadFrame, at now: UInt64) -> Admission {
+    ///
+    /// - Parameters:
+    ///   - frame: The frame.
+    ///   - damage: What may have changed since the last submitted image; nil if anything, or if it was copied.
+    ///   - entry: The number of a copied image; nil for any other.
+    ///   - now: The time.
+    /// - Returns: The decision, or that the hash is needed.
+    package mutating func offer(
+        _ frame: consuming UploadFrame,
+        damage: ImageDamage? = nil,
+        entry: UInt64? = nil,
+        at now: UInt64
+    ) -> Admission {
+        if entry == nil, damageLog.isUsed || damage != nil {
+            damageLog.add(damage, frame.subject, before: slots.lastTicket + 1)
+        }
         frame.ticket = slots.takeTicket()
+        if damageLog.isUsed { damageLog.takeTicket(frame.ticket, entry: entry) }
         frame.sourceTime = schedule.sourceTime(of: frame)
         if frame.content?.isScaled == true { frame.look = look }
+        if damageLog.isUsed { recognizeUnchanged(&frame) }
         if barrier == nil, !isClosed, frame.digest == nil, schedule.pacer.comparesFrame(at: frame.sourceTime),
             !quality.isActive || holdEnd(of: frame, at: now) == nil
         {
@@ -50,9 +67,13 @@ extension UploaderMachine {
     package mutating func offerCopy(
         of image: borrowing PixelBuffer,
         color: PixelBuffer.Color = .jpeg,
-        orientation: FrameOrientation
+        orientation: FrameOrientation,
+        damage: ImageDamage? = nil
     ) -> CopyAdmission {
         let recipe = copying(image, color: color, orientation: orientation)
+        if damageLog.isUsed || damage != nil {
+            damageLog.add(damage, .init(copying: image, color, orientation, recipe), before: slots.lastTicket + 1)
+        }
         guard !isClosed, recipe.need.total <= memoryLimit else {
             statistics.offered += 1
             return .decided(drop(isClosed ? .notConnected : .overMemoryBudget))
@@ -61,7 +82,7 @@ extension UploaderMachine {
             statistics.offered += 1
             return .decided(drop(.outsideLimits))
         }
-        return .copy(recipe)
+        return .copy(recipe, entry: damageLog.count)
     }
 
     /// Counts a submitted frame that cannot be encoded.

@@ -49,6 +49,7 @@ extension UploaderMachine {
     private mutating func beginDeferred(isForced: Bool, at now: UInt64) -> EncodingJob? {
         guard let deferral = slots.deferral.take() else { return nil }
         var frame = deferral.frame
+        if damageLog.isUsed { recognizeUnchanged(&frame) }
         statistics.takeBack(deferral.cause)
         let skipsUnchanged = schedule.pacer.pacing.skipsUnchanged
         if !isForced, schedule.isKnownUnchanged(frame), skipsUnchanged || frame.ticket <= slots.flushedTicket {
@@ -100,6 +101,7 @@ extension UploaderMachine {
         case .asItIs:
             schedule.reference.ticket = frame.ticket
             if frame.look == nil { frame.look = look }
+            if damageLog.isUsed, !isRepeat { stateDamage(of: &frame) }
             if !isForced { schedule.pacer.takeLate(at: schedule.sourceTime(at: now)) }
             let byteCount = frame.byteCount - frame.spareByteCount
             var upload = FrameSlots.Upload(frame: frame, beganAt: now, byteCount: byteCount)
@@ -126,6 +128,7 @@ extension UploaderMachine {
             comparison: comparison,
             recipe: frame.recipe
         )
+        if damageLog.isUsed { job.damage = beginDamage(of: frame, isRepeat: isRepeat) }
         var upload = FrameSlots.Upload(frame: frame, beganAt: now, byteCount: byteCount)
         if !isForced { schedule.pacer.takeInAdvance(at: schedule.sourceTime(at: now)) }
         upload.isLate = !isForced
@@ -228,6 +231,7 @@ extension UploaderMachine {
         guard case .encoding(var upload) = slots.activity else { return }
         slots.activity = .idle
         quality.gaveUp()
+        if damageLog.isUsed { endDamage(with: result) }
         switch result {
         case .encoded(let jpeg, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(upload.beganAt))
@@ -348,6 +352,7 @@ extension UploaderMachine {
         // If the receiver is gone meanwhile, the image leaves its buffer, but not what was sent.
         let (wasShared, byteCount) = (upload.frame.isBuffered, upload.frame.jpeg?.jpeg.count ?? 0)
         settleBuffer(of: &upload, isSent: failure == nil)
+        if damageLog.isUsed { endDamage(isSent: failure == nil) }
         if let failure {
             fail(upload, failure, at: now)
         } else {

@@ -65,6 +65,9 @@ package struct UploaderMachine: Sendable {
     /// The time last requested by ``Effects/setsTimer``; nil if none is pending.
     package private(set) var timer: UInt64?
 
+    /// What may have changed in the submitted images.
+    var damageLog = DamageLog()
+
     /// The statistics so far.
     package internal(set) var statistics = SampleUploader.Statistics()
 

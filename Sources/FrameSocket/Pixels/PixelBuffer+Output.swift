@@ -48,11 +48,11 @@ extension PixelBuffer {
     }
 }
 
-extension PixelRectangle {
+extension PixelBuffer.Rectangle {
     /// Returns the rectangle in a plane with one sample per block of `factor` pixels; its position is a multiple of
     /// that.
-    func divided(by factor: Int) -> PixelRectangle {
-        PixelRectangle(
+    func divided(by factor: Int) -> PixelBuffer.Rectangle {
+        PixelBuffer.Rectangle(
             x: x / factor,
             y: y / factor,
             width: (width + factor - 1) / factor,

@@ -16,7 +16,7 @@ extension PixelBuffer {
     func scaledWithAlpha(
         toWidth width: Int,
         height: Int,
-        part: PixelRectangle
+        part: PixelBuffer.Rectangle
     ) throws(TurboJPEGError) -> PixelBuffer {
         guard format == .rgba else {
             throw TurboJPEGError(.unsupported, "only rgba is scaled with its alpha, not \(format.name)")

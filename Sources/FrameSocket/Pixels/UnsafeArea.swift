@@ -11,11 +11,11 @@ internal import TurboJPEG
     /// The whole plane.
     init(_ plane: UnsafePlane) {
         let shape = unsafe plane.shape
-        unsafe self.init(PixelRectangle(x: 0, y: 0, width: shape.width, height: shape.height), of: plane)
+        unsafe self.init(PixelBuffer.Rectangle(x: 0, y: 0, width: shape.width, height: shape.height), of: plane)
     }
 
     /// A part, in samples, that lies within the plane.
-    init(_ part: PixelRectangle, of plane: UnsafePlane) {
+    init(_ part: PixelBuffer.Rectangle, of plane: UnsafePlane) {
         let shape = unsafe plane.shape
         unsafe base = plane.base + part.y * shape.bytesPerRow + part.x * shape.bytesPerSample
         unsafe stride = Int32(shape.bytesPerRow)

@@ -35,7 +35,7 @@ enum EncodingMemory {
     }
 
     /// Returns the bytes of one channel before and after scaling, if pixels are interpolated one channel at a time.
-    static func bytes(ofChannelFrom part: PixelRectangle, to scaled: BufferSize, _ format: PixelFormat) -> Int {
+    static func bytes(ofChannelFrom part: PixelBuffer.Rectangle, to scaled: BufferSize, _ format: PixelFormat) -> Int {
         let (whole, scaled) = (encodable(BufferSize(width: part.width, height: part.height)), encodable(scaled))
         let isHalf = 2 * scaled.width == whole.width && 2 * scaled.height == whole.height
         let isBelowHalf = 2 * scaled.width < whole.width && 2 * scaled.height < whole.height

@@ -6,25 +6,27 @@ internal import TurboJPEG
 /// Prepares frames as their recipes say, one at a time, in reused memory.
 final class FrameEncoder: Sendable {
     let workspace = Locked(EncodingWorkspace())
+    let damageVerifier = DamageVerifier()
 
     /// Returns the JPEG of a frame, with its size and orientation; without a recipe the content is one, and stays
     /// unchanged.
     ///
-    /// The quality is the recipe's unless another is given. Releases the content as soon as it is no longer needed: unless it is kept for another receiver, nothing holds a
-    /// large image while its JPEG is encoded.
+    /// The quality is the recipe's unless another is given. Releases the content as soon as it is no longer needed: unless
+    /// it is kept for another receiver, nothing holds a large image while its JPEG is encoded.
     func encode(
         _ content: consuming FrameContent,
         _ orientation: FrameOrientation,
         _ recipe: EncodingRecipe?,
+        _ damage: RowDamage? = nil,
         _ quality: Int? = nil
     ) throws(TurboJPEGError) -> FrameMessage {
         switch consume content {
         case .pixels(let image), .scaled(let image, _):
             guard let recipe else { throw Self.missingRecipe }
-            return try encode(image, recipe.image, orientation, recipe, quality)
+            return try encode(image, recipe.image, orientation, recipe, damage, quality)
         case .shared(let shared):
             guard let recipe else { throw Self.missingRecipe }
-            return try encode(shared.pixels, recipe.image, orientation, recipe, quality)
+            return try encode(shared.pixels, recipe.image, orientation, recipe, damage, quality)
         case .jpeg(let jpeg, let size), .resizableJPEG(let jpeg, let size):
             guard let recipe else {
                 return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: orientation))
@@ -75,6 +77,7 @@ final class FrameEncoder: Sendable {
         _ steps: ImageRecipe,
         _ orientation: FrameOrientation,
         _ recipe: EncodingRecipe,
+        _ damage: RowDamage?,
         _ quality: Int?
     ) throws(TurboJPEGError) -> FrameMessage {
         let workspace = workspace.withLock { $0.prepared(for: steps) }
@@ -91,7 +94,7 @@ final class FrameEncoder: Sendable {
                 throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
             }
             if recipe.need.keepsStrips {
-                try workspace.strips.encode(image, with: encoder, under: overlay, into: &output)
+                try workspace.strips.encode(image, with: encoder, under: overlay, damage: damage, into: &output)
             } else {
                 try overlay?.draw(on: &image, pool: workspace.marked)
                 try encoder.encode(image, into: &output)
@@ -114,7 +117,7 @@ final class FrameEncoder: Sendable {
         let image = try decoder.decode(jpeg.span, as: recipe.settings.decodedFormat(of: jpeg.span), scale: factor)
         var steps = ImageRecipe(output, image.format, orientation, recipe.settings)
         steps.watermark = recipe.image.watermark
-        return try encode(consume image, steps, orientation, recipe, quality)
+        return try encode(consume image, steps, orientation, recipe, nil, quality)
     }
 
     /// Rotates a JPEG losslessly if its size allows, otherwise by decoding it.

@@ -18,7 +18,7 @@ extension OutputPlan {
         let decoded = factor.scaled(width: image.width, height: image.height)
         var plan = OutputPlan(BufferSize(width: decoded.width, height: decoded.height))
         let divisor = factor.denominator
-        plan.part = PixelRectangle(
+        plan.part = PixelBuffer.Rectangle(
             x: part.x / (2 * divisor) * 2,
             y: part.y / (2 * divisor) * 2,
             width: part.width / divisor,

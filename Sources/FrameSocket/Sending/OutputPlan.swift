@@ -6,7 +6,7 @@ package struct OutputPlan: Sendable, Hashable {
     package let image: BufferSize
 
     /// The part of the image that is sent.
-    package internal(set) var part: PixelRectangle
+    package internal(set) var part: PixelBuffer.Rectangle
 
     /// The size that the part is scaled to.
     package internal(set) var scaled: BufferSize
@@ -26,25 +26,25 @@ package struct OutputPlan: Sendable, Hashable {
     /// Creates a plan that leaves the image unchanged.
     package init(_ image: BufferSize) {
         self.image = image
-        part = PixelRectangle(x: 0, y: 0, width: image.width, height: image.height)
+        part = PixelBuffer.Rectangle(x: 0, y: 0, width: image.width, height: image.height)
         scaled = image
         canvas = image
     }
 
     /// The position of the scaled part on the canvas: centered, at even coordinates of the image that is encoded.
-    package var place: PixelRectangle { place(dividedBy: 1) }
+    package var place: PixelBuffer.Rectangle { place(dividedBy: 1) }
 
     /// Returns the position in a plane with one sample per block of `factor` pixels, 1 or 2.
     ///
     /// It is not that in pixels divided: on an odd canvas, an even distance from the end is an odd one from the
     /// beginning.
-    package func place(dividedBy factor: Int) -> PixelRectangle {
+    package func place(dividedBy factor: Int) -> PixelBuffer.Rectangle {
         func samples(_ side: Int) -> Int { (side + factor - 1) / factor }
         func start(_ canvas: Int, _ scaled: Int, fromEnd: Bool) -> Int {
             let distance = Self.evenHalf(canvas - scaled) / factor
             return fromEnd ? samples(canvas) - samples(scaled) - distance : distance
         }
-        return PixelRectangle(
+        return PixelBuffer.Rectangle(
             x: start(canvas.width, scaled.width, fromEnd: isPlacedFromRight),
             y: start(canvas.height, scaled.height, fromEnd: isPlacedFromBottom),
             width: samples(scaled.width),
@@ -80,7 +80,7 @@ package struct OutputPlan: Sendable, Hashable {
             numerator > 1 || side < denominator ? side : side - side % denominator
         }
         var plan = OutputPlan(image)
-        plan.part = PixelRectangle(x: 0, y: 0, width: whole(image.width), height: whole(image.height))
+        plan.part = PixelBuffer.Rectangle(x: 0, y: 0, width: whole(image.width), height: whole(image.height))
         plan.scaled = BufferSize(width: scaled(image.width), height: scaled(image.height))
         plan.canvas = plan.scaled
         return plan
@@ -109,7 +109,7 @@ package struct OutputPlan: Sendable, Hashable {
     func turned(by orientation: FrameOrientation) -> OutputPlan {
         guard orientation.swapsAxes else { return self }
         var plan = OutputPlan(image.turned(by: orientation))
-        plan.part = PixelRectangle(x: part.y, y: part.x, width: part.height, height: part.width)
+        plan.part = PixelBuffer.Rectangle(x: part.y, y: part.x, width: part.height, height: part.width)
         plan.scaled = scaled.turned(by: orientation)
         plan.canvas = canvas.turned(by: orientation)
         return plan

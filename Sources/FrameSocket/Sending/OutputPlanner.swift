@@ -48,7 +48,7 @@ struct OutputPlanner {
                 width: whole(width, block.width, box.width),
                 height: whole(height, block.height, box.height)
             )
-            plan.part = PixelRectangle(x: 0, y: 0, width: plan.scaled.width, height: plan.scaled.height)
+            plan.part = PixelBuffer.Rectangle(x: 0, y: 0, width: plan.scaled.width, height: plan.scaled.height)
         } else if isWider(thanShapeOf: box) {
             plan.scaled.width = whole(box.width, block.width, box.width)
             plan.scaled.height = nearest(height * plan.scaled.width, width, block.height, height, box.height)

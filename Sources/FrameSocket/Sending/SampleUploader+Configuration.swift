@@ -70,6 +70,15 @@ extension SampleUploader {
         /// Submitted JPEGs are sent as JPEGs.
         public var sharing: Sharing
 
+        /// Whether damage that is too small is found, and counted in ``SampleUploader/Statistics/damageErrors``.
+        ///
+        /// Default: false.
+        ///
+        /// For debugging: every image that is encoded, or copied to shared memory, is hashed in blocks of 16 pixels, and
+        /// compared with the one before it. If it differs in a block that lies outside the stated damage, the image is sent
+        /// as a whole. The hashes come in addition to ``maximumMemory``.
+        public var verifiesDamage: Bool
+
         /// The largest image and JPEG that receivers accept; a frame outside these limits, which would end the
         /// connection, is dropped with ``SampleUploader/DropCause/outsideLimits``.
         ///
@@ -110,6 +119,7 @@ extension SampleUploader {
             sendsTiming: Bool = true,
             strips: Strips = .automatic,
             sharing: Sharing = .off,
+            verifiesDamage: Bool = false,
             limits: FrameMessageDecoder.Limits = .init(),
             maximumMemory: Int? = nil
         ) {
@@ -123,6 +133,7 @@ extension SampleUploader {
             self.sendsTiming = sendsTiming
             self.strips = strips
             self.sharing = sharing
+            self.verifiesDamage = verifiesDamage
             self.limits = limits
             self.maximumMemory = maximumMemory
         }
@@ -210,6 +221,7 @@ extension SampleUploader.Configuration {
         change(\.sendsTiming)
         change(\.strips)
         change(\.sharing)
+        change(\.verifiesDamage)
         change(\.limits)
         change(\.maximumMemory)
         return result

@@ -19,7 +19,7 @@ extension SampleUploader {
     /// may take that it has reached by then. It does not wait for a receiver that has requested a pause, or wants no
     /// frames. Frames submitted during the call do not prolong it. It returns at once if nothing is to be sent.
     ///
-    /// The result tells of the latest frame. What ``send(_:orientation:timestamp:)`` reported as dropped, what the pacing left
+    /// The result tells of the latest frame. What ``send(_:orientation:timestamp:damage:)`` reported as dropped, what the pacing left
     /// out and what a newer frame replaced is not an error; see ``Statistics/drops``.
     ///
     /// A frame that could not be sent is still kept for the next receiver while the connection lasts, so the call may be

@@ -10,7 +10,7 @@ extension SampleUploader {
 
     /// Returns an image to draw in, with undefined content: if possible, one that is sent without a copy.
     ///
-    /// Draw in it and submit it with ``send(_:orientation:timestamp:)``. If the receiver accepts shared memory, one of
+    /// Draw in it and submit it with ``send(_:orientation:timestamp:damage:)``. If the receiver accepts shared memory, one of
     /// the buffers is free, and the image is sent at its own size, the receiver sees the memory itself. Otherwise it is
     /// an ordinary image, which is copied or encoded. After submitting, release the image: changing it would first copy
     /// it.

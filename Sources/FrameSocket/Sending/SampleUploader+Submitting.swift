@@ -8,14 +8,31 @@ extension SampleUploader {
     ///
     /// Never blocks, and keeps only a reference to the pixels.
     ///
+    /// A source that knows what it has changed since its last image states that as `damage`: the rest is neither looked
+    /// at nor encoded, nor copied to shared memory.
+    ///
+    /// The uploader joins the damage of every submitted image, also of those that are dropped, held back or replaced, and
+    /// each receiver gets all that changed. Rectangles may overlap; what is outside the image is ignored, and a negative
+    /// width or height counts as 0. However many there are, the uploader keeps one bit for each row and each column of
+    /// the image. After another size, format or orientation, everything counts as changed, whatever the damage says. If the
+    /// damage is too small, the receiver shows old pixels there until they change again, or everything does; see
+    /// ``Configuration/verifiesDamage``.
+    ///
     /// - Parameters:
     ///   - image: The pixels. Later changes to the buffer affect a copy.
     ///   - orientation: The image's orientation.
     ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
+    ///   - damage: The rectangles in which the image may differ from the one that was submitted before, whatever became of
+    ///     that, in pixels of `image`; nil, the default, if that is not known. An empty array states that nothing changed.
     /// - Returns: Whether the frame was accepted, or why it was deferred or dropped.
     @discardableResult
-    public func send(_ image: PixelBuffer, orientation: FrameOrientation = .up, timestamp: UInt64? = nil) -> Outcome {
-        offer(.pixels(image), orientation, timestamp)
+    public func send(
+        _ image: PixelBuffer,
+        orientation: FrameOrientation = .up,
+        timestamp: UInt64? = nil,
+        damage: [PixelBuffer.Rectangle]? = nil
+    ) -> Outcome {
+        offer(.pixels(image), orientation, timestamp, damage: damage.map { ImageDamage($0, of: image) })
     }
 
     /// Submits a frame whose memory its source reuses, copying what is sent before returning.
@@ -32,6 +49,8 @@ extension SampleUploader {
     ///   - color: The color space of the samples of a planar format. Default: that of a JPEG.
     ///   - orientation: The image's orientation.
     ///   - timestamp: The presentation time in nanoseconds. Default: the current time of `MonotonicClock`.
+    ///   - damage: The rectangles in which the image may differ from the one that was submitted before, as for
+    ///     ``send(_:orientation:timestamp:damage:)``. The image is copied as a whole all the same.
     /// - Returns: Whether the frame was accepted, or why it was deferred or dropped; `encodingFailed` if it cannot be
     ///   copied.
     @discardableResult
@@ -39,15 +58,17 @@ extension SampleUploader {
         copying image: PixelBuffer,
         color: PixelBuffer.Color = .jpeg,
         orientation: FrameOrientation = .up,
-        timestamp: UInt64? = nil
+        timestamp: UInt64? = nil,
+        damage: [PixelBuffer.Rectangle]? = nil
     ) -> Outcome {
-        switch handle({ $0.offerCopy(of: image, color: color, orientation: orientation) }) {
+        let damage = damage.map { ImageDamage($0, of: image) }
+        switch handle({ $0.offerCopy(of: image, color: color, orientation: orientation, damage: damage) }) {
         case .decided(let outcome):
             return outcome
-        case .copy(let recipe):
+        case .copy(let recipe, let entry):
             do throws(TurboJPEGError) {
                 let copy = try recipe.copy(image, of: color, pool: copies)
-                return offer(.scaled(copy, by: recipe.output), orientation, timestamp)
+                return offer(.scaled(copy, by: recipe.output), orientation, timestamp, entry: entry)
             } catch {
                 return handle { $0.offerFailed(error) }
             }
@@ -104,13 +125,15 @@ extension SampleUploader {
     private func offer(
         _ content: FrameContent,
         _ orientation: FrameOrientation,
-        _ timestamp: UInt64?
+        _ timestamp: UInt64?,
+        damage: ImageDamage? = nil,
+        entry: UInt64? = nil
     ) -> Outcome {
         let now = MonotonicClock.now()
         if case .pixels(let image) = content { (image.lender as? SharedClaim)?.submit() }
         let frame = UploadFrame(content, orientation: orientation, timestamp: timestamp, offeredAt: now)
         var outcome: Outcome
-        switch handle({ $0.offer(frame, at: now) }) {
+        switch handle({ $0.offer(frame, damage: damage, entry: entry, at: now) }) {
         case .decided(let decision):
             outcome = decision
         case .compare(var frame):
@@ -128,5 +151,11 @@ extension SampleUploader {
             outcome = .dropped(.notConnected)
         }
         return outcome
+    }
+}
+
+extension ImageDamage {
+    fileprivate init(_ rectangles: [PixelBuffer.Rectangle], of image: PixelBuffer) {
+        self.init(rectangles, of: BufferSize(width: image.width, height: image.height))
     }
 }

@@ -28,7 +28,7 @@ internal import TurboJPEG
 /// as long as that receiver stays connected. Another size or quality applies to the latest image at once, which is sent
 /// again, and what one receiver preferred does not show in what the next one gets. Only if the image has been given up
 /// is its JPEG sent as it was: if ``Configuration/maximumMemory`` has no room for it, once a newer frame has been
-/// submitted, or if it was drawn in a shared buffer and could not be sent there. An image that was scaled by ``send(copying:color:orientation:timestamp:)`` is not enlarged again.
+/// submitted, or if it was drawn in a shared buffer and could not be sent there. An image that was scaled by ``send(copying:color:orientation:timestamp:damage:)`` is not enlarged again.
 ///
 /// Thread safety: any thread may use an uploader at any time. Of frames submitted by several threads, the last one
 /// counts as the newest.
@@ -227,7 +227,10 @@ public final class SampleUploader: Sendable {
         guard var job = handle({ $0.beginUpload(unread: unread, at: MonotonicClock.now()) }) else { return }
         let result = job.encode(with: encoder, digester, shared, onRelease: leaseEnded)
         if case .failed(let error) = result { connection.reportUnsentFrame("a frame could not be encoded: \(error)") }
-        handle { $0.encoded(result, at: MonotonicClock.now()) }
+        handle { machine in
+            if job.damage.isTooSmall { machine.damageWasTooSmall() }
+            machine.encoded(result, at: MonotonicClock.now())
+        }
     }
 
     private func submit(_ message: FrameMessage, for number: Int) {

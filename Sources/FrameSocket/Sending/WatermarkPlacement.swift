@@ -13,9 +13,9 @@ final class WatermarkPlacement: Sendable {
     /// The size that the watermark is scaled to, all of it; upright.
     let scaled: BufferSize
     /// The visible part of the scaled watermark.
-    let part: PixelRectangle
+    let part: PixelBuffer.Rectangle
     /// The place of that part on the frame as it is encoded.
-    let place: PixelRectangle
+    let place: PixelBuffer.Rectangle
 
     /// Creates the placement; nil if nothing of the watermark is visible.
     init?(_ watermark: SampleUploader.Watermark, on size: BufferSize, _ orientation: FrameOrientation) {
@@ -36,14 +36,14 @@ final class WatermarkPlacement: Sendable {
         guard !columns.isEmpty, !rows.isEmpty else { return nil }
         (self.watermark, self.size, self.orientation) = (watermark, size, orientation)
         scaled = BufferSize(width: width, height: height)
-        part = PixelRectangle(
+        part = PixelBuffer.Rectangle(
             x: columns.lowerBound - x,
             y: rows.lowerBound - y,
             width: columns.count,
             height: rows.count
         )
         let (across, down) = orientation.swapsAxes ? (rows, columns) : (columns, rows)
-        place = PixelRectangle(
+        place = PixelBuffer.Rectangle(
             x: orientation.reversesColumns ? size.width - across.upperBound : across.lowerBound,
             y: orientation.reversesRows ? size.height - down.upperBound : down.lowerBound,
             width: across.count,

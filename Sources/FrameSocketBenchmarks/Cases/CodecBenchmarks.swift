@@ -9,6 +9,7 @@ enum CodecBenchmarks {
         let contents: [ImageSequence.Content] = [.still, .typing, .scroll, .motion]
         return contents.map { encoding("encode/\($0)", $0, .strips(maximumThreads: nil), options) }
             + contents.map { decoding("decode/\($0)", $0, .strips(maximumThreads: nil), options) }
+            + [ImageSequence.Content.still, .typing].map { damaged("strips/damage \($0)", $0, options) }
             + wholes.map { encoding("encode a whole screen/\($0.name)", .still, $0.means, isWhole: true, options) }
             + wholes.map { decoding("decode a whole screen/\($0.name)", .still, $0.means, isWhole: true, options) }
             + [decoding(manyThreads.name, .still, manyThreads.means, isWhole: true, options)]
@@ -56,6 +57,40 @@ enum CodecBenchmarks {
                 ours: {
                     try measureSynchronously(frames) {
                         for index in 0..<frames { _ = try encoder.encode(images[index]) }
+                    }
+                }
+            )
+        }
+    }
+
+    /// Encoding in strips with the damage of each image.
+    private static func damaged(_ name: String, _ content: ImageSequence.Content, _ options: Options) -> Benchmark {
+        let frames = options.amount(20, 60)
+        return Benchmark(name: name, metrics: metrics) {
+            let images = try ImageSequence(content, fixtures: options.fixtures)
+            let codec = BaselineCodec(for: images)
+            let encoder = SequenceEncoder(.strips(maximumThreads: nil), isWhole: false)
+            let damages = try images.damages()
+            // The damage of each image is that since the one before, from one run to the next.
+            let number = Mutex<UInt64>(0)
+            return Benchmark.Comparison(
+                baseline: {
+                    try measureSynchronously(frames) {
+                        for index in 0..<frames { try codec.encode(images[index]) }
+                    }
+                },
+                ours: {
+                    try measureSynchronously(frames) {
+                        for _ in 0..<frames {
+                            let next = number.withLock { number in
+                                defer { number += 1 }
+                                return number
+                            }
+                            let index = Int(next) % images.count
+                            let rows = ImageDamage(damages[index], of: images.size).rows
+                            let damage = RowDamage(image: next + 1, base: next, rows: rows)
+                            _ = try encoder.encode(images[index], damage: damage)
+                        }
                     }
                 }
             )
@@ -189,12 +224,12 @@ private struct SequenceEncoder {
         self.isWhole = isWhole
     }
 
-    func encode(_ image: PixelBuffer) throws -> FrameBytes {
+    func encode(_ image: PixelBuffer, damage: RowDamage? = nil) throws -> FrameBytes {
         if isWhole { strips?.forget() }
         let capacity = try encoder.maximumByteCount(width: image.width, height: image.height)
         return try FrameBytes(capacity: capacity, pool: pool) { output throws(TurboJPEGError) in
             guard let strips else { return try encoder.encode(image, into: &output) }
-            try strips.encode(image, with: encoder, into: &output)
+            try strips.encode(image, with: encoder, damage: damage, into: &output)
         }
     }
 }

@@ -70,6 +70,17 @@ import PNGReading
 
     var count: Int { images.count }
 
+    /// The size of every image.
+    var size: BufferSize { BufferSize(width: width, height: height) }
+
+    /// Returns what a source would state for each image: the rows that differ from those of the image before it.
+    func damages() throws -> [[PixelBuffer.Rectangle]] {
+        try images.indices.map { index in
+            let rows = try images[index].rows(differingFrom: images[(index + count - 1) % count])
+            return rows.ranges.map { PixelBuffer.Rectangle(x: 0, y: $0.lowerBound, width: width, height: $0.count) }
+        }
+    }
+
     /// The image at a position, counted over all repetitions.
     subscript(index: Int) -> PixelBuffer { images[index % images.count] }
 

@@ -115,9 +115,9 @@ import Testing
     /// Checks samples of a scaled part, as many as the slow way has time for.
     private func check(
         _ found: ReferenceImage.Plane,
-        at place: PixelRectangle,
+        at place: PixelBuffer.Rectangle,
         against source: ReferenceImage.Plane,
-        _ part: PixelRectangle,
+        _ part: PixelBuffer.Rectangle,
         tolerance: Int,
         _ random: inout SplitMix,
         _ name: String
@@ -149,8 +149,8 @@ import Testing
         }
     }
 
-    private func whole(_ plane: ReferenceImage.Plane) -> PixelRectangle {
-        PixelRectangle(x: 0, y: 0, width: plane.width, height: plane.height)
+    private func whole(_ plane: ReferenceImage.Plane) -> PixelBuffer.Rectangle {
+        PixelBuffer.Rectangle(x: 0, y: 0, width: plane.width, height: plane.height)
     }
 
     @Test(arguments: UInt64(300)..<340) func `a scaled sample is from the area that it represents`(seed: UInt64) throws

@@ -109,7 +109,7 @@ import Testing
             let (width, height) = (Double(image.width), Double(image.height))
             #expect(plan.canvas == BufferSize(width: viewport.width, height: viewport.height), name)
             let ratios = (Double(viewport.width) / width, Double(viewport.height) / height)
-            let isWhole = plan.part == PixelRectangle(x: 0, y: 0, width: image.width, height: image.height)
+            let isWhole = plan.part == PixelBuffer.Rectangle(x: 0, y: 0, width: image.width, height: image.height)
             switch mode {
             case .fit:
                 let ratio = min(ratios.0, ratios.1)

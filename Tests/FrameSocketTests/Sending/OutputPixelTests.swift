@@ -154,7 +154,7 @@ import Testing
     }
 
     /// Checks that an image is red up to the sides of a rectangle, and black beyond them.
-    private static func checkEdges(of place: PixelRectangle, in image: PixelBuffer, _ name: String) throws {
+    private static func checkEdges(of place: PixelBuffer.Rectangle, in image: PixelBuffer, _ name: String) throws {
         let (columns, rows) = (place.x..<place.x + place.width, place.y..<place.y + place.height)
         let (centerX, centerY) = (place.x + place.width / 2, place.y + place.height / 2)
         func edges(_ range: Range<Int>, _ side: Int) -> [Int] {
@@ -211,7 +211,7 @@ import Testing
             forWidth: 24,
             height: 10
         )
-        #expect(plan.part == PixelRectangle(x: 6, y: 0, width: 10, height: 10))
+        #expect(plan.part == PixelBuffer.Rectangle(x: 6, y: 0, width: 10, height: 10))
         let result = try image.applying(plan)
         for plane in 0..<image.planeCount {
             let shape = result.plane(plane)

@@ -214,12 +214,12 @@ import Testing
         let plan = SampleUploader.OutputScale.letterbox(width: 101, height: 75)
             .plan(forWidth: width, height: height, orientation: orientation, appliesOrientation: true)
         let (scaledWidth, scaledHeight) = orientation.swapsAxes ? (46, 60) : (60, 46)
-        #expect(plan.place == PixelRectangle(x: x, y: y, width: scaledWidth, height: scaledHeight))
+        #expect(plan.place == PixelBuffer.Rectangle(x: x, y: y, width: scaledWidth, height: scaledHeight))
         // Odd sides have a last chroma sample for one column or row, which is the first after a flip.
         let (chromaX, chromaY) = ((x + 1) / 2, (y + 1) / 2)
         #expect(
             plan.place(dividedBy: 2)
-                == PixelRectangle(x: chromaX, y: chromaY, width: scaledWidth / 2, height: scaledHeight / 2)
+                == PixelBuffer.Rectangle(x: chromaX, y: chromaY, width: scaledWidth / 2, height: scaledHeight / 2)
         )
     }
 

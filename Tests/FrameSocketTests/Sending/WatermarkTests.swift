@@ -87,10 +87,10 @@ import Testing
         let watermark = try Watermark(WatermarkReference.pattern(200, 100), x: 0.1, y: 0.1, scale: 0.1)
         let size = BufferSize(width: 540, height: 960)
         let placement = try #require(WatermarkPlacement(watermark, on: size, .up))
-        #expect(placement.place == PixelRectangle(x: 54, y: 96, width: 54, height: 27))
+        #expect(placement.place == PixelBuffer.Rectangle(x: 54, y: 96, width: 54, height: 27))
         // The same frame in a buffer on its side: the left edge of the viewer is the lower one of the buffer.
         let turned = try #require(WatermarkPlacement(watermark, on: BufferSize(width: 960, height: 540), .left))
-        #expect(turned.place == PixelRectangle(x: 96, y: 540 - 54 - 54, width: 27, height: 54))
+        #expect(turned.place == PixelBuffer.Rectangle(x: 96, y: 540 - 54 - 54, width: 27, height: 54))
     }
 
     // MARK: Pillow
@@ -237,7 +237,7 @@ import Testing
             let image = try PixelBuffer(width: width, height: height, format: .rgba) { _, x, _ in
                 x / 4 < width / 2 ? [255, 0, 0, 255][x % 4] : [0, 255, 0, 0][x % 4]
             }
-            let part = PixelRectangle(x: 0, y: 0, width: 40, height: 20)
+            let part = PixelBuffer.Rectangle(x: 0, y: 0, width: 40, height: 20)
             let scaled = try image.scaledWithAlpha(toWidth: 40, height: 20, part: part)
             for y in 0..<20 {
                 let row = scaled.row(y)

@@ -166,7 +166,7 @@ struct ScalingBounds {
     /// The sample at a place of `target`, to which `part` of the source was scaled.
     init(
         _ source: ReferenceImage.Plane,
-        _ part: PixelRectangle,
+        _ part: PixelBuffer.Rectangle,
         _ target: (width: Int, height: Int),
         _ place: (x: Int, y: Int, channel: Int)
     ) {

@@ -17,6 +17,7 @@ struct Coverage {
         case reclaimedBuffer, hoardedBuffers, redrawnImage, foreignBuffer, waitedInVain, memoryLimitChanged
         case info, infoOfReceiver
         case heldBack, sharpened, encodedAgain
+        case damage, damagedJob, damagedCopy
         case programOvertakes, consumerOvertakes, anotherReader, acceptedAtTheEnd, largeBodyWaitedForProgram
 
         /// The name in words.

@@ -15,6 +15,16 @@ internal import TurboJPEG
 
     private static func markedRow(_ number: UInt32, _ height: Int) -> Int { Int(number) % height }
 
+    /// Returns the rows in which two images of a size differ; nil if in any.
+    static func changedRows(
+        from old: (number: UInt32, content: UInt32),
+        to new: (number: UInt32, content: UInt32),
+        of size: BufferSize
+    ) -> Set<Int>? {
+        guard old.content >> 2 == new.content >> 2 else { return nil }
+        return [0, markedRow(old.number, size.height), markedRow(new.number, size.height)]
+    }
+
     /// Returns an image of a size, in memory of its own.
     static func image(_ identity: Content.Identity, _ size: BufferSize) -> PixelBuffer? {
         guard var image = try? PixelBuffer(width: size.width, height: size.height, format: .gray) else { return nil }

@@ -171,6 +171,8 @@ enum Promise: Int, CaseIterable {
     case byteRateHolds
     /// P341, P342: an image that was sent at a low quality is sent again at the highest, once.
     case stillImageIsSharp
+    /// P350: no change is lost from the damage, whatever became of the images.
+    case damageIsWhole
     case progress
 }
 

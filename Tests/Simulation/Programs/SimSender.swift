@@ -192,6 +192,14 @@ final class SimSender {
         var joinedAttempt = false
     }
 
+    /// Decides what the program states as damaged.
+    var damaging: Random
+    let statesDamage: Bool
+    /// The frame that was submitted last, if it is an image.
+    var statedImage: UInt32?
+    /// The frames of the jobs.
+    var jobImages: [UInt64: UInt32] = [:]
+
     /// Decides which of the program's threads and the connection's is faster.
     var racing: Random
     /// What the program does soon, and may do sooner: indices of ``World/timers``.
@@ -203,10 +211,13 @@ final class SimSender {
         isPort: Bool,
         tokens: HandshakeTokens?,
         racing: Random,
+        damaging: Random,
         world: World
     ) {
         self.world = world
         self.index = index
+        self.damaging = damaging
+        statesDamage = self.damaging.chance(50)
         self.racing = racing
         self.plan = plan
         self.tokens = tokens

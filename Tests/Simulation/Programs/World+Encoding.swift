@@ -17,6 +17,7 @@ extension World {
             guard let job = begun else { return }
             check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")
             sender.job = job
+            if let identity = job.content.flatMap(Self.identity) { checkDamage(of: job, identity.number, sender) }
             if let content = job.content, let identity = Self.identity(of: content),
                 let machine = sender.uploader?.machine,
                 // What was scaled before stays as it is.

@@ -7,17 +7,17 @@ internal import TurboJPEG
 extension World {
     // MARK: Submitting
 
-    /// The content of a frame that was offered; nil if it is not submitted at all.
-    func content(_ sender: SimSender, _ number: UInt32) -> FrameContent? {
+    /// The content of a frame that was offered, with its entry if it was copied; nil if it is not submitted at all.
+    func content(_ sender: SimSender, _ number: UInt32) -> (content: FrameContent, entry: UInt64?)? {
         let offer = sender.offers[Int(number) - 1]
         switch offer.kind {
         case .none:
             let message = message(sender, number, sequence: nil)
-            return .jpeg(message.jpeg, message.bufferSize)
+            return (.jpeg(message.jpeg, message.bufferSize), nil)
         case .ordinary:
-            return ImageContent.image(identity(sender, number), offer.size).map { .pixels($0) }
+            return ImageContent.image(identity(sender, number), offer.size).map { (.pixels($0), nil) }
         case .drawn:
-            return drawing(sender, number).map { .pixels($0) }
+            return drawing(sender, number).map { (.pixels($0), nil) }
         case .mixed:
             return copy(sender, number)
         }
@@ -34,14 +34,19 @@ extension World {
     }
 
     /// An image that is copied when it is submitted, in the size that is sent.
-    private func copy(_ sender: SimSender, _ number: UInt32) -> FrameContent? {
+    private func copy(_ sender: SimSender, _ number: UInt32) -> (content: FrameContent, entry: UInt64?)? {
         let offer = sender.offers[Int(number) - 1]
         guard let image = ImageContent.image(identity(sender, number), offer.size) else { return nil }
         let before = sender.uploader?.machine.statistics.drops ?? [:]
-        switch handle(sender, { $0.offerCopy(of: image, orientation: offer.orientation) }) {
-        case .copy(let recipe):
+        let damage = damage(
+            of: sender,
+            number,
+            isWhole: sender.uploader?.machine.configuration.scale == .full
+        )
+        switch handle(sender, { $0.offerCopy(of: image, orientation: offer.orientation, damage: damage) }) {
+        case .copy(let recipe, let entry):
             return ImageContent.image(identity(sender, number), recipe.output.canvas)
-                .map { .scaled($0, by: recipe.output) }
+                .map { (.scaled($0, by: recipe.output), entry) }
         case .decided(let outcome):
             decided(outcome, number, of: sender, after: before)
             return nil
@@ -203,7 +208,8 @@ extension World {
         }
         do {
             guard let image else { return .failed(TurboJPEGError(.encodeFailed, "there are no pixels")) }
-            let filled = try sender.store.fill(claim, with: image)
+            let isWhole = content.pixels.map { $0.width == size.width && $0.height == size.height } ?? false
+            let filled = try sender.store.fill(claim, with: image, damagedRows(of: job, isWhole: isWhole))
             coverage.count(.copiedFrame)
             return .shared(filled, Self.orientation(of: job), digest: digest)
         } catch {

@@ -7,7 +7,16 @@ extension World {
         let tokens = all.places[plan.place].usesTokens ? HandshakeTokens(shared: Tokens.bytes) : nil
         let isPort = all.places[plan.place].isPort
         let racing = Random(seed: seed, part: 100_000 + senders.count)
-        let sender = SimSender(plan, index: senders.count, isPort: isPort, tokens: tokens, racing: racing, world: self)
+        let damaging = Random(seed: seed, part: 300_000 + senders.count)
+        let sender = SimSender(
+            plan,
+            index: senders.count,
+            isPort: isPort,
+            tokens: tokens,
+            racing: racing,
+            damaging: damaging,
+            world: self
+        )
         senders.append(sender)
         return sender.index
     }

@@ -117,12 +117,13 @@ extension World {
     func offerToUploader(_ sender: SimSender, _ number: UInt32) {
         makeUploader(sender)
         let offer = sender.offers[Int(number) - 1]
-        guard let content = content(sender, number) else { return }
+        guard let (content, entry) = content(sender, number) else { return }
         if case .pixels(let image) = content { (image.lender as? SharedClaim)?.submit() }
         let frame = UploadFrame(content, orientation: offer.orientation, timestamp: offer.timestamp, offeredAt: now)
         defer { submitted(content, of: sender) }
         let before = sender.uploader?.machine.statistics.drops ?? [:]
-        guard let admission = handle(sender, { $0.offer(frame, at: now) }) else { return }
+        let damage = entry == nil ? damage(of: sender, number) : nil
+        guard let admission = handle(sender, { $0.offer(frame, damage: damage, entry: entry, at: now) }) else { return }
         switch admission {
         case .decided(let outcome): decided(outcome, number, of: sender, after: before)
         case .compare(var frame):

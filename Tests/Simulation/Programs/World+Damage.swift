@@ -1,0 +1,62 @@
+internal import FrameSocket
+internal import FrameWire
+internal import TurboJPEG
+
+/// The damage that some programs state, and what becomes of it.
+extension World {
+    /// Returns what a frame changes of the image submitted before; nil if the program does not say, or there is none.
+    ///
+    /// - Parameters:
+    ///   - sender: The sender.
+    ///   - number: The number of the frame.
+    ///   - isWhole: Whether the image is submitted as it is; the rows of one that is scaled here are others.
+    /// - Returns: The damage, which may be too large.
+    func damage(of sender: SimSender, _ number: UInt32, isWhole: Bool = true) -> ImageDamage? {
+        let offer = sender.offers[Int(number) - 1]
+        defer { sender.statedImage = offer.isImage ? number : nil }
+        guard offer.isImage, sender.damaging.chance(sender.statesDamage ? 90 : 0) else { return nil }
+        coverage.count(.damage)
+        let all = [PixelBuffer.Rectangle(x: 0, y: 0, width: .max, height: .max)]
+        guard let last = sender.statedImage, isWhole else { return ImageDamage(all, of: offer.size) }
+        var rows = changedRows(of: sender, last, number)
+        if sender.damaging.chance(20) { rows?.insert(sender.damaging.below(offer.size.height)) }
+        let rectangles = rows?.map { PixelBuffer.Rectangle(x: -1, y: $0, width: .max, height: 1) }
+        return ImageDamage(rectangles ?? all, of: offer.size)
+    }
+
+    /// Returns the rows in which two submitted images of the same size differ; nil if in any.
+    private func changedRows(of sender: SimSender, _ first: UInt32, _ second: UInt32) -> Set<Int>? {
+        guard first != second else { return [] }
+        let (old, new) = (sender.offers[Int(first) - 1], sender.offers[Int(second) - 1])
+        // As a program that does not share memory sees it, equal images are equal: their numbers do not count.
+        if sender.plan.sharedBuffers == nil, sender.sharedBuffers == nil, old.content == new.content { return [] }
+        return old.size == new.size
+            ? ImageContent.changedRows(from: (first, old.content), to: (second, new.content), of: new.size) : nil
+    }
+
+    /// Every change since the image of the base is in the damage of a job.
+    func checkDamage(of job: EncodingJob, _ number: UInt32, _ sender: SimSender) {
+        let base = sender.jobImages[job.damage.base]
+        sender.jobImages[job.damage.job] = number
+        guard let region = job.damage.region, let base else { return }
+        coverage.count(.damagedJob)
+        let offer = sender.offers[Int(number) - 1]
+        let isComparable =
+            sender.offers[Int(base) - 1].size == offer.size
+            && sender.offers[Int(base) - 1].orientation == offer.orientation
+        let rows = changedRows(of: sender, base, number) ?? Set(0..<offer.size.height)
+        check(
+            .damageIsWhole,
+            isComparable && rows.allSatisfy { region.rows.contains($0) },
+            "uploader \(sender.index): a change from frame \(base) to \(number) is not in the damage"
+        )
+    }
+
+    /// Returns the rows of the image that a job copies; the rows of one that is scaled or rotated here are others.
+    func damagedRows(of job: EncodingJob, isWhole: Bool) -> RowDamage {
+        let damage = job.damagedRows
+        guard isWhole, !job.isTurning else { return RowDamage(image: damage.image, base: damage.base, rows: nil) }
+        if damage.rows != nil { coverage.count(.damagedCopy) }
+        return damage
+    }
+}

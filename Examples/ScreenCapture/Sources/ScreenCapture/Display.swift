@@ -9,6 +9,8 @@ final class Display {
     let root: xcb_window_t
     /// The numbers of the first event of three extensions.
     let firstEvents: (damage: Int32, fixes: Int32, randr: Int32)
+    /// Whether the server can do without which nothing is missing: shared memory, and reports of the pointer's moves.
+    let (sharesMemory, reportsMotion): (Bool, Bool)
 
     init(_ requested: String?) throws(Failure) {
         name = requested ?? ProcessInfo.processInfo.environment["DISPLAY"] ?? ""
@@ -25,15 +27,18 @@ final class Display {
         guard setup?.pointee.image_byte_order == UInt8(XCB_IMAGE_ORDER_LSB_FIRST.rawValue) else {
             throw .unavailable("the display '\(name)' is of a big-endian machine, whose pixels this program cannot read")
         }
-        firstEvents = try (
-            Self.firstEvent(of: "DAMAGE", connection), Self.firstEvent(of: "XFIXES", connection),
-            Self.firstEvent(of: "RANDR", connection)
-        )
+        func required(_ name: String) throws(Failure) -> Int32 {
+            if let event = Self.firstEvent(of: name, connection) { return event }
+            throw .unavailable("the X server lacks the extension \(name); start it without '-extension \(name)'")
+        }
+        firstEvents = try (required("DAMAGE"), required("XFIXES"), required("RANDR"))
+        sharesMemory = Self.firstEvent(of: "MIT-SHM", connection) != nil
+        reportsMotion = Self.firstEvent(of: "XInputExtension", connection) != nil
         // An extension may be used once its client has stated a version. Nobody waits for the answers.
         xcb_discard_reply(connection, xcb_damage_query_version(connection, 1, 1).sequence)
         xcb_discard_reply(connection, xcb_xfixes_query_version(connection, 5, 0).sequence)
         xcb_discard_reply(connection, xcb_randr_query_version(connection, 1, 5).sequence)
-        xcb_discard_reply(connection, xcb_input_xi_query_version(connection, 2, 2).sequence)
+        if reportsMotion { xcb_discard_reply(connection, xcb_input_xi_query_version(connection, 2, 2).sequence) }
     }
 
     deinit { xcb_disconnect(connection) }
@@ -45,13 +50,12 @@ final class Display {
         }
     }
 
-    private static func firstEvent(of name: String, _ connection: OpaquePointer) throws(Failure) -> Int32 {
+    /// The number of the first event of an extension; nil if the server lacks it.
+    private static func firstEvent(of name: String, _ connection: OpaquePointer) -> Int32? {
         let cookie = xcb_query_extension(connection, UInt16(name.utf8.count), name)
         let reply = xcb_query_extension_reply(connection, cookie, nil)
         defer { free(reply) }
-        guard let reply, reply.pointee.present != 0 else {
-            throw .unavailable("the X server lacks the extension \(name); start it without '-extension \(name)'")
-        }
+        guard let reply, reply.pointee.present != 0 else { return nil }
         return Int32(reply.pointee.first_event)
     }
 

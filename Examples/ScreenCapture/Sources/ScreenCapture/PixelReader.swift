@@ -19,7 +19,7 @@ final class PixelReader {
 
     /// Makes room for an image of this number of bytes.
     func prepare(byteCount: Int) {
-        guard segment?.bytes.count != byteCount else { return }
+        guard display.sharesMemory, segment?.bytes.count != byteCount else { return }
         releaseSegment()
         let (connection, id) = (display.connection, display.makeID())
         // The server makes the memory and passes a descriptor of it, so that none is left behind however this ends.

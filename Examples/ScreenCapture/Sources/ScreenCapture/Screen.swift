@@ -57,6 +57,7 @@ final class Screen {
         xcb_xfixes_select_cursor_input(
             display.connection, display.root, XCB_XFIXES_CURSOR_NOTIFY_MASK_DISPLAY_CURSOR.rawValue
         )
+        guard display.reportsMotion else { return }
         var mask = (
             xcb_input_event_mask_t(deviceid: UInt16(XCB_INPUT_DEVICE_ALL_MASTER.rawValue), mask_len: 1),
             XCB_INPUT_XI_EVENT_MASK_RAW_MOTION.rawValue

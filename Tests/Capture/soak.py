@@ -1,0 +1,104 @@
+"""Programs that start, resize and end while their screen is shared; nothing of that may be left."""
+
+import pathlib
+import random
+import time
+
+from Xlib.ext import res
+
+from stage import PATIENCE, Receiver, await_picture, fail, interrupt, ended, stop
+
+SCRIPTS = ["seq 200", "ls -lR /usr/share/doc | head -400", "for i in 1 2 3 4 5; do date; done", "cat /etc/services"]
+
+
+def resources(screen, kept):
+    """The number of resources of each kind that a client of the server has."""
+    found = {}
+    for item in res.query_client_resources(screen.client, kept).types:
+        found[screen.client.get_atom_name(item.resource_type)] = item.count
+    return found
+
+
+def held(process, screen, client):
+    """The descriptors, mappings and X resources of a capture."""
+    directory = pathlib.Path(f"/proc/{process.pid}")
+    mappings = sum(1 for line in (directory / "maps").read_text().splitlines() if "/memfd" in line or "xorg" in line or "SYSV" in line)
+    return {
+        "descriptors": len(list((directory / "fd").iterdir())),
+        "shared mappings": mappings,
+        **resources(screen, client),
+    }
+
+
+def client_of(process, screen, before):
+    """The number by which the server knows the client that was not there before."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        found = {client.resource_base for client in res.query_clients(screen.client).clients} - before
+        if len(found) == 1:
+            return found.pop()
+        if time.monotonic() > deadline or process.poll() is not None:
+            fail(f"the capture is no client of the server: {process.output.read_text()}")
+        time.sleep(0.05)
+
+
+def soak(stage, minutes, seed):
+    """Shares a screen for some minutes, on which programs come and go, and which changes its size."""
+    chance = random.Random(seed)
+    screen = stage.screen((1280, 720))
+    receiver = Receiver(stage)
+    before = {client.resource_base for client in res.query_clients(screen.client).clients}
+    capture = stage.capture(receiver, screen)
+    client = client_of(capture, screen, before)
+    sizes = [(1280, 720), (1024, 600), (640, 480)]
+    screen.move_pointer(0, 0)
+    running, first, rounds, images = [], None, 0, 0
+    deadline = time.monotonic() + 60 * minutes
+    while first is None or time.monotonic() < deadline or rounds < 6:
+        rounds += 1
+        for _ in range(chance.randrange(1, 4)):
+            geometry = f"{chance.randrange(20, 90)}x{chance.randrange(5, 30)}+{chance.randrange(400)}+{chance.randrange(300)}"
+            running.append(stage.start(["xterm", "-geometry", geometry, "-e", f"{chance.choice(SCRIPTS)}; sleep 1"], screen))
+        screen.resize(*sizes[rounds % len(sizes)])
+        screen.move_pointer(chance.randrange(600), chance.randrange(400))
+        if rounds % 3 == 0:
+            # A receiver that leaves and returns.
+            receiver.leave()
+        images += sum(1 for _ in iter_images(receiver, 20, screen, chance))
+        for program in running:
+            stop(program) if chance.random() < 0.5 else program.wait(PATIENCE)
+        running.clear()
+        # The last program's window is gone: what is on the screen now arrives.
+        screen.resize(*sizes[0])
+        screen.move_pointer(1279, 719)
+        screen.fill(chance.randrange(1 << 24), 0, 0, 1270, 700)
+        screen.client.sync()
+        expected = screen.picture(part=(0, 0, 1200, 700))
+        await_picture(Cropped(receiver, (0, 0, 1200, 700)), expected, f"after round {rounds}")
+        now = held(capture, screen, client)
+        if rounds == 3:
+            first = now
+        if first is not None and now != first:
+            fail(f"the capture holds more in round {rounds} than in the third: {first} became {now}")
+    interrupt(capture)
+    ended(capture, 0, "images sent")
+    print(f"    {rounds} rounds, {images} images, seed {seed}: at the end as in the third round: {first}")
+
+
+def iter_images(receiver, count, screen, chance):
+    """Images of a screen, which changes for each."""
+    for _ in range(count):
+        screen.fill(chance.randrange(1 << 24), chance.randrange(600), 440, 20, 20)
+        screen.client.sync()
+        yield receiver.jpeg()
+
+
+class Cropped:
+    """A receiver of a part of the images."""
+
+    def __init__(self, receiver, box):
+        self.receiver, self.box = receiver, box
+        self.same = receiver.same
+
+    def frame(self):
+        return self.receiver.frame().crop(self.box)

@@ -67,7 +67,7 @@ class Stage:
         return Screen(self, size, depth, options)
 
     def capture(self, receiver, screen, *options):
-        return self.start([self.program, receiver.path, "--display", screen.name, *options])
+        return self.start([self.program, receiver.path, "--display", screen.address, *options])
 
 
 def stop(child):
@@ -100,13 +100,15 @@ class Screen:
         self.server, self.name = self._serve(f"{size[0]}x{size[1]}x{depth}", options)
         self.client = display.Display(self.name)
         self.root = self.client.screen().root
+        # A server in the network, as one at the other end of ssh is, shares no memory.
+        self.address = f"127.0.0.1{self.name}" if "-listen" in options else self.name
         self.modes = 0
         self.gc = self.root.create_gc(subwindow_mode=X.IncludeInferiors)
         self.client.sync()
 
     def _serve(self, mode, options):
         read, write = os.pipe()
-        command = ["Xvfb", "-displayfd", str(write), "-screen", "0", mode, "-nolisten", "tcp", "-noreset", *options]
+        command = ["Xvfb", "-displayfd", str(write), "-screen", "0", mode, "-noreset", *options]
         server = self.stage.start(command, pass_fds=[write])
         os.close(write)
         with open(read, encoding="ascii") as pipe:

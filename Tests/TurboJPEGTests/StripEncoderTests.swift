@@ -209,6 +209,6 @@ import TurboJPEG
 
 extension StripChanges {
     static func all(rows: Int, strips: Int) -> StripChanges {
-        StripChanges(rows: [0..<rows], stripCount: strips, codedCount: strips)
+        StripChanges(rows: [0..<rows], stripCount: strips, codedCount: strips, hashedCount: strips)
     }
 }

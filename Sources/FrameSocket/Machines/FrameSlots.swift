@@ -78,7 +78,7 @@ package struct FrameSlots: Sendable {
     /// the connection accepts that.
     var isOwed = false
 
-    private var lastTicket: UInt64 = 0
+    private(set) var lastTicket: UInt64 = 0
     /// The ticket of the newest frame that was decided on.
     package internal(set) var newestTicket: UInt64 = 0
     /// The number of the next frame that is accepted for sending.

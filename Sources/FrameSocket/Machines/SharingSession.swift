@@ -55,7 +55,7 @@ package struct SharingSession: Sendable {
             hasEnded = pool.isOpen
             if hasEnded { pool.close() }
             if count > 0 { pool.open(count: count) }
-            unsentRows = nil
+            (unsentRows, sentJob) = (nil, nil)
         }
         if count > 0 { phase = .open } else if case .open = phase { phase = .off }
         if !isNew, terms.releases != old.releases {
@@ -138,6 +138,9 @@ package struct SharingSession: Sendable {
     /// The orientation of the last image copied to a shared buffer.
     private var copiedOrientation: FrameOrientation?
 
+    /// The number of the receiver's last shared image, if that was drawn; nil if not, or if it has none.
+    private var sentJob: UInt64?
+
     /// Whether the frame submitted last is in a shared buffer.
     var isLatestShared = false
 
@@ -152,6 +155,13 @@ package struct SharingSession: Sendable {
         copiedOrientation = image.orientation
     }
 
+    /// States the rows in which an image that was drawn differs from the receiver's last, if its damage since then is
+    /// known.
+    func drawn(_ image: inout BufferedImage, _ damage: RowDamage) {
+        image.job = damage.image
+        image.changedRows = damage.rows(since: sentJob ?? 0)?.range
+    }
+
     /// Records that an image has been sent.
     mutating func sent(_ image: inout BufferedImage) {
         if !image.isSent {
@@ -160,6 +170,7 @@ package struct SharingSession: Sendable {
             // The next image is compared with the one copied last, which the receiver does not have.
             case .drawn: unsentRows = nil
             }
+            sentJob = image.job
         }
         (image.isSent, image.changedRows) = (true, 0..<0)
     }

@@ -82,8 +82,8 @@ extension UploaderMachine {
 
     /// The decision on an image to be copied when submitted.
     package enum CopyAdmission: Sendable {
-        /// Copy it by this recipe, and pass the copy to ``UploaderMachine/offer(_:at:)``.
-        case copy(EncodingRecipe)
+        /// Copy it by this recipe, and pass the copy to ``UploaderMachine/offer(_:damage:entry:at:)`` with its number.
+        case copy(EncodingRecipe, entry: UInt64)
         /// The outcome is decided.
         case decided(SampleUploader.Outcome)
     }

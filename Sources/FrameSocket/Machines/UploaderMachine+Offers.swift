@@ -7,17 +7,21 @@ extension UploaderMachine {
     ///
     /// - Parameters:
     ///   - frame: The frame.
-    ///   - damage: What may have changed since the last submitted image; nil if anything, or for a copy.
+    ///   - damage: What may have changed since the last submitted image; nil if anything, or if it was copied.
+    ///   - entry: The number of a copied image; nil for any other.
     ///   - now: The time.
     package mutating func offer(
         _ frame: consuming UploadFrame,
         damage: ImageDamage? = nil,
+        entry: UInt64? = nil,
         at now: UInt64
     ) -> Admission {
-        damageLog.add(damage)
+        if entry == nil { damageLog.add(damage, frame.subject, before: slots.lastTicket + 1) }
         frame.ticket = slots.takeTicket()
+        damageLog.takeTicket(frame.ticket, entry: entry)
         frame.sourceTime = schedule.sourceTime(of: frame)
         if frame.content?.isScaled == true { frame.look = look }
+        recognizeUnchanged(&frame)
         if barrier == nil, !isClosed, frame.digest == nil, schedule.pacer.comparesFrame(at: frame.sourceTime) {
             return .compare(frame)
         }
@@ -62,6 +66,7 @@ extension UploaderMachine {
         damage: ImageDamage? = nil
     ) -> CopyAdmission {
         let recipe = copying(image, color: color, orientation: orientation)
+        damageLog.add(damage, .init(copying: image, color, orientation, recipe), before: slots.lastTicket + 1)
         guard !isClosed, recipe.need.total <= memoryLimit else {
             statistics.offered += 1
             return .decided(drop(isClosed ? .notConnected : .overMemoryBudget))
@@ -70,7 +75,7 @@ extension UploaderMachine {
             statistics.offered += 1
             return .decided(drop(.outsideLimits))
         }
-        return .copy(recipe)
+        return .copy(recipe, entry: damageLog.count)
     }
 
     /// Counts a submitted frame that cannot be encoded.

@@ -41,6 +41,7 @@ extension UploaderMachine {
         guard case .sending(var upload) = slots.activity else { return }
         slots.activity = .idle
         settleBuffer(of: &upload, isSent: false)
+        damageLog.takeBack()
         if upload.connection == terms.connection {
             stopSharing(for: upload)
         } else {
@@ -154,6 +155,7 @@ extension UploaderMachine {
         guard let content = beginWaiting(at: now)?.content, case .encoding(var upload) = slots.activity else { return }
         slots.activity = .idle
         if let lease = upload.lease { sharing.pool.ended(lease) }
+        damageLog.takeBack()
         upload.frame.putBack(content)
         returnToQueue(upload)
     }

@@ -43,6 +43,7 @@ extension UploaderMachine {
     private mutating func beginDeferred(isForced: Bool, at now: UInt64) -> EncodingJob? {
         guard let deferral = slots.deferral.take() else { return nil }
         var frame = deferral.frame
+        recognizeUnchanged(&frame)
         statistics.takeBack(deferral.cause)
         let skipsUnchanged = schedule.pacer.pacing.skipsUnchanged
         if !isForced, schedule.isKnownUnchanged(frame), skipsUnchanged || frame.ticket <= slots.flushedTicket {
@@ -85,6 +86,7 @@ extension UploaderMachine {
         case .asItIs:
             schedule.reference.ticket = frame.ticket
             if frame.look == nil { frame.look = look }
+            if !isRepeat { stateDamage(of: &frame) }
             if !isForced { schedule.pacer.takeLate(at: schedule.sourceTime(at: now)) }
             let byteCount = frame.byteCount - frame.spareByteCount
             var upload = FrameSlots.Upload(frame: frame, beganAt: now, byteCount: byteCount)
@@ -111,6 +113,7 @@ extension UploaderMachine {
             comparison: comparison,
             recipe: frame.recipe
         )
+        job.damage = beginDamage(of: frame, isRepeat: isRepeat)
         var upload = FrameSlots.Upload(frame: frame, beganAt: now, byteCount: byteCount)
         if !isForced { schedule.pacer.takeInAdvance(at: schedule.sourceTime(at: now)) }
         upload.isLate = !isForced
@@ -209,6 +212,10 @@ extension UploaderMachine {
     package mutating func encoded(_ result: EncodingResult, at now: UInt64) {
         guard case .encoding(var upload) = slots.activity else { return }
         slots.activity = .idle
+        switch result {
+        case .encoded, .shared: damageLog.finish()
+        case .notShared, .unchanged, .failed: damageLog.takeBack()
+        }
         switch result {
         case .encoded(let jpeg, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(upload.beganAt))
@@ -323,6 +330,7 @@ extension UploaderMachine {
         // If the receiver is gone meanwhile, the image leaves its buffer, but not what was sent.
         let (wasShared, byteCount) = (upload.frame.isBuffered, upload.frame.jpeg?.jpeg.count ?? 0)
         settleBuffer(of: &upload, isSent: failure == nil)
+        if failure == nil { damageLog.finish() } else { damageLog.takeBack() }
         if let failure {
             fail(upload, failure, at: now)
         } else {

@@ -25,6 +25,9 @@ package struct BufferedImage: Sendable {
     /// Of a copy, these are at first the rows that differ from the image that was copied before.
     var changedRows: Range<Int>?
 
+    /// The number of an image that was drawn, and whose damage is known; nil of any other.
+    var job: UInt64?
+
     /// How an image came to be in a shared buffer.
     enum Origin: Sendable {
         /// It was copied there.

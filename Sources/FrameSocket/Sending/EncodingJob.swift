@@ -14,6 +14,20 @@ package struct EncodingJob: Sendable {
         case against(UInt64)
     }
 
+    /// What may have changed in an image, compared with that of another job.
+    package struct Damage: Sendable {
+        /// The number of the job.
+        package var job: UInt64 = 0
+        /// The number of the other job; 0 if there is none.
+        package var base: UInt64 = 0
+        /// The part of the submitted image that may have changed; nil if any may.
+        package var region: ImageDamage?
+        /// Whether the rest is to be checked.
+        package var isVerified = false
+        /// Whether the rest was checked, and differs.
+        package var isTooSmall = false
+    }
+
     /// The content, to be taken out for encoding.
     package var content: FrameContent?
     /// Its orientation.
@@ -26,6 +40,9 @@ package struct EncodingJob: Sendable {
     package var lease: SharedPool.Lease?
     /// Whether the buffer needs new memory.
     package var needsNewMemory = false
+
+    /// What may have changed since an earlier job.
+    package var damage = Damage()
 
     /// The size that is sent; nil if the content stays unchanged.
     package var outputSize: BufferSize? { recipe?.output.canvas }
@@ -57,6 +74,13 @@ package enum EncodingResult: Sendable {
 }
 
 extension EncodingJob {
+    /// Checks the damage, if that is wanted; if it is too small, anything may have changed.
+    private mutating func verifyDamage(of content: FrameContent, with verifier: DamageVerifier) {
+        guard damage.isVerified, let pixels = content.pixels else { return }
+        damage.isTooSmall = verifier.finds(pixels, damage, damage.region.flatMap { recipe?.contentDamage(by: $0) })
+        if damage.isTooSmall { damage.region = nil }
+    }
+
     /// Compares and encodes the content, and releases it.
     ///
     /// If the job has a lease, the content is copied to its buffer in `sharing` instead, and `onRelease` is called when
@@ -80,14 +104,16 @@ extension EncodingJob {
             digest = found
         }
         do throws(TurboJPEGError) {
+            verifyDamage(of: content, with: encoder.damageVerifier)
+            let rows = damage.rows(of: recipe)
             guard let lease, let sharing else {
-                return .encoded(try encoder.encode(consume content, orientation, recipe), digest: digest)
+                return .encoded(try encoder.encode(consume content, orientation, recipe, rows), digest: digest)
             }
             guard let claim = try? sharing.claim(lease, isNew: needsNewMemory, onRelease: onRelease) else {
                 return .notShared(content)
             }
             let (image, orientation, overlay) = try encoder.prepare(consume content, orientation, recipe)
-            return .shared(try sharing.fill(claim, with: image, under: overlay), orientation, digest: digest)
+            return .shared(try sharing.fill(claim, with: image, under: overlay, rows), orientation, digest: digest)
         } catch {
             return .failed(error)
         }

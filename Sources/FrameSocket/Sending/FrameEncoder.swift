@@ -6,6 +6,7 @@ internal import TurboJPEG
 /// Prepares frames as their recipes say, one at a time, in reused memory.
 final class FrameEncoder: Sendable {
     let workspace = Locked(EncodingWorkspace())
+    let damageVerifier = DamageVerifier()
 
     /// Returns the JPEG of a frame, with its size and orientation; without a recipe the content is one, and stays
     /// unchanged.
@@ -15,15 +16,16 @@ final class FrameEncoder: Sendable {
     func encode(
         _ content: consuming FrameContent,
         _ orientation: FrameOrientation,
-        _ recipe: EncodingRecipe?
+        _ recipe: EncodingRecipe?,
+        _ damage: RowDamage? = nil
     ) throws(TurboJPEGError) -> FrameMessage {
         switch consume content {
         case .pixels(let image), .scaled(let image, _):
             guard let recipe else { throw Self.missingRecipe }
-            return try encode(image, recipe.image, orientation, recipe)
+            return try encode(image, recipe.image, orientation, recipe, damage)
         case .shared(let shared):
             guard let recipe else { throw Self.missingRecipe }
-            return try encode(shared.pixels, recipe.image, orientation, recipe)
+            return try encode(shared.pixels, recipe.image, orientation, recipe, damage)
         case .jpeg(let jpeg, let size), .resizableJPEG(let jpeg, let size):
             guard let recipe else {
                 return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: orientation))
@@ -73,7 +75,8 @@ final class FrameEncoder: Sendable {
         _ image: consuming PixelBuffer,
         _ steps: ImageRecipe,
         _ orientation: FrameOrientation,
-        _ recipe: EncodingRecipe
+        _ recipe: EncodingRecipe,
+        _ damage: RowDamage? = nil
     ) throws(TurboJPEGError) -> FrameMessage {
         let workspace = workspace.withLock { $0.prepared(for: steps) }
         // Every step releases its input, so that a large image does not outlive its scaling.
@@ -89,7 +92,7 @@ final class FrameEncoder: Sendable {
                 throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
             }
             if recipe.need.keepsStrips {
-                try workspace.strips.encode(image, with: encoder, under: overlay, into: &output)
+                try workspace.strips.encode(image, with: encoder, under: overlay, damage: damage, into: &output)
             } else {
                 try overlay?.draw(on: &image, pool: workspace.marked)
                 try encoder.encode(image, into: &output)

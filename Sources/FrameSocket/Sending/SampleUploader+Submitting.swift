@@ -32,7 +32,7 @@ extension SampleUploader {
         timestamp: UInt64? = nil,
         damage: [PixelBuffer.Rectangle]? = nil
     ) -> Outcome {
-        offer(.pixels(image), orientation, timestamp, damage.map { ImageDamage($0, of: image, orientation) })
+        offer(.pixels(image), orientation, timestamp, damage: damage.map { ImageDamage($0, of: image) })
     }
 
     /// Submits a frame whose memory its source reuses, copying what is sent before returning.
@@ -61,14 +61,14 @@ extension SampleUploader {
         timestamp: UInt64? = nil,
         damage: [PixelBuffer.Rectangle]? = nil
     ) -> Outcome {
-        let damage = damage.map { ImageDamage($0, of: image, orientation, color: color) }
+        let damage = damage.map { ImageDamage($0, of: image) }
         switch handle({ $0.offerCopy(of: image, color: color, orientation: orientation, damage: damage) }) {
         case .decided(let outcome):
             return outcome
-        case .copy(let recipe):
+        case .copy(let recipe, let entry):
             do throws(TurboJPEGError) {
                 let copy = try recipe.copy(image, of: color, pool: copies)
-                return offer(.scaled(copy, by: recipe.output), orientation, timestamp)
+                return offer(.scaled(copy, by: recipe.output), orientation, timestamp, entry: entry)
             } catch {
                 return handle { $0.offerFailed(error) }
             }
@@ -126,13 +126,14 @@ extension SampleUploader {
         _ content: FrameContent,
         _ orientation: FrameOrientation,
         _ timestamp: UInt64?,
-        _ damage: ImageDamage? = nil
+        damage: ImageDamage? = nil,
+        entry: UInt64? = nil
     ) -> Outcome {
         let now = MonotonicClock.now()
         if case .pixels(let image) = content { (image.lender as? SharedClaim)?.submit() }
         let frame = UploadFrame(content, orientation: orientation, timestamp: timestamp, offeredAt: now)
         var outcome: Outcome
-        switch handle({ $0.offer(frame, damage: damage, at: now) }) {
+        switch handle({ $0.offer(frame, damage: damage, entry: entry, at: now) }) {
         case .decided(let decision):
             outcome = decision
         case .compare(var frame):
@@ -150,5 +151,11 @@ extension SampleUploader {
             outcome = .dropped(.notConnected)
         }
         return outcome
+    }
+}
+
+extension ImageDamage {
+    fileprivate init(_ rectangles: [PixelBuffer.Rectangle], of image: PixelBuffer) {
+        self.init(rectangles, of: BufferSize(width: image.width, height: image.height))
     }
 }

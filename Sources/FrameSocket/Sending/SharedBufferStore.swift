@@ -27,6 +27,9 @@ package final class SharedBufferStore: Sendable {
         var buffers = [Buffer?](repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
         /// The shape of the last images that were copied.
         var shape: Shape?
+        /// The number of the last image that was copied, 0 if it has none, and of what was over it.
+        var image: UInt64 = 0
+        var overlayID: UInt64?
         /// The claim to the buffer that was filled last, as long as anything refers to it.
         weak var latest: SharedClaim?
         /// The number of the first lease whose memory is kept; earlier leases belong to connections that have ended.
@@ -93,27 +96,38 @@ package final class SharedBufferStore: Sendable {
     /// Copies an image to the buffer of a claim, and draws what is over it: only the rows that changed since the buffer was
     /// filled, if that is known, and those that are drawn on.
     ///
+    /// - Parameters:
+    ///   - claim: The claim.
+    ///   - image: The image.
+    ///   - overlay: What is drawn over it.
+    ///   - damage: The rows in which the image may differ from an earlier one. If that was copied last, the others are
+    ///     not looked at.
     /// - Returns: The image in the buffer, with the rows in which it differs from the image that was copied before.
     /// - Throws: `invalidSize`, or `byteCountMismatch` if the buffer is too small.
     package func fill(
         _ claim: SharedClaim,
         with image: PixelBuffer,
-        under overlay: PixelOverlay? = nil
+        under overlay: PixelOverlay? = nil,
+        _ damage: RowDamage? = nil
     ) throws(TurboJPEGError) -> BufferedImage {
         let shape = Shape(width: image.width, height: image.height, format: image.format)
-        let index = claim.lease.index
+        let overlayID = overlay?.id
         // Holding the claim keeps the program from drawing in the buffer that is compared with.
-        let (latest, stale) = state.withLock { state in
-            guard state.shape == shape, state.isCurrent(claim.lease) else { return (SharedClaim?.none, RowSet?.none) }
-            return (state.latest, state.buffers[index]?.stale)
-        }
+        let (latest, stale, damaged) = state.withLock { $0.past(of: claim, shape, overlay, damage) }
         var target = try claim.image(like: image)
+        // What was drawn over rows that stay the same is there already.
+        var overlay = overlay
+        if let damaged, let stale, let rows = overlay?.rows, !damaged.overlaps(rows), !stale.overlaps(rows) {
+            overlay = nil
+        }
         if let overlay { try image.copy(overlay.rows, under: overlay, to: &target) }
-        let changed = try latest.map { latest throws(TurboJPEGError) in
-            try image.rows(
+        var changed = damaged
+        if let latest, damaged?.isEmpty != true {
+            changed = try image.rows(
                 differingFrom: latest.image(like: image),
                 replacing: overlay?.rows ?? 0..<0,
-                by: overlay == nil ? nil : target
+                by: overlay == nil ? nil : target,
+                within: damaged
             )
         }
         var rows = changed
@@ -124,7 +138,7 @@ package final class SharedBufferStore: Sendable {
             for row in overlay.rows { rows?.remove(row) }
         }
         try image.copy(rows, to: &target)
-        state.withLock { $0.filled(claim, shape, changed) }
+        state.withLock { $0.filled(claim, shape, changed, damage?.image ?? 0, overlayID) }
         return BufferedImage(
             pixels: target,
             claim: claim,
@@ -138,14 +152,34 @@ extension SharedBufferStore.State {
     /// Whether memory is kept for a lease.
     fileprivate func isCurrent(_ lease: SharedPool.Lease) -> Bool { lease.number >= firstLease }
 
+    /// Returns the image that was copied last, if it still exists; the rows in which the buffer of a claim differs from
+    /// it; and those in which the next image may. What is not known is nil.
+    fileprivate func past(
+        of claim: SharedClaim,
+        _ shape: SharedBufferStore.Shape,
+        _ overlay: PixelOverlay?,
+        _ damage: RowDamage?
+    ) -> (latest: SharedClaim?, stale: RowSet?, damaged: RowSet?) {
+        guard self.shape == shape, isCurrent(claim.lease) else { return (nil, nil, nil) }
+        return (
+            latest, buffers[claim.lease.index]?.stale, overlay?.id == overlayID ? damage?.rows(since: image) : nil
+        )
+    }
+
     /// Records the latest image, which differs from the one before it in these rows; nil if in any.
-    fileprivate mutating func filled(_ claim: SharedClaim, _ shape: SharedBufferStore.Shape, _ changed: RowSet?) {
+    fileprivate mutating func filled(
+        _ claim: SharedClaim,
+        _ shape: SharedBufferStore.Shape,
+        _ changed: RowSet?,
+        _ image: UInt64,
+        _ overlayID: UInt64?
+    ) {
         guard isCurrent(claim.lease) else { return }
         for index in buffers.indices {
             if let changed { buffers[index]?.stale?.formUnion(changed) } else { buffers[index]?.stale = nil }
         }
         buffers[claim.lease.index]?.stale = RowSet(height: shape.height)
-        (self.shape, latest) = (shape, claim)
+        (self.shape, latest, self.image, self.overlayID) = (shape, claim, image, overlayID)
     }
 }
 

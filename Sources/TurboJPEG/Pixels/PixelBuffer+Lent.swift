@@ -69,12 +69,14 @@ extension PixelBuffer {
     ///   - other: The image to compare with.
     ///   - replaced: Rows of which `replacement` is compared instead of this image, as in ``PixelOverlay/rows``.
     ///   - replacement: An image of the same size and format.
+    ///   - damaged: The rows to compare, in whole pairs in planar formats; the others are known to be equal. Nil for all.
     /// - Returns: The rows.
     /// - Throws: `sizeMismatch`.
     package func rows(
         differingFrom other: PixelBuffer,
         replacing replaced: Range<Int> = 0..<0,
-        by replacement: PixelBuffer? = nil
+        by replacement: PixelBuffer? = nil,
+        within damaged: RowSet? = nil
     ) throws(TurboJPEGError) -> RowSet {
         let replacement = replacement ?? self
         try checkShape(of: other)
@@ -88,15 +90,24 @@ extension PixelBuffer {
                         let second = unsafe others[plane]
                         return unsafe memcmp(first.row(row), second.row(row), first.shape.visibleBytesPerRow) != 0
                     }
-                    if stride(from: 0, to: height, by: Self.rowsPerSample).allSatisfy({ differs($0, 0) }) {
-                        return RowSet(allOf: height)
-                    }
                     var rows = RowSet(height: height)
-                    for plane in 0..<planeCount {
-                        for row in 0..<(unsafe planes[plane].shape.height) where differs(row, plane) {
+                    func compare(_ range: Range<Int>, _ plane: Int) {
+                        for row in range where differs(row, plane) {
                             if plane == 0 { rows.insert(row) } else { rows.insert(chromaRow: row, height: height) }
                         }
                     }
+                    if let damaged {
+                        for range in damaged.ranges {
+                            for plane in 0..<planeCount {
+                                compare(plane == 0 ? range : range.lowerBound / 2..<(range.upperBound + 1) / 2, plane)
+                            }
+                        }
+                        return rows
+                    }
+                    if stride(from: 0, to: height, by: Self.rowsPerSample).allSatisfy({ differs($0, 0) }) {
+                        return RowSet(allOf: height)
+                    }
+                    for plane in 0..<planeCount { compare(0..<(unsafe planes[plane].shape.height), plane) }
                     return rows
                 }
             }

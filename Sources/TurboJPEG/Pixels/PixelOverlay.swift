@@ -13,7 +13,7 @@ package final class PixelOverlay: Sendable {
     /// The weight of each byte of ``colors``, up to 255.
     private let weights: PixelBuffer
     /// A number that no other overlay of the process has.
-    let id: UInt64
+    package let id: UInt64
 
     /// Memory for parts of images that belong to somebody else.
     private let parts = PixelBuffer.Pool(maximumIdleImages: Cores.count)

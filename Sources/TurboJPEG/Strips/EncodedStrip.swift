@@ -30,6 +30,11 @@ struct EncodedStrip: Sendable {
         return isChanged
     }
 
+    /// Keeps the compressed data: the latest image is known to have the same pixels.
+    mutating func keep() {
+        (isChanged, changesInARow) = (false, 0)
+    }
+
     /// Appends compressed data.
     mutating func append(_ data: UnsafeBufferPointer<UInt8>) {
         // The last few bytes arrive separately, and should not need another allocation.

@@ -195,17 +195,20 @@ package struct StripChanges: Sendable, Hashable {
     package let stripCount: Int
     /// The number of strips that were encoded or decoded; the others were reused.
     package let codedCount: Int
+    /// The number of strips whose pixels were looked at before they were encoded or reused.
+    package let hashedCount: Int
 
     /// Creates a description of the changes.
-    package init(rows: [Range<Int>], stripCount: Int, codedCount: Int) {
+    package init(rows: [Range<Int>], stripCount: Int, codedCount: Int, hashedCount: Int = 0) {
         self.rows = rows
         self.stripCount = stripCount
         self.codedCount = codedCount
+        self.hashedCount = hashedCount
     }
 
     /// Returns the same counts with all rows, if nothing is known of the previous image.
     func ofAllRows(_ height: Int) -> Self {
-        Self(rows: [0..<height], stripCount: stripCount, codedCount: codedCount)
+        Self(rows: [0..<height], stripCount: stripCount, codedCount: codedCount, hashedCount: hashedCount)
     }
 }
 

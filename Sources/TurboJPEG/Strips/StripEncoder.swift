@@ -37,6 +37,8 @@ package final class StripEncoder: Sendable {
     ///   - image: The image.
     ///   - encoder: The options.
     ///   - overlay: What is drawn over the image; the image stays as it is, and strips that are not touched cost the same.
+    ///   - damage: The rows in which the image may differ from an earlier one. If that is the previous image, strips outside
+    ///     them are reused without a look at their pixels.
     ///   - output: The output for the JPEG; its free capacity must be at least `maximumByteCount` of the encoder.
     /// - Returns: The rows that may differ from those of the previous image; all rows of the first one.
     /// - Throws: The errors of `JPEGEncoder.encode(_:into:)`. Any error except `outputTooSmall` discards what was kept.
@@ -45,6 +47,7 @@ package final class StripEncoder: Sendable {
         _ image: PixelBuffer,
         with encoder: JPEGEncoder,
         under overlay: PixelOverlay? = nil,
+        damage: RowDamage? = nil,
         into output: inout OutputSpan<UInt8>
     ) throws(TurboJPEGError) -> StripChanges {
         let needed = try encoder.maximumByteCount(width: image.width, height: image.height)
@@ -52,7 +55,7 @@ package final class StripEncoder: Sendable {
             throw .outputTooSmall(image, needed: needed, available: output.freeCapacity)
         }
         return try session.withLock { session throws(TurboJPEGError) in
-            let changes = try update(&session, image, encoder, overlay)
+            let changes = try update(&session, image, encoder, overlay, damage)
             guard session.byteCount <= output.freeCapacity else {
                 throw .outputTooSmall(image, needed: session.byteCount, available: output.freeCapacity)
             }
@@ -76,10 +79,11 @@ package final class StripEncoder: Sendable {
     package func encode(
         _ image: PixelBuffer,
         with encoder: JPEGEncoder,
-        under overlay: PixelOverlay? = nil
+        under overlay: PixelOverlay? = nil,
+        damage: RowDamage? = nil
     ) throws(TurboJPEGError) -> (jpeg: [UInt8], changes: StripChanges) {
         try session.withLock { session throws(TurboJPEGError) in
-            let changes = try update(&session, image, encoder, overlay)
+            let changes = try update(&session, image, encoder, overlay, damage)
             var jpeg: [UInt8] = []
             jpeg.reserveCapacity(session.byteCount)
             session.write { bytes in
@@ -99,10 +103,19 @@ package final class StripEncoder: Sendable {
         _ session: inout StripSession,
         _ image: PixelBuffer,
         _ encoder: JPEGEncoder,
-        _ overlay: PixelOverlay?
+        _ overlay: PixelOverlay?,
+        _ damage: RowDamage?
     ) throws(TurboJPEGError) -> StripChanges {
         do throws(TurboJPEGError) {
-            return try session.update(image, encoder, height, under: overlay, key: key, threads: threads)
+            return try session.update(
+                image,
+                encoder,
+                height,
+                under: overlay,
+                damage: damage,
+                key: key,
+                threads: threads
+            )
         } catch {
             session = StripSession()
             throw error

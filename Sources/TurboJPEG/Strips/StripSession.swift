@@ -6,6 +6,10 @@ struct StripSession: Sendable {
     private var options: StripOptions?
     private var layout: StripLayout?
     private var strips: [EncodedStrip] = []
+    /// The number of the latest image; 0 if it has none.
+    private var latest: UInt64 = 0
+    /// The overlay that it was under.
+    private var overlayID: UInt64?
     /// Everything before the compressed data.
     private var header: [UInt8] = []
 
@@ -41,6 +45,7 @@ struct StripSession: Sendable {
         header = try wanted.header(of: layout)
         shelf = StripCodecShelf(maximumIdle: Cores.count)
         strips = (0..<layout.count).map { EncodedStrip(rows: layout.rows(of: $0)) }
+        latest = 0
         self.layout = layout
         return layout
     }
@@ -51,6 +56,7 @@ struct StripSession: Sendable {
         _ encoder: JPEGEncoder,
         _ height: StripHeight,
         under overlay: PixelOverlay?,
+        damage: RowDamage?,
         key: ImageHash.Key,
         threads: Int
     ) throws(TurboJPEGError) -> StripChanges {
@@ -59,7 +65,9 @@ struct StripSession: Sendable {
         let stripHeight = min(layout.stripHeight, image.height)
         let capacity = try encoder.maximumByteCount(width: image.width, height: stripHeight) + Self.headerBytes
         let shelf = shelf
-        StripWork.share(&strips, threads: threads) { strips in
+        let damaged = keepUndamaged(overlay?.id == overlayID ? damage?.rows(since: latest) : nil)
+        (latest, overlayID) = (damage?.image ?? 0, overlay?.id)
+        StripWork.share(&strips, damaged, threads: threads) { strips in
             let compressor = StripCompressor(options, layout, capacity: capacity, shelf: shelf)
             strips.compress(image, under: overlay, key: key, with: compressor)
         }
@@ -70,7 +78,18 @@ struct StripSession: Sendable {
             rows.appendJoining(strip.rows)
             changed += 1
         }
-        return StripChanges(rows: rows, stripCount: strips.count, codedCount: changed)
+        let hashedCount = damaged?.count ?? strips.count
+        return StripChanges(rows: rows, stripCount: strips.count, codedCount: changed, hashedCount: hashedCount)
+    }
+
+    /// Keeps the strips outside the damage, and returns the indices of the others; nil if any row may have changed.
+    private mutating func keepUndamaged(_ rows: RowSet?) -> [Int]? {
+        guard let rows else { return nil }
+        var damaged: [Int] = []
+        for index in strips.indices {
+            if rows.overlaps(strips[index].rows) { damaged.append(index) } else { strips[index].keep() }
+        }
+        return damaged
     }
 
     /// Provides the bytes of the JPEG, from first to last.

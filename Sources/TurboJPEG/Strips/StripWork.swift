@@ -13,14 +13,22 @@ enum StripWork {
     /// Calls a closure once on each of at most `threads` threads, including the caller's; returns when all are done.
     ///
     /// Each thread takes the next free item, so that one that starts late delays nobody.
+    ///
+    /// - Parameters:
+    ///   - items: The items.
+    ///   - chosen: The indices of the items to share, in ascending order; nil for all.
+    ///   - threads: The maximum number of threads.
+    ///   - body: The closure.
     static func share<Item: Sendable>(
         _ items: inout [Item],
+        _ chosen: [Int]? = nil,
         threads: Int,
         _ body: @Sendable (SharedItems<Item>) -> Void
     ) {
-        let workers = min(threads, items.count)
+        let workers = min(threads, chosen?.count ?? items.count)
+        guard workers > 0 else { return }
         unsafe items.withUnsafeMutableBufferPointer { items in
-            let shared = unsafe SharedItems(items)
+            let shared = unsafe SharedItems(items, chosen)
             guard workers > 1 else { return body(shared) }
             DispatchQueue.concurrentPerform(iterations: workers) { _ in body(shared) }
         }
@@ -32,10 +40,12 @@ enum StripWork {
 /// Sendable: only the thread that has taken an item's index accesses the item.
 @safe final class SharedItems<Item: Sendable>: @unchecked Sendable {
     private let items: UnsafeMutableBufferPointer<Item>
+    private let chosen: [Int]?
     private let taken = Locked(0)
 
-    fileprivate init(_ items: UnsafeMutableBufferPointer<Item>) {
+    fileprivate init(_ items: UnsafeMutableBufferPointer<Item>, _ chosen: [Int]?) {
         unsafe self.items = unsafe items
+        self.chosen = chosen
     }
 
     /// Returns the index of an item that nobody has taken, in ascending order; nil if there are no more.
@@ -44,6 +54,7 @@ enum StripWork {
             defer { taken += 1 }
             return taken
         }
+        if let chosen { return index < chosen.count ? chosen[index] : nil }
         return unsafe index < items.count ? index : nil
     }
 

@@ -39,7 +39,7 @@ extension World {
         guard let image = ImageContent.image(identity(sender, number), offer.size) else { return nil }
         let before = sender.uploader?.machine.statistics.drops ?? [:]
         switch handle(sender, { $0.offerCopy(of: image, orientation: offer.orientation) }) {
-        case .copy(let recipe):
+        case .copy(let recipe, _):
             return ImageContent.image(identity(sender, number), recipe.output.canvas)
                 .map { .scaled($0, by: recipe.output) }
         case .decided(let outcome):

@@ -1,0 +1,210 @@
+import FrameSocketTesting
+import FrameTransport
+import Locking
+import TestSupport
+import Testing
+
+@testable import FrameSocket
+@testable import TurboJPEG
+
+/// What a receiver sees of a source that states its damage. Damage that is too small shows what is not looked at.
+@Suite(.timeLimit(.minutes(5))) struct DamageTests {
+    private typealias Rectangle = PixelBuffer.Rectangle
+
+    /// Rows of 160 gray pixels, each row of one value.
+    private func image(_ values: [Range<Int>: UInt8], height: Int = 96) throws -> PixelBuffer {
+        try PixelBuffer(width: 160, height: height, format: .gray) { _, _, y in
+            values.first { $0.key.contains(y) }?.value ?? 128
+        }
+    }
+
+    private func rows(_ rows: Range<Int>) -> [PixelBuffer.Rectangle] {
+        [Rectangle(x: 0, y: rows.lowerBound, width: 160, height: rows.count)]
+    }
+
+    /// Whether rows of what was received have values, as far as a JPEG keeps them.
+    private func expect(
+        _ image: PixelBuffer,
+        _ values: [Int: UInt8],
+        _ location: SourceLocation = #_sourceLocation
+    ) {
+        for (row, value) in values {
+            let found = image.row(row)[80]
+            #expect(abs(Int(found) - Int(value)) <= 3, "row \(row): \(found)", sourceLocation: location)
+        }
+    }
+
+    private func received(_ visit: RawReceiver.Visit) async throws -> PixelBuffer {
+        let body = try #require(try await visit.frame()).body
+        return try JPEGDecoder().decode(body.span, as: .gray)
+    }
+
+    private func connected(
+        _ configuration: SampleUploader.Configuration = .init()
+    ) async throws -> (RawReceiver, RawReceiver.Visit) {
+        let receiver = try RawReceiver(configuration)
+        let visit = try await receiver.accept()
+        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        return (receiver, visit)
+    }
+
+    /// Shows P350, P352.
+    @Test(arguments: [false, true])
+    func `what lies outside the damage is not looked at until everything is`(isCopied: Bool) async throws {
+        let (receiver, visit) = try await connected()
+        func send(_ image: PixelBuffer, _ damage: [PixelBuffer.Rectangle]?) async throws -> PixelBuffer {
+            if isCopied {
+                receiver.uploader.send(copying: image, damage: damage)
+            } else {
+                receiver.uploader.send(image, damage: damage)
+            }
+            let received = try await received(visit)
+            try await receiver.uploader.settle()
+            return received
+        }
+        expect(try await send(image([:]), []), [8: 128, 80: 128])
+        // The damage is too small: the row at 80 stays as it was.
+        let second = try image([0..<16: 10, 64..<96: 200])
+        expect(try await send(second, rows(0..<16)), [8: 10, 80: 128])
+        expect(try await send(second, []), [8: 10, 80: 128])
+        // Its next change, or no damage, shows it.
+        expect(try await send(second, rows(80..<81)), [8: 10, 70: 128, 80: 200])
+        let third = try image([0..<16: 40, 64..<96: 220])
+        expect(try await send(third, nil), [8: 40, 70: 220, 80: 220])
+        #expect(receiver.uploader.statistics.damageErrors == 0)
+    }
+
+    /// Shows P350.
+    @Test func `another size, format or orientation counts as a change of everything`() async throws {
+        let (receiver, visit) = try await connected(.init(appliesOrientation: true))
+        func send(_ image: PixelBuffer, _ orientation: FrameOrientation = .up) async throws -> PixelBuffer {
+            receiver.uploader.send(image, orientation: orientation, damage: [])
+            let received = try await received(visit)
+            try await receiver.uploader.settle()
+            return received
+        }
+        _ = try await send(image([:]))
+        _ = try await send(image([0..<48: 10], height: 95))
+        expect(try await send(image([0..<48: 20])), [8: 20, 80: 128])
+        expect(try await send(image([0..<48: 30])), [8: 20, 80: 128])
+        expect(try await send(image([0..<48: 30]), .down), [8: 128, 80: 30])
+        expect(try await send(image([0..<48: 40]), .down), [8: 128, 80: 30])
+        let planes = try PixelBuffer(width: 160, height: 96, format: .i420) { plane, _, y in
+            plane == 0 ? (y < 48 ? 50 : 128) : 128
+        }
+        expect(try await send(planes, .down), [8: 128, 80: 50])
+        receiver.uploader.update { $0.quality = 70 }
+        expect(try await send(image([0..<48: 60]), .down), [8: 128, 80: 60])
+    }
+
+    /// Shows P350.
+    @Test func `the damage of frames that were not sent is not lost`() async throws {
+        let (receiver, visit) = try await connected()
+        receiver.uploader.send(try image([:]), damage: [])
+        _ = try await received(visit)
+        try await receiver.uploader.settle()
+        receiver.uploader.send(try image([:]), damage: [])
+        _ = try await received(visit)
+        try await receiver.uploader.settle()
+        try await visit.ask(.helloForImages, .pause)
+        let uploader = receiver.uploader
+        #expect(await becomesTrue { uploader.machine.withLock { $0.terms.isPaused } })
+        #expect(uploader.send(try image([0..<16: 10]), damage: rows(0..<16)) == .deferred(.paused))
+        uploader.update { $0.limits.maximumPixels = 100 }
+        #expect(uploader.send(try image([0..<16: 11]), damage: rows(8..<9)) == .dropped(.outsideLimits))
+        uploader.update { $0.limits.maximumPixels = 100_000 }
+        // The row at 80 is not damaged, and nobody looks at it.
+        let last = try image([0..<16: 12, 32..<48: 20, 64..<96: 200])
+        #expect(uploader.send(last, damage: rows(32..<48)) == .deferred(.paused))
+        try await visit.ask(.resume)
+        expect(try await received(visit), [8: 12, 40: 20, 80: 128])
+    }
+
+    /// Shows P352.
+    @Test(arguments: [false, true])
+    func `damage that is too small is found and counted on request`(isVerified: Bool) async throws {
+        let (receiver, visit) = try await connected(.init(verifiesDamage: isVerified))
+        let images = try [image([:]), image([:]), image([0..<16: 10, 64..<96: 200]), image([64..<96: 200])]
+        let damages = [nil, [], rows(0..<16), rows(0..<16)]
+        var last: PixelBuffer?
+        for (image, damage) in zip(images, damages) {
+            receiver.uploader.send(image, damage: damage)
+            last = try await received(visit)
+            try await receiver.uploader.settle()
+        }
+        expect(try #require(last), [8: 128, 80: isVerified ? 200 : 128])
+        #expect(receiver.uploader.statistics.damageErrors == (isVerified ? 1 : 0))
+    }
+
+    /// Shows P351.
+    @Test func `a frame without damage is unchanged, without a hash`() async throws {
+        let (receiver, visit) = try await connected(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil)))
+        for _ in 0..<2 {
+            receiver.uploader.send(try image([0..<1: 1]))
+            receiver.uploader.send(try image([:]))
+            try await receiver.uploader.settle()
+        }
+        _ = try await received(visit)
+        receiver.uploader.send(try image([0..<16: 30]), damage: rows(0..<16))
+        try await receiver.uploader.settle()
+        // It has changed, and nobody looks.
+        #expect(receiver.uploader.send(try image([0..<96: 1]), damage: []) == .dropped(.unchanged))
+        #expect(receiver.uploader.send(try image([0..<16: 30]), damage: rows(3..<4)) == .dropped(.unchanged))
+        #expect(receiver.uploader.send(try image([0..<16: 31]), damage: rows(3..<4)) == .taken)
+    }
+
+    // MARK: Shared memory
+
+    /// Shows P350, P351, P354.
+    @Test(.enabled(if: SharedMemory.isSupported))
+    func `in shared memory, only damaged rows are copied and stated`() async throws {
+        var pair = try await SharedPair(try TemporaryDirectory(), .init(sharing: .allowed(buffers: 2)))
+        try await pair.sharing()
+        func send(_ image: PixelBuffer, _ damage: [PixelBuffer.Rectangle]?) async throws -> (PixelBuffer, Range<Int>) {
+            pair.uploader.send(image, damage: damage)
+            let frame = try await pair.next()
+            let shared = try #require(frame.shared)
+            let copy = try FrameDecoder().decode(frame, as: .gray).copied(pool: .init())
+            try await pair.uploader.settle()
+            return (copy, shared.changedRows)
+        }
+        _ = try await send(image([:]), nil)
+        _ = try await send(image([:]), [])
+        let third = try await send(image([0..<16: 10, 64..<96: 200]), rows(0..<16))
+        expect(third.0, [8: 10, 80: 128])
+        #expect(third.1 == 0..<16)
+        let fourth = try await send(image([0..<16: 10, 64..<96: 200]), rows(80..<82))
+        expect(fourth.0, [8: 10, 70: 128, 80: 200])
+        #expect(fourth.1 == 80..<82)
+        let last = try await send(image([0..<16: 10, 64..<96: 210]), nil)
+        expect(last.0, [8: 10, 70: 210, 80: 210])
+    }
+
+    /// Shows P354.
+    @Test(.enabled(if: SharedMemory.isSupported))
+    func `an image that is drawn in shared memory states its damage since the receiver's last image`() async throws {
+        var pair = try await SharedPair(try TemporaryDirectory(), .init(sharing: .allowed(buffers: 4)))
+        try await pair.sharing()
+        func send(_ damage: [PixelBuffer.Rectangle]?) async throws -> Range<Int> {
+            pair.uploader.send(try pair.drawn(1), damage: damage)
+            let frame = try await pair.next()
+            try await pair.uploader.settle()
+            return try #require(frame.shared).changedRows
+        }
+        func row(_ y: Int) -> Rectangle { Rectangle(x: 0, y: y, width: 1, height: 1) }
+        #expect(try await send(nil) == 0..<8)
+        #expect(try await send([row(1)]) == 0..<8)
+        #expect(try await send([row(2), row(5)]) == 2..<6)
+        #expect(try await send([]).isEmpty)
+        #expect(try await send(nil) == 0..<8)
+        #expect(try await send([row(3)]) == 2..<4)
+        // Damage of an image that this receiver does not get.
+        pair.received.send(.pause)
+        let uploader = pair.uploader
+        #expect(await becomesTrue { uploader.machine.withLock { $0.terms.isPaused } })
+        pair.uploader.send(try pair.drawn(2), damage: [row(7)])
+        pair.uploader.send(try pair.drawn(2), damage: [row(5)])
+        pair.received.send(.resume)
+        #expect(try #require(try await pair.next().shared).changedRows == 4..<8)
+    }
+}

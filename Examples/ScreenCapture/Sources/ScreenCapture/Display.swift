@@ -75,16 +75,18 @@ final class Display {
         return event
     }
 
-    /// Waits until the server has sent something. Costs nothing until then.
-    func waitForEvents() async {
-        let (readable, continuation) = AsyncStream.makeStream(of: Void.self)
-        let source = DispatchSource.makeReadSource(fileDescriptor: xcb_get_file_descriptor(connection))
-        source.setEventHandler { continuation.finish() }
-        source.resume()
-        // Also ends if the task is cancelled.
-        for await _ in readable {}
-        source.cancel()
-    }
+    /// The descriptor at which events arrive, and everything else that the server sends.
+    var descriptor: Int32 { xcb_get_file_descriptor(connection) }
+}
+
+/// Waits until there is something to read, or the task is cancelled; costs nothing until then.
+func waitUntilReadable(_ descriptor: Int32) async {
+    let (readable, continuation) = AsyncStream.makeStream(of: Void.self)
+    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
+    source.setEventHandler { continuation.finish() }
+    source.resume()
+    for await _ in readable {}
+    source.cancel()
 }
 
 /// Where things are on the display.

@@ -91,8 +91,8 @@ final class Screen {
 
     // MARK: Events
 
-    /// Waits until something has happened on the display.
-    func waitForEvents() async { await display.waitForEvents() }
+    /// The descriptor that becomes readable if something has happened on the display.
+    var descriptor: Int32 { display.descriptor }
 
     /// Reads what the server has reported.
     ///

@@ -16,7 +16,7 @@ final class Display {
         name = requested ?? ProcessInfo.processInfo.environment["DISPLAY"] ?? ""
         var number: Int32 = 0
         guard let connection = xcb_connect(requested, &number), xcb_connection_has_error(connection) == 0 else {
-            throw .unavailable("cannot open the display '\(name)'; name one that runs with --display or DISPLAY, such as :0")
+            throw .unavailable("cannot open the display '\(name)'; name one that runs with --display, such as :0")
         }
         self.connection = connection
         let setup = xcb_get_setup(connection)
@@ -25,7 +25,7 @@ final class Display {
         root = screens.data.pointee.root
         try Self.check(depth: screens.data.pointee.root_depth, of: "the display '\(name)'")
         guard setup?.pointee.image_byte_order == UInt8(XCB_IMAGE_ORDER_LSB_FIRST.rawValue) else {
-            throw .unavailable("the display '\(name)' is of a big-endian machine, whose pixels this program cannot read")
+            throw .unavailable("the display '\(name)' has big-endian pixels: use one of a little-endian machine")
         }
         func required(_ name: String) throws(Failure) -> Int32 {
             if let event = Self.firstEvent(of: name, connection) { return event }
@@ -46,7 +46,7 @@ final class Display {
     /// Every pixel has to have four bytes, of which blue is the first.
     static func check(depth: UInt8, of place: String) throws(Failure) {
         guard depth == 24 || depth == 32 else {
-            throw .unavailable("\(place) has \(depth) bits per pixel: use one of 24 or 32 (Xvfb -screen 0 1920x1080x24)")
+            throw .unavailable("\(place) has \(depth) bits per pixel: use one of 24 or 32")
         }
     }
 

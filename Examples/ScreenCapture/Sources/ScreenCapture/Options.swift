@@ -37,7 +37,7 @@ struct Options {
                 let text = try Self.value(of: argument, &rest)
                 let isHexadecimal = text.lowercased().hasPrefix("0x")
                 guard let id = isHexadecimal ? UInt32(text.dropFirst(2), radix: 16) : UInt32(text), id != 0 else {
-                    throw .usage("invalid value '\(text)' for --window: expected an ID such as 0x1a00007, from xwininfo")
+                    throw .usage("invalid value '\(text)' for --window: expected an ID such as 0x1a00007")
                 }
                 try select(.window(id))
             case "--monitor":
@@ -56,11 +56,11 @@ struct Options {
                 throw .usage("unexpected argument '\(argument)': one socket is enough")
             }
         }
-        guard !socket.isEmpty else { throw .usage("no socket was given: ScreenCapture SOCKET, where a receiver listens") }
+        guard !socket.isEmpty else { throw .usage("no socket was given: ScreenCapture SOCKET") }
     }
 
     private mutating func select(_ source: Source) throws(Failure) {
-        guard self.source == .screen else { throw .usage("--window and --monitor are mutually exclusive, and given once") }
+        guard self.source == .screen else { throw .usage("--window and --monitor are mutually exclusive") }
         self.source = source
     }
 

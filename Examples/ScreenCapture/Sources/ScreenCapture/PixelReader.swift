@@ -7,6 +7,7 @@ import FrameSocket
 final class PixelReader {
     private let display: Display
     private var segment: Segment?
+    private let pixmapFormat = UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue)
 
     private struct Segment {
         let id: xcb_shm_seg_t
@@ -55,13 +56,22 @@ final class PixelReader {
         guard let segment else { return try readThroughConnection(rectangles, of: drawable, body) }
         // All requests at once, into a place of its own each: the answers take one round trip.
         var end = 0
-        let requests = rectangles.map { rectangle in
-            defer { end += rectangle.byteCount }
+        let requests = rectangles.map { part in
+            defer { end += part.byteCount }
+            let (place, size) = part.xcb
             let cookie = xcb_shm_get_image(
-                display.connection, drawable, Int16(rectangle.x), Int16(rectangle.y), UInt16(rectangle.width),
-                UInt16(rectangle.height), .max, UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue), segment.id, UInt32(end)
+                display.connection,
+                drawable,
+                place.x,
+                place.y,
+                size.width,
+                size.height,
+                .max,
+                pixmapFormat,
+                segment.id,
+                UInt32(end)
             )
-            return (rectangle, cookie, end)
+            return (part, cookie, end)
         }
         let replies = requests.map { _, cookie, _ in xcb_shm_get_image_reply(display.connection, cookie, nil) }
         defer { replies.forEach { free($0) } }
@@ -77,11 +87,17 @@ final class PixelReader {
         of drawable: xcb_drawable_t,
         _ body: (PixelBuffer.Rectangle, UnsafeRawBufferPointer) throws -> Void
     ) rethrows -> Bool {
-        let format = UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue)
         for rectangle in rectangles {
+            let (place, size) = rectangle.xcb
             let cookie = xcb_get_image(
-                display.connection, format, drawable, Int16(rectangle.x), Int16(rectangle.y), UInt16(rectangle.width),
-                UInt16(rectangle.height), .max
+                display.connection,
+                pixmapFormat,
+                drawable,
+                place.x,
+                place.y,
+                size.width,
+                size.height,
+                .max
             )
             guard let reply = xcb_get_image_reply(display.connection, cookie, nil) else { return false }
             defer { free(reply) }
@@ -98,4 +114,9 @@ final class PixelReader {
 
 extension PixelBuffer.Rectangle {
     fileprivate var byteCount: Int { 4 * width * height }
+
+    /// The place and the size as X has them.
+    fileprivate var xcb: (place: (x: Int16, y: Int16), size: (width: UInt16, height: UInt16)) {
+        ((Int16(clamping: x), Int16(clamping: y)), (UInt16(clamping: width), UInt16(clamping: height)))
+    }
 }

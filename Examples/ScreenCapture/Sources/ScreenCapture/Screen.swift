@@ -25,8 +25,9 @@ final class Screen {
     /// Whether there may be something to capture.
     private(set) var hasChanged = true
 
-    /// Two images that take turns: the uploader keeps the latest for receivers that come later, and writing to that one
-    /// would copy it. Each has its own list of what has changed since it was last written.
+    /// Two images that take turns, each with what has changed since it was last written.
+    ///
+    /// The uploader keeps the latest for receivers that come later, and writing to that one would copy it.
     private var images: [(pixels: PixelBuffer, stale: Damage)] = []
     /// What has changed since the last image that was captured.
     private var damage = Damage()
@@ -40,7 +41,8 @@ final class Screen {
         xcb_damage_create(connection, damageID, drawable, UInt8(XCB_DAMAGE_REPORT_LEVEL_NON_EMPTY.rawValue))
         xcb_xfixes_create_region(connection, regionID, 0, nil)
         xcb_randr_select_input(
-            connection, display.root,
+            connection,
+            display.root,
             UInt16(XCB_RANDR_NOTIFY_MASK_SCREEN_CHANGE.rawValue | XCB_RANDR_NOTIFY_MASK_CRTC_CHANGE.rawValue)
         )
         if case .window(let window) = source {
@@ -55,7 +57,9 @@ final class Screen {
     /// Asks for changes of the pointer's image, and for its moves, which the server reports to no window but the one below.
     private func watchPointer() {
         xcb_xfixes_select_cursor_input(
-            display.connection, display.root, XCB_XFIXES_CURSOR_NOTIFY_MASK_DISPLAY_CURSOR.rawValue
+            display.connection,
+            display.root,
+            XCB_XFIXES_CURSOR_NOTIFY_MASK_DISPLAY_CURSOR.rawValue
         )
         guard display.reportsMotion else { return }
         var mask = (
@@ -84,7 +88,7 @@ final class Screen {
         case .window(let window):
             area = try display.rectangle(of: window)
             if area == nil {
-                throw .noInput("no window \(hexadecimal(window)) on the display '\(display.name)'; xwininfo prints the ID of one")
+                throw .noInput("no window \(hexadecimal(window)) on the display '\(display.name)'; xwininfo prints IDs")
             }
         }
     }

@@ -22,6 +22,22 @@ struct Damage {
     mutating func add(_ other: Damage) {
         for rectangle in other.rectangles { add(rectangle) }
     }
+
+    /// The rectangles without the rows that lie in those of another.
+    func subtracting(_ other: Damage) -> [PixelBuffer.Rectangle] {
+        other.rectangles.reduce(rectangles) { rest, hole in
+            rest.flatMap { part -> [PixelBuffer.Rectangle] in
+                guard hole.x <= part.x, part.right <= hole.right, hole.y < part.bottom, part.y < hole.bottom else {
+                    return [part]
+                }
+                var (above, below) = (part, part)
+                above.height = max(0, hole.y - part.y)
+                below.y = min(hole.bottom, part.bottom)
+                below.height = part.bottom - below.y
+                return [above, below].filter { $0.height > 0 }
+            }
+        }
+    }
 }
 
 extension PixelBuffer.Rectangle {

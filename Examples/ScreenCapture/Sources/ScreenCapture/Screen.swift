@@ -19,16 +19,32 @@ final class Screen {
     private let reader: PixelReader
     private let (damageID, regionID): (xcb_damage_damage_t, xcb_xfixes_region_t)
 
-    /// The place of what is shared, in pixels of the root window; nil if it has to be asked for.
-    private var area: PixelBuffer.Rectangle?
+    /// Where the image is.
+    private struct Place {
+        /// In pixels of the root window.
+        let area: PixelBuffer.Rectangle
+        /// From the image's corner to that of the drawable whose pixels are read.
+        let offset: (x: Int, y: Int)
+        /// The part of the image that is on the screen: no other pixels of a window can be read.
+        let visible: PixelBuffer.Rectangle
+
+        /// All of the image, in its own pixels.
+        var whole: PixelBuffer.Rectangle { area.moved(x: -area.x, y: -area.y) }
+    }
+
+    /// Nil if the server has to be asked, since what is shared may have moved, or become visible.
+    private var place: Place?
     private var pointer: Pointer?
     /// Whether there may be something to capture.
     private(set) var hasChanged = true
 
-    /// Two images that take turns, each with what has changed since it was last written.
+    /// The image that was captured last, and the one before it, which becomes the next.
     ///
-    /// The uploader keeps the latest for receivers that come later, and writing to that one would copy it.
-    private var images: [(pixels: PixelBuffer, stale: Damage)] = []
+    /// Two take turns: the uploader keeps the latest for receivers that come later, and writing to that one would copy it.
+    private var latest: PixelBuffer?
+    private var other: PixelBuffer?
+    /// Where they differ.
+    private var difference = Damage()
     /// What has changed since the last image that was captured.
     private var damage = Damage()
 
@@ -36,7 +52,8 @@ final class Screen {
         (self.display, self.source, self.drawsPointer) = (display, source, drawsPointer)
         reader = PixelReader(display)
         (damageID, regionID) = (display.makeID(), display.makeID())
-        try locate()
+        // Only to say at once if there is no such thing.
+        _ = try locate()
         let connection = display.connection
         xcb_damage_create(connection, damageID, drawable, UInt8(XCB_DAMAGE_REPORT_LEVEL_NON_EMPTY.rawValue))
         xcb_xfixes_create_region(connection, regionID, 0, nil)
@@ -72,24 +89,26 @@ final class Screen {
     /// Asks where the source is.
     ///
     /// - Throws: If it does not exist.
-    private func locate() throws(Failure) {
+    private func locate() throws(Failure) -> Place {
         let root = try display.rectangle(of: display.root)
         guard let root else { throw display.lost }
         switch source {
         case .screen:
-            area = root
+            return Place(area: root, offset: (0, 0), visible: root)
         case .monitor(let name):
             let monitors = display.monitors()
             guard let monitor = monitors[name] else {
                 let names = monitors.keys.sorted().map { "'\($0)'" }.joined(separator: ", ")
                 throw .noInput("no monitor '\(name)' on the display '\(display.name)', which has \(names)")
             }
-            area = monitor.intersection(root)
+            let area = monitor.intersection(root)
+            return Place(area: area, offset: (area.x, area.y), visible: area.moved(x: -area.x, y: -area.y))
         case .window(let window):
-            area = try display.rectangle(of: window)
-            if area == nil {
+            guard let area = try display.rectangle(of: window) else {
                 throw .noInput("no window \(hexadecimal(window)) on the display '\(display.name)'; xwininfo prints IDs")
             }
+            let visible = area.intersection(root).moved(x: -area.x, y: -area.y)
+            return Place(area: area, offset: (0, 0), visible: visible)
         }
     }
 
@@ -108,11 +127,9 @@ final class Screen {
             switch Int32(event.pointee.response_type & 0x7f) {
             case damage + XCB_DAMAGE_NOTIFY, fixes + XCB_XFIXES_CURSOR_NOTIFY, XCB_GE_GENERIC:
                 break
-            case randr + XCB_RANDR_SCREEN_CHANGE_NOTIFY, randr + XCB_RANDR_NOTIFY, XCB_CONFIGURE_NOTIFY:
-                area = nil
-            case XCB_MAP_NOTIFY, XCB_VISIBILITY_NOTIFY:
-                area = nil
-                images = []
+            case randr + XCB_RANDR_SCREEN_CHANGE_NOTIFY, randr + XCB_RANDR_NOTIFY, XCB_CONFIGURE_NOTIFY,
+                XCB_MAP_NOTIFY, XCB_VISIBILITY_NOTIFY:
+                place = nil
             case XCB_DESTROY_NOTIFY:
                 throw .noInput("the window \(hexadecimal(drawable)) was closed")
             default:
@@ -127,18 +144,30 @@ final class Screen {
     /// Captures what has changed; nil if nothing has that is visible.
     func capture() throws -> Capture? {
         hasChanged = false
-        if area == nil { try locate() }
-        guard let area, area.width > 0, area.height > 0 else { return nil }
-        try findDamage(in: area)
-        guard !damage.isEmpty, try read(area) else { return nil }
-        defer { damage = Damage() }
-        return Capture(image: images[0].pixels, damage: damage.rectangles)
+        let isPlaced = place != nil
+        let place = try place ?? locate()
+        self.place = place
+        guard place.area.width > 0, place.area.height > 0 else { return nil }
+        if (other?.width, other?.height) != (place.area.width, place.area.height) {
+            reader.prepare(byteCount: 4 * place.area.width * place.area.height)
+            other = try PixelBuffer(
+                width: place.area.width,
+                height: place.area.height,
+                format: .bgrx,
+                zeroFilled: true
+            )
+            (latest, difference, damage) = (other, Damage(), Damage())
+        }
+        damage.add(findChanges(at: place))
+        if !isPlaced { damage.add(place.whole) }
+        guard !damage.isEmpty, try update(at: place), let latest else { return nil }
+        (difference, damage) = (damage, Damage())
+        return Capture(image: latest, damage: difference.rectangles)
     }
 
-    /// Adds what has changed since the last call to the damage.
-    private func findDamage(in area: PixelBuffer.Rectangle) throws {
+    /// Returns what has changed since the last call.
+    private func findChanges(at place: Place) -> Damage {
         let connection = display.connection
-        let whole = PixelBuffer.Rectangle(x: 0, y: 0, width: area.width, height: area.height)
         // What is drawn from here on is damage again, even if it can already be seen in the pixels that are read below.
         xcb_damage_subtract(connection, damageID, 0, regionID)
         let regionCookie = xcb_xfixes_fetch_region(connection, regionID)
@@ -148,70 +177,82 @@ final class Screen {
 
         var changes = Damage()
         if let region {
-            // The root window's pixels begin at its own corner, and so do those of any other window.
-            let origin = drawable == display.root ? (area.x, area.y) : (0, 0)
             let rectangles = xcb_xfixes_fetch_region_rectangles(region)
             for index in 0..<Int(xcb_xfixes_fetch_region_rectangles_length(region)) {
                 guard let rectangle = rectangles?[index] else { break }
-                changes.add(PixelBuffer.Rectangle(rectangle).moved(x: -origin.0, y: -origin.1).intersection(whole))
+                let moved = PixelBuffer.Rectangle(rectangle).moved(x: -place.offset.x, y: -place.offset.y)
+                changes.add(moved.intersection(place.whole))
             }
         }
         if let pointerCookie {
             let moved = Pointer(connection, pointerCookie)
             if moved != pointer {
-                for place in [pointer?.place, moved?.place].compactMap({ $0 }) {
-                    changes.add(place.moved(x: -area.x, y: -area.y).intersection(whole))
+                for changed in [pointer?.place, moved?.place].compactMap({ $0 }) {
+                    changes.add(changed.moved(x: -place.area.x, y: -place.area.y).intersection(place.whole))
                 }
                 pointer = moved
             }
         }
-        if images.first.map({ ($0.pixels.width, $0.pixels.height) != (area.width, area.height) }) ?? true {
-            reader.prepare(byteCount: 4 * area.width * area.height)
-            let image = try PixelBuffer(width: area.width, height: area.height, format: .bgrx, zeroFilled: true)
-            images = [(image, Damage()), (image, Damage())]
-            changes.add(whole)
-        }
-        damage.add(changes)
-        for index in images.indices { images[index].stale.add(changes) }
+        return changes
     }
 
-    /// Brings the image up to date that was not captured last, which becomes the first; returns whether that was possible.
-    private func read(_ area: PixelBuffer.Rectangle) throws -> Bool {
-        let isRoot = drawable == display.root
-        var visible = PixelBuffer.Rectangle(x: 0, y: 0, width: area.width, height: area.height)
-        if !isRoot, let root = try display.rectangle(of: display.root) {
-            // No part of a window can be read that is outside the screen.
-            visible = visible.intersection(root.moved(x: -area.x, y: -area.y))
-        }
-        let (dx, dy) = isRoot ? (area.x, area.y) : (0, 0)
-        let parts = images[1].stale.rectangles.map { $0.intersection(visible) }.filter { $0.width > 0 && $0.height > 0 }
-        images.swapAt(0, 1)
+    /// Brings the other image up to date, which becomes the latest; returns whether that was possible.
+    ///
+    /// What it lacks of the latest is copied from there: reading it again could show what is no part of this damage.
+    private func update(at place: Place) throws -> Bool {
+        guard let latest, var image = other.take() else { return false }
+        // Whatever happens, the memory of one image is used for another.
+        defer { other = other ?? image }
+        for part in difference.subtracting(damage) { try image.copy(part, of: latest) }
+
+        let (dx, dy) = place.offset
+        let parts = damage.rectangles.map { $0.intersection(place.visible) }.filter { $0.width * $0.height > 0 }
+        // It may fail if a window has closed, moved, or is not shown: an event says so, and when to try again.
         let hasRead = try reader.read(parts.map { $0.moved(x: dx, y: dy) }, of: drawable) { rectangle, pixels in
-            try write(pixels, to: rectangle.moved(x: -dx, y: -dy), of: area)
+            let part = rectangle.moved(x: -dx, y: -dy)
+            try image.write(pixels, to: part) { row, y in
+                pointer?.draw(on: row, at: (place.area.x + part.x, place.area.y + y))
+            }
         }
-        guard hasRead else {
-            images.swapAt(0, 1)
-            // A window that has closed, moved, or is not shown: an event says so, and when to try again.
-            return false
+        if hasRead { (self.latest, other) = (image, latest) }
+        return hasRead
+    }
+}
+
+extension PixelBuffer {
+    /// Copies a part of an image of the same size.
+    fileprivate mutating func copy(_ part: Rectangle, of image: PixelBuffer) throws {
+        let (bytesPerRow, count) = (plane(0).bytesPerRow, 4 * part.width)
+        try image.withPlane(0) { source in
+            try source.withUnsafeBytes { source in
+                try withMutablePlane(0) { target in
+                    target.withUnsafeMutableBytes { target in
+                        for y in part.y..<part.bottom {
+                            let row = y * bytesPerRow + 4 * part.x
+                            target[row..<row + count].copyBytes(from: source[row..<row + count])
+                        }
+                    }
+                }
+            }
         }
-        images[0].stale = Damage()
-        return true
     }
 
-    /// Writes pixels to a part of the first image, and the pointer over them.
-    private func write(
+    /// Writes pixels, row after row, to a part of the image, and calls a closure with each row and its number.
+    fileprivate mutating func write(
         _ pixels: UnsafeRawBufferPointer,
-        to part: PixelBuffer.Rectangle,
-        of area: PixelBuffer.Rectangle
+        to part: Rectangle,
+        _ body: (UnsafeMutableRawBufferPointer, Int) -> Void
     ) throws {
-        let (bytesPerRow, count) = (images[0].pixels.plane(0).bytesPerRow, 4 * part.width)
-        try images[0].pixels.withMutablePlane(0) { plane in
+        let (bytesPerRow, count) = (plane(0).bytesPerRow, 4 * part.width)
+        try withMutablePlane(0) { plane in
             plane.withUnsafeMutableBytes { plane in
-                for y in 0..<part.height {
-                    let start = (part.y + y) * bytesPerRow + 4 * part.x
+                for y in part.y..<part.bottom {
+                    let start = y * bytesPerRow + 4 * part.x
                     let row = UnsafeMutableRawBufferPointer(rebasing: plane[start..<start + count])
-                    row.copyMemory(from: UnsafeRawBufferPointer(rebasing: pixels[y * count..<(y + 1) * count]))
-                    pointer?.draw(on: row, at: (area.x + part.x, area.y + part.y + y))
+                    row.copyMemory(
+                        from: UnsafeRawBufferPointer(rebasing: pixels[(y - part.y) * count..<(y - part.y + 1) * count])
+                    )
+                    body(row, y)
                 }
             }
         }

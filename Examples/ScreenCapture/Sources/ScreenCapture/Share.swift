@@ -26,8 +26,8 @@ func share(_ screen: Screen, with uploader: SampleUploader) async throws {
             continue
         }
         if let last { try await Task.sleep(until: last + uploader.interval) }
-        guard let capture = try screen.capture() else { continue }
         last = .now
+        guard let capture = try screen.capture() else { continue }
         uploader.send(capture.image, damage: capture.damage)
         // A receiver that pauses or leaves now is no reason to end: it gets the latest image when it is back.
         try? await uploader.finish()

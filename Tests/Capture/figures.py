@@ -199,6 +199,8 @@ def measure_ages(stage, screen, way, count, chance):
 
 def figures(new_stage, options):
     """Prints a row for each scene and way: CPU of all its processes, and the ratio to each ffmpeg."""
+    if not shutil.which("ffmpeg"):
+        fail("the figures are compared with ffmpeg's: apt-get install ffmpeg, and chromium and mpv for two of the scenes")
     chance = random.Random(options.seed)
     print(f"    {SIZE[0]}x{SIZE[1]}, {RATE} a second at most, {options.rounds} rounds of {options.seconds:g} s, all ways in turn; receivers decode")
     for scene in SCENES:

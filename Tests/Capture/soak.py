@@ -22,7 +22,9 @@ def resources(screen, kept):
 def held(process, screen, client):
     """The descriptors, mappings and X resources of a capture."""
     directory = pathlib.Path(f"/proc/{process.pid}")
-    mappings = sum(1 for line in (directory / "maps").read_text().splitlines() if "/memfd" in line or "xorg" in line or "SYSV" in line)
+    lines = (directory / "maps").read_text().splitlines()
+    # Shared ones: the segment that the server made, and buffers that are shared with a receiver.
+    mappings = sum(1 for line in lines if line.split()[1].endswith("s"))
     return {
         "descriptors": len(list((directory / "fd").iterdir())),
         "shared mappings": mappings,

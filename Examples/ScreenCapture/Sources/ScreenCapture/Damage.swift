@@ -23,9 +23,9 @@ struct Damage {
         for rectangle in other.rectangles { add(rectangle) }
     }
 
-    /// The rectangles without the rows that lie in those of another.
-    func subtracting(_ other: Damage) -> [PixelBuffer.Rectangle] {
-        other.rectangles.reduce(rectangles) { rest, hole in
+    /// The rectangles without the rows that lie in others.
+    func subtracting(_ others: [PixelBuffer.Rectangle]) -> [PixelBuffer.Rectangle] {
+        others.reduce(rectangles) { rest, hole in
             rest.flatMap { part -> [PixelBuffer.Rectangle] in
                 guard hole.x <= part.x, part.right <= hole.right, hole.y < part.bottom, part.y < hole.bottom else {
                     return [part]

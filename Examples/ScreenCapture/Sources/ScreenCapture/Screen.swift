@@ -203,10 +203,9 @@ final class Screen {
         guard let latest, var image = other.take() else { return false }
         // Whatever happens, the memory of one image is used for another.
         defer { other = other ?? image }
-        for part in difference.subtracting(damage) { try image.copy(part, of: latest) }
-
-        let (dx, dy) = place.offset
         let parts = damage.rectangles.map { $0.intersection(place.visible) }.filter { $0.width * $0.height > 0 }
+        for part in difference.subtracting(parts) { try image.copy(part, of: latest) }
+        let (dx, dy) = place.offset
         // It may fail if a window has closed, moved, or is not shown: an event says so, and when to try again.
         let hasRead = try reader.read(parts.map { $0.moved(x: dx, y: dy) }, of: drawable) { rectangle, pixels in
             let part = rectangle.moved(x: -dx, y: -dy)

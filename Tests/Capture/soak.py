@@ -6,7 +6,7 @@ import time
 
 from Xlib.ext import res
 
-from stage import PATIENCE, Receiver, await_picture, fail, interrupt, ended, stop
+from stage import PATIENCE, Receiver, await_picture, ended, fail, interrupt
 
 SCRIPTS = ["seq 200", "ls -lR /usr/share/doc | head -400", "for i in 1 2 3 4 5; do date; done", "cat /etc/services"]
 
@@ -59,18 +59,24 @@ def soak(stage, minutes, seed):
     while first is None or time.monotonic() < deadline or rounds < 6:
         rounds += 1
         for _ in range(chance.randrange(1, 4)):
-            geometry = f"{chance.randrange(20, 90)}x{chance.randrange(5, 30)}+{chance.randrange(400)}+{chance.randrange(300)}"
-            running.append(stage.start(["xterm", "-geometry", geometry, "-e", f"{chance.choice(SCRIPTS)}; sleep 1"], screen))
+            columns, rows, x, y = (chance.randrange(*span) for span in [(20, 90), (5, 30), (400,), (300,)])
+            command = ["xterm", "-geometry", f"{columns}x{rows}+{x}+{y}", "-e", f"{chance.choice(SCRIPTS)}; sleep 1"]
+            running.append(stage.start(command, screen))
         screen.resize(*sizes[rounds % len(sizes)])
         screen.move_pointer(chance.randrange(600), chance.randrange(400))
         if rounds % 3 == 0:
             # A receiver that leaves and returns.
             receiver.leave()
-        images += sum(1 for _ in iter_images(receiver, 20, screen, chance))
+        for _ in range(20):
+            draw_square(screen, chance)
+            receiver.jpeg()
+            images += 1
         for program in running:
-            stop(program) if chance.random() < 0.5 else program.wait(PATIENCE)
+            if chance.random() < 0.5:
+                program.terminate()
+            program.wait(PATIENCE)
         running.clear()
-        # The last program's window is gone: what is on the screen now arrives.
+        # What is on the screen now arrives, but for the corner where the pointer is.
         screen.resize(*sizes[0])
         screen.move_pointer(1279, 719)
         screen.fill(chance.randrange(1 << 24), 0, 0, 1270, 700)
@@ -87,12 +93,9 @@ def soak(stage, minutes, seed):
     print(f"    {rounds} rounds, {images} images, seed {seed}: at the end as in the third round: {first}")
 
 
-def iter_images(receiver, count, screen, chance):
-    """Images of a screen, which changes for each."""
-    for _ in range(count):
-        screen.fill(chance.randrange(1 << 24), chance.randrange(600), 440, 20, 20)
-        screen.client.sync()
-        yield receiver.jpeg()
+def draw_square(screen, chance):
+    screen.fill(chance.randrange(1 << 24), chance.randrange(600), 440, 20, 20)
+    screen.client.sync()
 
 
 class Cropped:

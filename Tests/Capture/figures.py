@@ -218,7 +218,7 @@ def figures(new_stage, options):
                 for way in WAYS:
                     found[way].append(measure_cpu(stage, screen, way, options.seconds))
             for way, (_, _, reads) in WAYS.items():
-                if reads:
+                if reads and options.ages:
                     ages[way] = measure_ages(stage, screen, way, options.ages, chance)
             report(scene.__name__, found, ages)
 

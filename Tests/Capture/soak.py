@@ -52,6 +52,7 @@ def soak(stage, minutes, seed):
     before = {client.resource_base for client in res.query_clients(screen.client).clients}
     capture = stage.capture(receiver, screen)
     client = client_of(capture, screen, before)
+    children = len(screen.root.query_tree().children)
     sizes = [(1280, 720), (1024, 600), (640, 480)]
     screen.move_pointer(0, 0)
     running, first, rounds, images = [], None, 0, 0
@@ -76,6 +77,10 @@ def soak(stage, minutes, seed):
                 program.terminate()
             program.wait(PATIENCE)
         running.clear()
+        # The server removes the windows of a program some time after its end.
+        patience = time.monotonic() + PATIENCE
+        while len(screen.root.query_tree().children) > children and time.monotonic() < patience:
+            time.sleep(0.02)
         # What is on the screen now arrives, but for the corner where the pointer is.
         screen.resize(*sizes[0])
         screen.move_pointer(1279, 719)

@@ -3,6 +3,7 @@
 import io
 import pathlib
 import random
+import re
 import shutil
 import socket
 import statistics
@@ -108,11 +109,12 @@ def start_mjpeg(stage, screen, path):
 
 
 def receive(stage, path, *options):
-    return stage.start([stage.framesocket, "receive", path, "--decode", "--quiet", *options])
+    return stage.start([stage.framesocket, "receive", path, "--decode", "--quiet", "--stats", "json", *options])
 
 
 def receive_mjpeg(stage, path):
-    return stage.start(["ffmpeg", "-v", "error", "-f", "mjpeg", "-listen", "1", "-i", f"unix:{path}", "-f", "null", "-"])
+    progress = ["-stats_period", "1", "-progress", "-"]
+    return stage.start(["ffmpeg", "-v", "error", *progress, "-f", "mjpeg", "-listen", "1", "-i", f"unix:{path}", "-f", "null", "-"])
 
 
 WAYS = {
@@ -129,30 +131,43 @@ def cpu_time(process):
     return time.clock_gettime(~process.pid << 3 | 2)
 
 
-def settled(processes, seconds):
-    time.sleep(seconds)
-    for process in processes:
-        if process.poll() is not None:
-            fail(f"{process.args} ended: {process.output.read_text()}")
+def counts(receiver):
+    """How many images a receiver has decoded, as it has said every second."""
+    return [int(number) for number in re.findall(r'(?:"frames":|^frame=)(\d+)', receiver.output.read_text(), re.M)]
+
+
+def await_counts(receiver, number, processes):
+    """Waits until a receiver has said that a number of times."""
+    deadline = time.monotonic() + PATIENCE
+    while len(counts(receiver)) < number:
+        for process in processes:
+            if process.poll() is not None:
+                fail(f"{process.args} ended: {process.output.read_text()}")
+        if time.monotonic() > deadline:
+            fail(f"{receiver.args} prints no statistics")
+        time.sleep(0.005)
+    return counts(receiver)[-1]
 
 
 def measure_cpu(stage, screen, way, seconds):
-    """The CPU time a second of the processes of one way, and of the X server."""
-    start, receiver, _ = WAYS[way]
+    """The CPU time a second of the processes of one way, and of the X server; and the images a second."""
+    start, make_receiver, _ = WAYS[way]
     path = stage.path("socket")
-    processes = [receiver(stage, path)]
+    processes = [receiver := make_receiver(stage, path)]
     deadline = time.monotonic() + PATIENCE
     while not path.exists():
         if time.monotonic() > deadline:
             fail("the receiver does not listen")
         time.sleep(0.02)
     processes += start(stage, screen, path)
-    settled(processes, 1.5)
+    while not (said := counts(receiver)) or said[-1] == 0:
+        await_counts(receiver, len(said) + 1, processes)
+    first = await_counts(receiver, len(said) + 2, processes)
     before, server, began = [cpu_time(each) for each in processes], cpu_time(screen.server), time.monotonic()
-    settled(processes, seconds)
+    last = await_counts(receiver, len(said) + 2 + seconds, processes)
     elapsed = time.monotonic() - began
     costs = [cpu_time(each) - old for old, each in zip(before, processes)]
-    result = sum(costs) / elapsed, (cpu_time(screen.server) - server) / elapsed
+    result = [each / elapsed for each in (sum(costs), cpu_time(screen.server) - server, last - first)]
     for process in reversed(processes):
         stop(process)
     return result
@@ -202,7 +217,7 @@ def figures(new_stage, options):
     if not shutil.which("ffmpeg"):
         fail("the figures are compared with ffmpeg's: apt-get install ffmpeg, and chromium and mpv for two of the scenes")
     chance = random.Random(options.seed)
-    print(f"    {SIZE[0]}x{SIZE[1]}, {RATE} a second at most, {options.rounds} rounds of {options.seconds:g} s, all ways in turn; receivers decode")
+    print(f"    {SIZE[0]}x{SIZE[1]}, {RATE} a second at most, {options.rounds} rounds of {options.seconds} s, all ways in turn; receivers decode")
     for scene in SCENES:
         if options.scene and scene.__name__ not in options.scene:
             continue
@@ -224,11 +239,17 @@ def figures(new_stage, options):
 
 
 def report(scene, found, ages):
-    cpu = {way: statistics.median(own for own, _ in each) for way, each in found.items()}
-    server = {way: statistics.median(server for _, server in each) for way, each in found.items()}
+    cpu, server, rate = (
+        {way: statistics.median(round[index] for round in each) for way, each in found.items()} for index in range(3)
+    )
     middle = {way: statistics.median(each) for way, each in ages.items()}
     pipe, mjpeg = "ffmpeg | framesocket send", "ffmpeg mjpeg"
     for way in WAYS:
-        age = f"{middle[way]:7.1f} ms, {middle[way] / middle[pipe]:.2f}, {middle[way] / middle[mjpeg]:.2f}" if way in middle else "-"
-        print(f"    capture/{scene:10} {way:26} CPU {100 * cpu[way]:7.2f} %, {cpu[way] / cpu[pipe]:6.3f} of the pipe, "
-              f"{cpu[way] / cpu[mjpeg]:6.3f} of mjpeg; X server {100 * server[way]:6.2f} %; age p50 {age}", flush=True)
+        row = [f"    capture/{scene:9} {way:25} CPU {100 * cpu[way]:6.2f} %, X server {100 * server[way]:5.2f} %",
+               f"of the pipe {cpu[way] / cpu[pipe]:.3f}, of mjpeg {cpu[way] / cpu[mjpeg]:.3f}", f"{rate[way]:4.1f} images/s"]
+        if rate[way] > 1:
+            each = {way: cpu[way] / rate[way] for way in (way, pipe, mjpeg)}
+            row.append(f"an image {1000 * each[way]:.1f} ms, {each[way] / each[pipe]:.2f}, {each[way] / each[mjpeg]:.2f}")
+        if way in middle:
+            row.append(f"age p50 {middle[way]:.0f} ms, {middle[way] / middle[pipe]:.2f}, {middle[way] / middle[mjpeg]:.2f}")
+        print("; ".join(row), flush=True)

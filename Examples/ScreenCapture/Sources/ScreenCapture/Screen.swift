@@ -86,6 +86,8 @@ final class Screen {
         xcb_input_xi_select_events(display.connection, display.root, 1, &mask.0)
     }
 
+    private var closed: Failure { .noInput("the window \(hexadecimal(drawable)) was closed") }
+
     /// Asks where the source is.
     ///
     /// - Throws: If it does not exist.
@@ -105,6 +107,7 @@ final class Screen {
             return Place(area: area, offset: (area.x, area.y), visible: area.moved(x: -area.x, y: -area.y))
         case .window(let window):
             guard let area = try display.rectangle(of: window) else {
+                if latest != nil { throw closed }
                 throw .noInput("no window \(hexadecimal(window)) on the display '\(display.name)'; xwininfo prints IDs")
             }
             let visible = area.intersection(root).moved(x: -area.x, y: -area.y)
@@ -131,7 +134,7 @@ final class Screen {
                 XCB_MAP_NOTIFY, XCB_VISIBILITY_NOTIFY:
                 place = nil
             case XCB_DESTROY_NOTIFY:
-                throw .noInput("the window \(hexadecimal(drawable)) was closed")
+                throw closed
             default:
                 continue
             }

@@ -232,5 +232,10 @@ def await_picture(receiver, expected, what):
     return image, count
 
 
+def color(chance):
+    """A color that JPEG can show: none of those near the ends of its range, which it clips."""
+    return 0x505050 + (chance.randrange(1 << 24) & 0x3F3F3F)
+
+
 def interrupt(child):
     child.send_signal(signal.SIGTERM)

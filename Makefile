@@ -9,7 +9,7 @@ PYTHON  := .tools/venv/bin/python -B
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup build demo test bench costs consumers docs lint format clean
-.PHONY: api apple kqueue interop deb deb-check docker-check examples fuzz gateway faults sanitize memcheck soak simulate simulate-mutants
+.PHONY: api apple kqueue interop deb deb-check docker-check capture examples fuzz gateway faults sanitize memcheck soak simulate simulate-mutants
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,8 +102,15 @@ docker-check: ## check the commands of the Dockerfile in a clean Debian system, 
 	scripts/check-dockerfile
 
 examples: ## build and run the programs in Examples
-	@scripts/setup build
+	@scripts/setup capture
+	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
 	scripts/check-examples $(SWIFTFLAGS)
+
+capture: ## check Examples/ScreenCapture for longer (ARGUMENTS='--minutes 20'), or measure it beside ffmpeg (--figures)
+	@scripts/setup capture
+	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
+	swift build --package-path Examples/ScreenCapture --scratch-path .build-capture --configuration release $(STATIC) $(SWIFTFLAGS)
+	$(PYTHON) scripts/check-capture --program .build-capture/release/ScreenCapture $(ARGUMENTS)
 
 gateway: ## show a socket in ten browsers through a WebRTC gateway; ARGUMENTS are passed to scripts/check-gateway
 	@scripts/setup gateway

@@ -36,7 +36,7 @@ enum Documents {
     static var files: [String] {
         get throws {
             let articles = try paths(below: "Sources").filter { $0.contains(".docc/") }
-            let examples = ["Examples/README.md", "Examples/Gateway/README.md"]
+            let examples = ["", "Gateway/", "ScreenCapture/"].map { "Examples/\($0)README.md" }
             return try ["README.md", "SECURITY.md"] + examples + paths(below: "docs") + articles
         }
     }

@@ -49,6 +49,11 @@ struct DocumentedCommand: Sendable, CustomTestStringConvertible {
             "Examples/Gateway/README.md: python3 Examples/Gateway/serve.py",
             treatment: .script("scripts/check-gateway")
         ),
+        DocumentedCommand("Examples/ScreenCapture/README.md: X server →", treatment: .noCommand),
+        DocumentedCommand(
+            "Examples/ScreenCapture/README.md: .build-release/release/framesocket preview",
+            treatment: .script("scripts/check-capture")
+        ),
         DocumentedCommand("docs/architecture.md: pixels", treatment: .noCommand),
         DocumentedCommand("docs/doctor.md: {\"event\"", treatment: .noCommand),
         DocumentedCommand("docs/doctor.md: let diagnosis", treatment: .noCommand),

@@ -29,9 +29,14 @@ extension World {
         guard first != second else { return [] }
         let (old, new) = (sender.offers[Int(first) - 1], sender.offers[Int(second) - 1])
         // As a program that does not share memory sees it, equal images are equal: their numbers do not count.
-        if sender.plan.sharedBuffers == nil, sender.sharedBuffers == nil, old.content == new.content { return [] }
-        return old.size == new.size
-            ? ImageContent.changedRows(from: (first, old.content), to: (second, new.content), of: new.size) : nil
+        let isNumbered = sender.plan.sharedBuffers != nil || sender.sharedBuffers != nil
+        if !isNumbered, old.content == new.content { return [] }
+        guard old.size == new.size else { return nil }
+        return ImageContent.changedRows(
+            from: (isNumbered ? first : 0, old.content),
+            to: (isNumbered ? second : 0, new.content),
+            of: new.size
+        )
     }
 
     /// Every change since the image of the base is in the damage of a job.

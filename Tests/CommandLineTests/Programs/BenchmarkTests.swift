@@ -41,7 +41,7 @@ import Testing
             "transport", "60 a second", "senders", "fan-out", "flood", "idle", "head", "encode", "decode", "threads",
             "processes", "processes at 30 a second", "memory", "encode a whole screen", "decode a whole screen",
             "encode whole screens on two threads", "decode whole screens on two threads",
-            "encode motion on two threads", "decode motion on two threads", "lane", "stream",
+            "encode motion on two threads", "decode motion on two threads", "lane", "stream", "strips",
         ]
         #expect(kinds == wanted)
     }

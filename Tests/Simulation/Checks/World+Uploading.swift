@@ -33,7 +33,9 @@ extension World {
 
     /// No frame waits for a shared buffer for longer than two seconds, whatever happens meanwhile.
     func checkBufferWait(_ sender: SimSender) {
-        guard let uploader = sender.uploader, uploader.machine.isFrameWaitingForBuffer(at: now) else {
+        // While there is no room for JPEGs, a frame that has waited in vain waits for that.
+        guard let uploader = sender.uploader, uploader.machine.isFrameWaitingForBuffer(at: now), !isHeldBack(sender)
+        else {
             (sender.bufferWaitSince, sender.bufferWaitEnd) = (nil, .max)
             return
         }

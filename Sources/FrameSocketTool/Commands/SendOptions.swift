@@ -43,7 +43,7 @@ struct SendOptions {
     let changesImages: Bool
 
     init(_ arguments: inout Arguments) throws(UsageError) {
-        let quality = try arguments.value("--quality", "a number from 1 to 100, or a range such as 40-90") {
+        let quality = try arguments.value("--quality", "a whole number from 1 to 100, or a range such as 40-90") {
             Self.quality($0)
         }
         let adaptation = try Self.adaptation(&arguments, quality)

@@ -67,7 +67,7 @@ import Testing
         ("--max-rate 0", "invalid value '0' for --max-rate: expected a whole number from 1"),
         ("--max-rate=-1", "for --max-rate: expected a whole number from 1"),
         ("--max-rate 9223372036854775808", "for --max-rate: expected a whole number from 1"),
-        ("--quality 90-40", "invalid value '90-40' for --quality: expected a number from 1 to 100, or a range"),
+        ("--quality 90-40", "invalid value '90-40' for --quality: expected a whole number from 1 to 100, or a range"),
         ("--quality 0-40", "for --quality: expected"),
         ("--quality 40-101", "for --quality: expected"),
         ("--quality 40-", "for --quality: expected"),

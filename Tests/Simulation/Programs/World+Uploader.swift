@@ -59,6 +59,8 @@ extension World {
         if isAdapted(sender) {
             sender.hasCompared = true
             noteHold(sender)
+        } else {
+            (sender.byteRate, sender.bytesSent) = (nil, [])
         }
         if let limit = sender.memoryLimit {
             // What a lower limit could not take at once.

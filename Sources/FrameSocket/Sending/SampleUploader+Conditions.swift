@@ -33,7 +33,7 @@ extension SampleUploader {
     /// Every call returns an independent sequence. A busy consumer gets the latest 16 sets. The sequence keeps the uploader.
     ///
     /// ```swift
-    /// for await conditions in uploader.conditions { showsWarning = conditions.contains(.receiverSlow) }
+    /// for await conditions in uploader.conditions where conditions.contains(.receiverSlow) { print("slow") }
     /// ```
     public var conditions: ConnectionValues<Conditions> {
         observed.withLock { $0 }.values(keeping: self)

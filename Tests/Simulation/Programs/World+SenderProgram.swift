@@ -191,7 +191,10 @@ extension World {
 
     /// Nobody waits for the connection any more: attempts that were made for those who did have ended.
     func checkWanted(_ sender: SimSender) {
-        guard !sender.isWanted, sender.machine.waitingCount == 0, sender.closeReason == nil else { return }
+        // One that was closed during the handshake reads the server's token to its end, within `linger`.
+        guard !sender.isWanted, !sender.hasClosed, sender.machine.waitingCount == 0, sender.closeReason == nil else {
+            return
+        }
         let state = sender.machine.publishedState
         check(.cancelledAttemptsEnd, state == .idle, "sender \(sender.index) goes on for nobody: \(state)")
     }

@@ -3,7 +3,7 @@ import Locking
 
 /// Sends every image of a source to a server that accepts them all.
 final class ImageSender: Sendable {
-    private struct State {
+    struct State {
         var uploader: SampleUploader?
         var startedAt = MonotonicClock.now()
         /// The number of files, or parts of standard input, that could not be sent.
@@ -17,16 +17,16 @@ final class ImageSender: Sendable {
         var audioFailure: CommandFailure?
     }
 
-    private let command: SendCommand
-    private let configuration: SampleUploader.Configuration
+    let command: SendCommand
+    let configuration: SampleUploader.Configuration
     private let source: any ImageSource
-    private let events: EventOutput
+    let events: EventOutput
     private let link: ServerLink
     private let sound: SoundSender?
     /// Memory for decoding JPEGs, reused from one to the next.
     private let pixels = PixelBuffer.Pool(maximumIdleImages: 1)
     private let check: PassthroughCheck
-    private let state = Locked(State())
+    let state = Locked(State())
 
     init(_ command: SendCommand, _ source: any ImageSource, _ events: EventOutput) throws(CommandFailure) {
         self.command = command
@@ -315,90 +315,5 @@ final class ImageSender: Sendable {
             "\(name): \(size.width)x\(size.height) pixels; receivers accept at most \(limits.maximumPixels) pixels and"
                 + " \(limits.maximumDimension) per side; use --scale, --width or --fit"
         )
-    }
-
-    // MARK: Reporting
-
-    /// Reports what the receivers of a connection state about themselves, and what is difficult, until it ends.
-    private func follow(_ uploader: SampleUploader) -> Task<Void, Never> {
-        let connection = uploader.connection
-        let conditions = uploader.conditions
-        return Task { [self] in
-            async let difficulties: Void = report(conditions)
-            // At the end the receiver is forgotten, which is no statement.
-            await connection.followInfos { info in
-                guard info != ControlRequest.SessionInfo() else { return }
-                events.print(info.event())
-                guard !command.isJSON, !command.isQuiet else { return }
-                Terminal.endProgress()
-                Terminal.say("\(command.endpoint): the receiver states \(info.list)")
-            }
-            await difficulties
-        }
-    }
-
-    /// Reports difficulties as they begin and end.
-    private func report(_ conditions: ConnectionValues<SampleUploader.Conditions>) async {
-        var last: SampleUploader.Conditions = []
-        for await conditions in conditions where conditions != last {
-            events.print(conditions.event)
-            defer { last = conditions }
-            guard !command.isJSON, !command.isQuiet, let sentence = conditions.subtracting(last).sentence else {
-                continue
-            }
-            Terminal.endProgress()
-            Terminal.say("\(command.endpoint): \(sentence)")
-        }
-    }
-
-    /// Tells a person once, after the first frame, that the receiver takes no images in shared memory.
-    private func tellOfSharing(by uploader: SampleUploader) {
-        guard command.configuration.sharing != .off, !command.isQuiet, uploader.statistics.sent > 0 else { return }
-        let isKnown = state.withLock { state in
-            defer { state.isSharingKnown = true }
-            return state.isSharingKnown
-        }
-        guard !isKnown, uploader.connection.receiver.hello?.sharedMemory == nil else { return }
-        Terminal.endProgress()
-        Terminal.say("\(command.endpoint): the receiver accepts no images in shared memory; sending JPEGs")
-    }
-
-    /// What was sent, as an event.
-    var event: JSONLine { Self.event(state.withLock { $0.uploader }?.statistics) }
-
-    /// What was sent, as an event; nil for nothing.
-    static func event(_ statistics: SampleUploader.Statistics?) -> JSONLine {
-        var line = JSONLine(event: "sent")
-        line.add("offered", statistics?.offered ?? 0)
-        line.add("frames", statistics?.sent ?? 0)
-        line.add("dropped", statistics?.dropped ?? 0)
-        line.add("bytes", statistics?.bytes ?? 0)
-        if let shared = statistics?.shared, shared > 0 { line.add("shared", shared) }
-        if let sharpened = statistics?.sharpened, sharpened > 0 { line.add("sharpened", sharpened) }
-        return line
-    }
-
-    /// Prints what was sent for a person.
-    func summarise() {
-        let (uploader, startedAt) = state.withLock { ($0.uploader, $0.startedAt) }
-        guard !command.isQuiet, let statistics = uploader?.statistics, statistics.offered > 0 else { return }
-        let seconds = Double(MonotonicClock.now() - startedAt) / 1e9
-        var parts = [
-            "sent \(Format.count(statistics.sent, "frame")) of \(statistics.offered)",
-            Format.bytes(statistics.bytes),
-            "\(Format.decimal(Double(statistics.sent) / seconds, digits: 1)) frames/s",
-            "encoding \(Format.milliseconds(statistics.encoding.mean))",
-            "transfer \(Format.milliseconds(statistics.transfer.mean))",
-        ]
-        if command.configuration.sharing != .off {
-            parts.insert("\(statistics.shared == 0 ? "none" : "\(statistics.shared)") in shared memory", at: 1)
-        }
-        if statistics.sharpened > 0 {
-            parts.append("\(statistics.sharpened) sent again at quality \(configuration.quality)")
-        }
-        for cause in SampleUploader.DropCause.allCases {
-            if let count = statistics.drops[cause] { parts.append("\(count) dropped: \(cause)") }
-        }
-        Terminal.say(parts.joined(separator: ", "))
     }
 }

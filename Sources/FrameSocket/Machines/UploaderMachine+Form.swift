@@ -1,0 +1,61 @@
+/// What is sent of a frame: a JPEG that is made now, a copy in a shared buffer, or what is there.
+extension UploaderMachine {
+    /// What is sent of a frame.
+    enum Form: Sendable, Hashable {
+        /// A JPEG that is made now.
+        case encode
+        /// A copy in this shared buffer, of this size.
+        case share(index: Int, byteCount: Int)
+        /// The JPEG that it has, or the shared buffer that it is in and that the receiver does not have.
+        case asItIs
+        /// Nothing, for this cause.
+        case nothing(SampleUploader.DropCause)
+    }
+
+    /// Decides what to send of a frame to this receiver, and makes the recipe for that.
+    mutating func decideForm(of frame: inout UploadFrame, isSharpening: Bool) -> Form {
+        let isForOthers = frame.decidedFor != look
+        frame.decidedFor = look
+        if let jpeg = frame.jpeg {
+            let isWithin = jpeg.isWithin(configuration.limits)
+            // While the image is there, a receiver gets it in its own terms, and one that shares memory gets no JPEG.
+            let isImageWanted = isForOthers || isSharpening || (sharing.pool.isOpen && frame.hasPixels)
+            guard frame.content != nil, isImageWanted else { return isWithin ? .asItIs : .nothing(.outsideLimits) }
+            let form = prepare(&frame)
+            guard case .nothing = form, isWithin else {
+                return form == .encode && !isForOthers && !isSharpening && isWithin ? .asItIs : form
+            }
+            effects.discarded.add(frame.takeSpare())
+            return .asItIs
+        }
+        if isForOthers, frame.isBuffered {
+            // The copy is of the size that another look has.
+            var image = frame
+            image.leaveBuffer()
+            let form = prepare(&image)
+            if case .nothing = form {
+            } else {
+                discard(frame)
+                frame = image
+                return form
+            }
+        }
+        return prepare(&frame)
+    }
+
+    /// Decides how the content of a frame is sent, and makes the recipe for that.
+    private mutating func prepare(_ frame: inout UploadFrame) -> Form {
+        makeRecipe(for: &frame)
+        guard frame.isWithin(configuration.limits) else { return .nothing(.outsideLimits) }
+        moveToBuffer(&frame)
+        reclaimBuffers(for: frame)
+        if sharing.pool.isOpen {
+            if let lease = frame.bufferedImage?.claim.lease, sharing.pool.canSend(lease) { return .asItIs }
+            if let (index, byteCount) = buffer(for: frame) {
+                guard makeRoom(toEncode: frame.totalByteCount) else { return .nothing(.overMemoryBudget) }
+                return .share(index: index, byteCount: byteCount)
+            }
+        }
+        return makeRoom(toEncode: frame.totalByteCount) ? .encode : .nothing(.overMemoryBudget)
+    }
+}

@@ -5,7 +5,6 @@ import pathlib
 import random
 import re
 import shutil
-import socket
 import statistics
 import subprocess
 import time
@@ -65,12 +64,7 @@ class MJPEGReceiver:
     """Reads JPEGs that follow each other from a socket, as ffmpeg writes them."""
 
     def __init__(self, stage):
-        self.path = stage.path("socket")
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.listener.bind(str(self.path))
-        self.listener.listen(1)
-        self.listener.settimeout(PATIENCE)
-        stage.stack.callback(self.listener.close)
+        self.path, self.listener = stage.listen()
         self.connection, self.data = None, bytearray()
 
     def jpeg(self):

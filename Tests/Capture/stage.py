@@ -49,6 +49,16 @@ class Stage:
         self.count += 1
         return self.directory / f"{name}-{self.count}"
 
+    def listen(self):
+        """A socket of a receiver, and its path."""
+        path = self.path("socket")
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(str(path))
+        listener.listen(1)
+        listener.settimeout(PATIENCE)
+        self.stack.callback(listener.close)
+        return path, listener
+
     def start(self, command, screen=None, **options):
         """A program, with what it prints in a file."""
         environment = {**os.environ, **({"DISPLAY": screen.name} if screen else {})}
@@ -158,12 +168,7 @@ class Receiver:
     """A plain receiver: JPEGs, as Jitsi's wire has them."""
 
     def __init__(self, stage):
-        self.path = stage.path("socket")
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.listener.bind(str(self.path))
-        self.listener.listen(1)
-        self.listener.settimeout(PATIENCE)
-        stage.stack.callback(self.listener.close)
+        self.path, self.listener = stage.listen()
         self.stream = None
 
     def frame(self):

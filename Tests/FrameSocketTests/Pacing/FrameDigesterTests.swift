@@ -9,7 +9,7 @@ import TurboJPEG
 @testable import FrameSocket
 
 /// Which frames count as equal.
-@Suite(.tags(.computes), .timeLimit(.minutes(5))) struct FrameDigesterTests {
+@Suite(.timeLimit(.minutes(5))) struct FrameDigesterTests {
     private let digester = FrameDigester()
 
     /// Shows P72.

@@ -6,7 +6,7 @@ import Testing
 @testable import FrameTransport
 
 /// Decoded images in a size of the receiver's choice: where they are, what is cropped, and which rows have changed.
-@Suite(.tags(.computes), .timeLimit(.minutes(15))) struct ViewportTests {
+@Suite(.timeLimit(.minutes(15))) struct ViewportTests {
     typealias Viewport = FrameDecoder.Viewport
 
     private func frame(

@@ -1,13 +1,12 @@
 import FrameSocket
 import FrameSocketTesting
 import FrameTransport
-import TestDescriptions
 import TestSupport
 import Testing
 
 /// Settings at values that nobody should choose: each counts as its documentation says, and none traps, hangs or makes
 /// every frame fail.
-@Suite(.tags(.computes), .timeLimit(.minutes(5))) struct AbsurdSettingTests {
+@Suite(.timeLimit(.minutes(5))) struct AbsurdSettingTests {
     /// What becomes of one image of 64x48 pixels.
     enum Fate: Sendable, Equatable {
         /// It is sent in this size, and equals what the other configuration makes of it.

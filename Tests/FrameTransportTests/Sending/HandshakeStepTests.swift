@@ -148,8 +148,21 @@ import Testing
         let sender = directory.connection { $0.tokens = tokens }
         let hosts = Task { while true { try await leave(at: .readsToken, listener) } }
         defer { hosts.cancel() }
-        let error = await #expect(throws: TransportError.self) { try await sender.open(within: .milliseconds(500)) }
-        #expect(error?.code == .tokenRejected && error?.path == directory.socket)
+        // Any time is short for a machine that is busy: what is asked for is the error once a host has left.
+        let error =
+            try await soon {
+                while true {
+                    do throws(TransportError) {
+                        try await sender.open(within: .milliseconds(500))
+                        return nil
+                    } catch  where error.code == .openTimedOut {
+                        continue
+                    } catch {
+                        return error
+                    }
+                }
+            } as TransportError??
+        #expect(error??.code == .tokenRejected && error??.path == directory.socket)
     }
 
     @Test func `a host that sends its token and leaves has ended the connection in an orderly way`() async throws {

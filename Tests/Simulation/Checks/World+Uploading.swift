@@ -244,6 +244,9 @@ extension World {
             // have to say first whether it accepts shared memory.
             sender.socket >= 0, !sockets[sender.socket].peerHasEnded, !(sender.hasLostFrame && awaitsHello(sender))
         else { return }
+        // A lower limit may have taken the larger frame that this one equals: the caller is told.
+        let cause = sender.uploader?.machine.causeOfLoss(upTo: sender.uploader?.machine.slots.newestTicket ?? 0)
+        if sender.isMemoryLowered, cause == .overMemoryBudget { return }
         let last = sender.lastWritten
         let isSent = last == count || (last > 0 && isEqual(sender, last, UInt32(count)))
         check(.finishSendsWhatIsHeldBack, isSent, "uploader \(sender.index): frame \(count) is not sent after a finish")

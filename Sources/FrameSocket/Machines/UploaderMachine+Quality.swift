@@ -2,8 +2,42 @@ internal import FrameTransport
 
 /// Images whose quality follows what is possible.
 extension UploaderMachine {
-    /// Returns the time before which the next frame is neither encoded nor sent, for lack of room; nil if it may be now.
-    package func holdEnd(at now: UInt64) -> UInt64? { slots.next.flatMap { holdEnd(of: $0, at: now) } }
+    /// Returns the time before which the frame that is due, or the next one, is neither encoded nor sent, for lack of room;
+    /// nil if it may be now.
+    package mutating func holdEnd(at now: UInt64) -> UInt64? {
+        if let source = candidate(at: now) { return holdEnd(of: source, at: now) }
+        return slots.next.flatMap { holdEnd(of: $0, at: now) }
+    }
+
+    /// The same for one of the frames that may be next: each waits for room of its own.
+    func holdEnd(of source: FrameSlots.Source, at now: UInt64) -> UInt64? {
+        switch source {
+        case .waiting: slots.waiting.flatMap { holdEnd(of: $0, at: now) }
+        case .deferred: slots.deferral.flatMap { holdEnd(of: $0.frame, at: now) }
+        case .sent: slots.sent.flatMap { holdEnd(of: $0, at: now) }
+        }
+    }
+
+    /// Returns the time at which a frame is due and has room; nil if none will be.
+    ///
+    /// - Parameters:
+    ///   - again: The time at which the frame sent last is due again; nil if it never is.
+    ///   - now: The time.
+    /// - Returns: The time, or nil.
+    mutating func dueTime(again: UInt64?, at now: UInt64) -> UInt64? {
+        let source = candidate(at: now)
+        var times: [UInt64?] = [source.flatMap { holdEnd(of: $0, at: now) }]
+        switch source {
+        case .waiting, .deferred: break
+        case .sent: times.append(deferralTime(at: now))
+        case nil: times += [deferralTime(at: now), again.map { max($0, holdEnd(of: .sent, at: now) ?? 0) }]
+        }
+        return times.compactMap(\.self).min()
+    }
+
+    private func deferralTime(at now: UInt64) -> UInt64? {
+        slots.deferral.map { max($0.dueAt, holdEnd(of: $0.frame, at: now) ?? 0) }
+    }
 
     /// Returns the time before which a frame is neither encoded nor sent, for lack of room; nil if it may be now.
     ///

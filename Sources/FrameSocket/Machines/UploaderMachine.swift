@@ -313,16 +313,13 @@ package struct UploaderMachine: Sendable {
         guard case .idle = slots.activity, barrier == nil,
             !(sharing.pool.isOpen && awaitsBuffer(at: now) && candidate(at: now) != nil)
         else { return waitEnd }
+        let again =
+            (quality.isActive ? sharpeningTime(at: now) : nil) ?? (slots.sent == nil ? nil : schedule.repeatTime)
         var deadline = slots.deferral?.dueAt
-        if let time = quality.isActive ? sharpeningTime(at: now) : nil {
-            deadline = min(deadline ?? .max, time)
-        } else if slots.sent != nil, let repeatTime = schedule.repeatTime {
-            deadline = min(deadline ?? .max, repeatTime)
-        }
         if quality.isActive {
-            if let holdEnd = holdEnd(at: now) {
-                deadline = candidate(at: now) == nil ? deadline.map { max($0, holdEnd) } : holdEnd
-            }
+            deadline = dueTime(again: again, at: now)
+        } else if let again {
+            deadline = min(deadline ?? .max, again)
         }
         if let retryTime = schedule.retryTime(under: terms.revision, at: now) {
             deadline = slots.hasNext ? retryTime : nil

@@ -112,7 +112,7 @@ extension ConnectingDriver: SenderMachine.System {
     }
 
     func publish(_ terms: ReceiverTerms) {
-        self.terms.publish(terms)
+        self.terms.change(to: terms)
         demand.change(to: terms.demand)
     }
 

@@ -14,7 +14,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     let control = ControlState()
 
     /// The receiver's terms.
-    let terms = TermsBoard()
+    let terms = ObservedValue(ReceiverTerms())
 
     /// The published states of the connection.
     let states = ObservedValue(SocketConnection.State.idle, capacity: 16)
@@ -46,7 +46,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         self.configuration = configuration
         thread = configuration.thread
         log = EventLog(configuration.log)
-        demand = ObservedValue(terms.terms.demand, capacity: 1)
+        demand = ObservedValue(terms.value.demand)
         lane = SendLane(
             padsShortBodies: configuration.padsShortBodies,
             offersAudio: configuration.offersAudio,

@@ -113,7 +113,7 @@ extension SocketConnection {
     }
 
     /// The receiver's terms.
-    package var terms: ReceiverTerms { driver.terms.terms }
+    package var terms: ReceiverTerms { driver.terms.value }
 
     /// Calls `call` with the receiver's terms before returning, and with every change on the connection's thread, as long
     /// as `observer` exists.

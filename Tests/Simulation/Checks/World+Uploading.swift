@@ -186,6 +186,9 @@ extension World {
         if isEqual(sender, last, latest) { return nil }
         // A rate as low as this may hold a frame back for longer than a history lasts.
         if let rate = sender.terms.preferences.frameRate, rate < 1 { return nil }
+        if let rate = sender.byteRate, isHeldBack(sender), sender.offers.contains(where: { $0.length > rate * 8 }) {
+            return nil
+        }
         return "its receiver has frame \(last), and not \(latest), which is the latest"
     }
 

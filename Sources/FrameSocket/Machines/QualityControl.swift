@@ -125,8 +125,8 @@ struct QualityControl: Sendable {
 
     private mutating func chooseLevel(_ interval: UInt64, at now: UInt64) {
         // One frame must not take longer than the next one may take to come.
-        let turn = Double(max(min(interval, 200_000_000), adaptation?.longestInterval ?? 0))
-        let target = rate.map { $0 * Self.usage * turn } ?? .infinity
+        let longest = Double(max(min(interval, 200_000_000), adaptation?.longestInterval ?? 0))
+        let target = rate.map { $0 * Self.usage * longest } ?? .infinity
         let possible = JPEGSize.quality(for: target, size ?? 0, in: minimumQuality...maximumQuality)
         if possible < level {
             higherSince = nil

@@ -91,7 +91,7 @@ extension UploaderMachine {
         if upload.frame.content == nil { upload.frame.recipe = nil }
         if upload.isSharpening { return keepUnsent(upload) }
         if upload.isRepeat { return returnToQueue(upload) }
-        takeBackTurn(of: upload)
+        takeBackCount(of: upload)
         slots.takeBackNumber(of: &upload.frame)
         if slots.isLatest(upload.frame) {
             keep(upload.frame, .paced)

@@ -163,7 +163,7 @@ extension UploaderMachine {
     /// Returns the image of a frame that the program drew in a shared buffer, if it is sent as it is.
     private func drawn(in frame: borrowing UploadFrame) -> BufferedImage? {
         guard case .pixels(let pixels) = frame.content, frame.recipe?.output.isIdentity ?? true,
-            frame.recipe?.isTurning != true
+            frame.recipe?.appliesOrientation != true
         else { return nil }
         return BufferedImage(drawn: pixels, frame.orientation)
     }

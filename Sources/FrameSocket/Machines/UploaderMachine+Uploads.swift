@@ -178,7 +178,7 @@ extension UploaderMachine {
             statistics.encoding.add(nanoseconds: now.subtractingClamping(upload.beganAt))
             // The size of a submitted JPEG may have been stated wrongly.
             guard jpeg.isWithin(configuration.limits) else {
-                takeBackTurn(of: upload)
+                takeBackCount(of: upload)
                 lose(upload, .outsideLimits)
                 break
             }
@@ -192,7 +192,7 @@ extension UploaderMachine {
             (upload.frame.quality, statistics.quality) = (upload.quality, upload.quality)
             if upload.connection != terms.connection, upload.frame.decidedFor != look, upload.frame.content != nil {
                 // Another receiver has come meanwhile, and gets the image in its own terms.
-                takeBackTurn(of: upload)
+                takeBackCount(of: upload)
                 returnToQueue(upload)
             } else {
                 submitPrepared(upload, at: now)
@@ -213,11 +213,11 @@ extension UploaderMachine {
             if let lease = upload.lease { sharing.pool.ended(lease) }
             upload.frame.putBack(content)
             upload.frame.digest = digest
-            takeBackTurn(of: upload)
+            takeBackCount(of: upload)
             settleUnchanged(upload.frame)
         case .failed(let error):
             if let lease = upload.lease { sharing.pool.ended(lease) }
-            takeBackTurn(of: upload)
+            takeBackCount(of: upload)
             statistics.lastEncodingError = error
             lose(upload, .encodingFailed)
         }
@@ -237,7 +237,7 @@ extension UploaderMachine {
 
     /// Takes back that the pacing counted a late frame, which is not sent after all: a newer frame that it held back
     /// meanwhile is due as if the late one had never been.
-    mutating func takeBackTurn(of upload: borrowing FrameSlots.Upload) {
+    mutating func takeBackCount(of upload: borrowing FrameSlots.Upload) {
         guard upload.isLate, schedule.pacer.takeBack() else { return }
         renewDeferral()
     }

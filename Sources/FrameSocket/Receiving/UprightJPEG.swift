@@ -14,8 +14,8 @@ struct UprightJPEG {
         limits: JPEGDecoder.Limits
     ) throws(TurboJPEGError) {
         let transform = JPEGTransform(uprighting: orientation)
-        let turned = try transform.apply(to: jpeg.span, edges: edges, limits: limits)
-        let bytes = turned[...]
+        let transformed = try transform.apply(to: jpeg.span, edges: edges, limits: limits)
+        let bytes = transformed[...]
         let header = try JPEGHeader(inspecting: bytes.span)
         self.jpeg = FrameBytes(copying: bytes.span)
         size = BufferSize(width: header.width, height: header.height)

@@ -50,7 +50,7 @@ package struct EncodingJob: Sendable {
     package var outputSize: BufferSize? { recipe?.output.canvas }
 
     /// Whether the content is rotated upright.
-    package var isTurning: Bool { recipe?.isTurning ?? false }
+    package var appliesOrientation: Bool { recipe?.appliesOrientation ?? false }
 
     /// Whether the recipe, which says which pixels are read and what memory that takes, is for this content.
     package var hasRecipeForContent: Bool {

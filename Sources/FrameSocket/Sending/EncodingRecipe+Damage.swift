@@ -8,7 +8,7 @@ extension EncodingRecipe {
     func preparesAlike(_ other: EncodingRecipe) -> Bool {
         if self === other { return true }
         return input == other.input && image.output == other.image.output && image.format == other.image.format
-            && image.isTurning == other.image.isTurning
+            && image.appliesOrientation == other.image.appliesOrientation
     }
 
     /// Returns the rows of what is made of an image that may differ, if this part of the submitted image may.
@@ -16,7 +16,7 @@ extension EncodingRecipe {
     /// - Returns: The rows, in pairs; nil if any may differ.
     func rows(damagedBy region: ImageDamage) -> RowSet? {
         guard let input, let prepared = contentDamage(by: region)?.applying(output) else { return nil }
-        return isTurning ? prepared.upright(from: input.orientation).rows : prepared.rows
+        return appliesOrientation ? prepared.upright(from: input.orientation).rows : prepared.rows
     }
 
     /// Returns the damage of the content, which may be a copy of the submitted image; nil if any part may differ.

@@ -79,7 +79,7 @@ package final class EncodingRecipe: Sendable {
     /// Which part of the image is sent, and in what size.
     package var output: OutputPlan { image.output }
     /// Whether the content is rotated upright.
-    var isTurning: Bool { image.isTurning }
+    var appliesOrientation: Bool { image.appliesOrientation }
 
     /// Creates the recipe for some content, nil if it is sent unchanged; `limit` decides whether there is room to keep
     /// strips.
@@ -102,15 +102,15 @@ package final class EncodingRecipe: Sendable {
             sharedByteCount = image.sharedByteCount(of: input.format, orientation)
         case .jpeg(let jpeg, let size):
             var image = ImageRecipe(OutputPlan(size), .bgrx, orientation, settings, keepsFormat: true)
-            guard image.isTurning else { return nil }
+            guard image.appliesOrientation else { return nil }
             image.watermark = nil
             self.image = image
-            need = settings.need(turning: jpeg, image, limit)
+            need = settings.need(rotating: jpeg, image, limit)
             sharedByteCount = nil
         case .resizableJPEG(let jpeg, let size):
             let output = settings.output(for: size, orientation)
             image = ImageRecipe(output, .bgrx, orientation, settings, keepsFormat: true)
-            guard image.isTurning || image.watermark != nil || !output.isIdentity else { return nil }
+            guard image.appliesOrientation || image.watermark != nil || !output.isIdentity else { return nil }
             need = settings.need(decoding: jpeg, image, limit)
             sharedByteCount = nil
         }

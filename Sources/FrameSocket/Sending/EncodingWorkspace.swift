@@ -8,20 +8,20 @@ internal import TurboJPEG
 /// released before new memory is allocated: if a phone is rotated, the process does not hold both.
 struct EncodingWorkspace: Sendable {
     /// What determines the size of the buffers.
-    private struct Shape: Sendable, Hashable {
+    private struct Geometry: Sendable, Hashable {
         let canvas: BufferSize
         let format: PixelFormat
-        let isTurned: Bool
+        let appliesOrientation: Bool
     }
 
-    private var shape: Shape?
+    private var geometry: Geometry?
     private var decodedSize: BufferSize?
 
     /// The watermark as it was drawn last.
     private(set) var overlay: (placement: WatermarkPlacement, format: PixelFormat, overlay: PixelOverlay)?
 
     private(set) var scaled = PixelBuffer.Pool(maximumIdleImages: 1)
-    private(set) var turned = PixelBuffer.Pool(maximumIdleImages: 1)
+    private(set) var upright = PixelBuffer.Pool(maximumIdleImages: 1)
     /// Memory for copies of images to draw the watermark on.
     private(set) var marked = PixelBuffer.Pool(maximumIdleImages: 1)
     private(set) var encoder = JPEGEncoder()
@@ -34,12 +34,16 @@ struct EncodingWorkspace: Sendable {
 
     /// Returns the workspace for a recipe; a new one if its images have another shape than the last.
     mutating func prepared(for recipe: ImageRecipe) -> EncodingWorkspace {
-        let shape = Shape(canvas: recipe.output.canvas, format: recipe.format, isTurned: recipe.isTurning)
+        let geometry = Geometry(
+            canvas: recipe.output.canvas,
+            format: recipe.format,
+            appliesOrientation: recipe.appliesOrientation
+        )
         if overlay != nil, recipe.watermark == nil { overlay = nil }
-        if self.shape != shape {
+        if self.geometry != geometry {
             let (decoder, decodedSize) = (decoder, decodedSize)
             self = EncodingWorkspace()
-            (self.shape, self.decoder, self.decodedSize) = (shape, decoder, decodedSize)
+            (self.geometry, self.decoder, self.decodedSize) = (geometry, decoder, decodedSize)
         }
         return self
     }

@@ -34,7 +34,7 @@ final class FrameEncoder: Sendable {
             guard recipe.output.isIdentity, recipe.image.watermark == nil else {
                 return try encode(jpeg, recipe.output, orientation, recipe, quality)
             }
-            return try turn(jpeg, orientation, recipe, quality)
+            return try rotate(jpeg, orientation, recipe, quality)
         }
     }
 
@@ -67,8 +67,8 @@ final class FrameEncoder: Sendable {
         _ orientation: FrameOrientation,
         _ workspace: EncodingWorkspace
     ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation) {
-        guard recipe.isTurning else { return (image, orientation) }
-        return (try image.upright(from: orientation, pool: workspace.turned), .up)
+        guard recipe.appliesOrientation else { return (image, orientation) }
+        return (try image.upright(from: orientation, pool: workspace.upright), .up)
     }
 
     /// Scales, rotates and compresses pixels.
@@ -121,7 +121,7 @@ final class FrameEncoder: Sendable {
     }
 
     /// Rotates a JPEG losslessly if its size allows, otherwise by decoding it.
-    private func turn(
+    private func rotate(
         _ jpeg: FrameBytes,
         _ orientation: FrameOrientation,
         _ recipe: EncodingRecipe,

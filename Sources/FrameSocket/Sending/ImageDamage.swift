@@ -69,7 +69,7 @@ extension ImageDamage {
         let rows = orientation.reversesRows ? rows.reversed(size.height) : rows
         let columns = orientation.reversesColumns ? columns.reversed(size.width) : columns
         return ImageDamage(
-            size: size.turned(by: orientation),
+            size: size.oriented(by: orientation),
             rows: orientation.swapsAxes ? columns : rows,
             columns: orientation.swapsAxes ? rows : columns
         )

@@ -9,7 +9,7 @@ struct ImageRecipe: Sendable {
     /// The format of the scaled image.
     let format: PixelFormat
     /// Whether the scaled image is rotated.
-    let isTurning: Bool
+    let appliesOrientation: Bool
     /// Where the watermark is drawn, if any of it is visible; to be removed for an image that has its own, or gets none.
     var watermark: WatermarkPlacement?
 
@@ -23,16 +23,16 @@ struct ImageRecipe: Sendable {
         keepsFormat: Bool = false
     ) {
         let becomesPlanes = !keepsFormat && settings.subsampling == .yuv420 && format.canBecomePlanes(by: output)
-        (self.output, isTurning) = (output, settings.appliesOrientation && orientation.isTurning)
+        (self.output, appliesOrientation) = (output, settings.appliesOrientation && orientation != .up)
         self.format = becomesPlanes ? .i420 : format
         if let watermark = settings.watermark {
-            let size = isTurning ? output.canvas.turned(by: orientation) : output.canvas
-            self.watermark = WatermarkPlacement(watermark, on: size, isTurning ? .up : orientation)
+            let size = appliesOrientation ? output.canvas.oriented(by: orientation) : output.canvas
+            self.watermark = WatermarkPlacement(watermark, on: size, appliesOrientation ? .up : orientation)
         }
     }
 
     private init(_ other: ImageRecipe, _ format: PixelFormat) {
-        (output, isTurning, watermark) = (other.output, other.isTurning, other.watermark)
+        (output, appliesOrientation, watermark) = (other.output, other.appliesOrientation, other.watermark)
         self.format = format
     }
 
@@ -48,7 +48,7 @@ struct ImageRecipe: Sendable {
     /// The bytes of the intermediate images between the content and what is compressed, and of the watermark.
     var bufferByteCount: Int {
         let canvas = EncodingMemory.bytes(of: output.canvas, format)
-        return (output.makesImage ? canvas : 0) + (isTurning ? canvas : 0)
+        return (output.makesImage ? canvas : 0) + (appliesOrientation ? canvas : 0)
             + EncodingMemory.bytes(ofChannelFrom: output.part, to: output.scaled, format)
             + (watermark?.byteCount(format) ?? 0)
     }
@@ -57,13 +57,13 @@ struct ImageRecipe: Sendable {
     ///
     /// An image that is encoded in strips is not copied as a whole.
     var copyByteCount: Int {
-        guard watermark != nil, !output.makesImage, !isTurning else { return 0 }
+        guard watermark != nil, !output.makesImage, !appliesOrientation else { return 0 }
         return EncodingMemory.bytes(of: output.canvas, format)
     }
 
     /// Returns the size of a shared buffer for an image of a format; nil if that is more than a buffer may have.
     func sharedByteCount(of format: PixelFormat, _ orientation: FrameOrientation) -> Int? {
-        let size = isTurning ? output.canvas.turned(by: orientation) : output.canvas
+        let size = appliesOrientation ? output.canvas.oriented(by: orientation) : output.canvas
         let byteCount = try? PixelBuffer.byteCount(width: size.width, height: size.height, format: format)
         return byteCount.flatMap { SharedFrameHeader.Buffer.byteCounts.contains($0) ? $0 : nil }
     }

@@ -50,7 +50,7 @@ extension EncodingRecipe.Settings {
     }
 
     /// Returns the need of a JPEG that is rotated without loss, or else decoded.
-    func need(turning jpeg: FrameBytes, _ image: ImageRecipe, _ limit: Int) -> MemoryNeed {
+    func need(rotating jpeg: FrameBytes, _ image: ImageRecipe, _ limit: Int) -> MemoryNeed {
         let need = need(decoding: jpeg, image, limit)
         guard limit < .max else { return need }
         // Those of both JPEGs, and the new one.

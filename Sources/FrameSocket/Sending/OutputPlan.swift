@@ -106,12 +106,12 @@ package struct OutputPlan: Sendable, Hashable {
     }
 
     /// Converts between the plan for the buffer and the plan for the upright image.
-    func turned(by orientation: FrameOrientation) -> OutputPlan {
+    func oriented(by orientation: FrameOrientation) -> OutputPlan {
         guard orientation.swapsAxes else { return self }
-        var plan = OutputPlan(image.turned(by: orientation))
+        var plan = OutputPlan(image.oriented(by: orientation))
         plan.part = PixelBuffer.Rectangle(x: part.y, y: part.x, width: part.height, height: part.width)
-        plan.scaled = scaled.turned(by: orientation)
-        plan.canvas = canvas.turned(by: orientation)
+        plan.scaled = scaled.oriented(by: orientation)
+        plan.canvas = canvas.oriented(by: orientation)
         return plan
     }
 

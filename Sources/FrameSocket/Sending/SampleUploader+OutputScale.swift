@@ -92,9 +92,9 @@ extension SampleUploader {
                 return .fraction(of: image, numerator, denominator)
             case .width, .box:
                 // A block lies in the image as that is encoded; the planner's image is upright.
-                let block = appliesOrientation ? subsampling.blockSize : subsampling.blockSize.turned(by: orientation)
-                let turned = plan(OutputPlanner(image.turned(by: orientation), block)).turned(by: orientation)
-                return appliesOrientation ? turned.placed(forRotationFrom: orientation) : turned
+                let block = appliesOrientation ? subsampling.blockSize : subsampling.blockSize.oriented(by: orientation)
+                let upright = plan(OutputPlanner(image.oriented(by: orientation), block)).oriented(by: orientation)
+                return appliesOrientation ? upright.placed(forRotationFrom: orientation) : upright
             }
         }
 
@@ -119,7 +119,7 @@ extension SampleUploader {
 
 extension BufferSize {
     /// Converts between the size in the buffer and the upright size.
-    func turned(by orientation: FrameOrientation) -> BufferSize {
+    func oriented(by orientation: FrameOrientation) -> BufferSize {
         orientation.swapsAxes ? BufferSize(width: height, height: width) : self
     }
 }

@@ -7,7 +7,7 @@ package import TurboJPEG
 ///
 /// ``SharedPool`` decides which buffer is filled with what.
 package final class SharedBufferStore: Sendable {
-    fileprivate struct Shape: Sendable, Hashable {
+    fileprivate struct Geometry: Sendable, Hashable {
         let width: Int
         let height: Int
         let format: PixelFormat
@@ -26,7 +26,7 @@ package final class SharedBufferStore: Sendable {
     fileprivate struct State: Sendable {
         var buffers = [Buffer?](repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
         /// The shape of the last images that were copied.
-        var shape: Shape?
+        var geometry: Geometry?
         /// The number of the last image that was copied, 0 if it has none, and of what was over it.
         var image: UInt64 = 0
         var overlayID: UInt64?
@@ -51,7 +51,7 @@ package final class SharedBufferStore: Sendable {
             for index in buffers.indices where buffers[index].map({ $0.firstLease < lease }) ?? false {
                 state.buffers[index] = nil
             }
-            (state.shape, state.latest) = (nil, nil)
+            (state.geometry, state.latest) = (nil, nil)
             return buffers
         }
         _ = consume buffers
@@ -110,10 +110,10 @@ package final class SharedBufferStore: Sendable {
         under overlay: PixelOverlay? = nil,
         _ damage: RowDamage? = nil
     ) throws(TurboJPEGError) -> BufferedImage {
-        let shape = Shape(width: image.width, height: image.height, format: image.format)
+        let geometry = Geometry(width: image.width, height: image.height, format: image.format)
         let overlayID = overlay?.id
         // Holding the claim keeps the program from drawing in the buffer that is compared with.
-        let (latest, stale, damaged) = state.withLock { $0.past(of: claim, shape, overlay, damage) }
+        let (latest, stale, damaged) = state.withLock { $0.past(of: claim, geometry, overlay, damage) }
         var target = try claim.image(like: image)
         // What was drawn over rows that stay the same is there already.
         var overlay = overlay
@@ -138,7 +138,7 @@ package final class SharedBufferStore: Sendable {
             for row in overlay.rows { rows?.remove(row) }
         }
         try image.copy(rows, to: &target)
-        state.withLock { $0.filled(claim, shape, changed, damage?.image ?? 0, overlayID) }
+        state.withLock { $0.filled(claim, geometry, changed, damage?.image ?? 0, overlayID) }
         return BufferedImage(
             pixels: target,
             claim: claim,
@@ -158,11 +158,11 @@ extension SharedBufferStore.State {
     /// in which the next image may; nil if they are not known.
     fileprivate func past(
         of claim: SharedClaim,
-        _ shape: SharedBufferStore.Shape,
+        _ geometry: SharedBufferStore.Geometry,
         _ overlay: PixelOverlay?,
         _ damage: RowDamage?
     ) -> (latest: SharedClaim?, stale: RowSet?, damaged: RowSet?) {
-        guard self.shape == shape, isCurrent(claim.lease) else { return (nil, nil, nil) }
+        guard self.geometry == geometry, isCurrent(claim.lease) else { return (nil, nil, nil) }
         return (
             latest, buffers[claim.lease.index]?.stale, overlay?.id == overlayID ? damage?.rows(since: image) : nil
         )
@@ -171,7 +171,7 @@ extension SharedBufferStore.State {
     /// Records the latest image, which differs from the one before it in these rows; nil if in any.
     fileprivate mutating func filled(
         _ claim: SharedClaim,
-        _ shape: SharedBufferStore.Shape,
+        _ geometry: SharedBufferStore.Geometry,
         _ changed: RowSet?,
         _ image: UInt64,
         _ overlayID: UInt64?
@@ -180,8 +180,8 @@ extension SharedBufferStore.State {
         for index in buffers.indices {
             if let changed { buffers[index]?.stale?.formUnion(changed) } else { buffers[index]?.stale = nil }
         }
-        buffers[claim.lease.index]?.stale = RowSet(height: shape.height)
-        (self.shape, latest, self.image, self.overlayID) = (shape, claim, image, overlayID)
+        buffers[claim.lease.index]?.stale = RowSet(height: geometry.height)
+        (self.geometry, latest, self.image, self.overlayID) = (geometry, claim, image, overlayID)
     }
 }
 

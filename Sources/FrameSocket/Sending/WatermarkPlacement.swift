@@ -19,7 +19,7 @@ final class WatermarkPlacement: Sendable {
 
     /// Creates the placement; nil if nothing of the watermark is visible.
     init?(_ watermark: SampleUploader.Watermark, on size: BufferSize, _ orientation: FrameOrientation) {
-        let upright = size.turned(by: orientation)
+        let upright = size.oriented(by: orientation)
         guard watermark.scale > 0, 1...SampleUploader.OutputScale.Box.maximumSide ~= max(size.width, size.height) else {
             return nil
         }
@@ -76,7 +76,7 @@ final class WatermarkPlacement: Sendable {
     /// The most bytes that ``overlay(_:)`` takes, while it is made and afterwards.
     func byteCount(_ format: PixelFormat) -> Int {
         // Up to one more column and row on each side.
-        let whole = BufferSize(width: part.width + 2, height: part.height + 2).turned(by: orientation)
+        let whole = BufferSize(width: part.width + 2, height: part.height + 2).oriented(by: orientation)
         return 2 * (EncodingMemory.bytes(of: whole, .rgba) + EncodingMemory.bytes(of: whole, format))
     }
 }

@@ -51,7 +51,7 @@ struct SendOptions {
             ChromaSubsampling(name: $0)
         }
         let scale = try Self.scale(&arguments)
-        let isTurned = arguments.flag("--rotate")
+        let rotates = arguments.flag("--rotate")
         let (isPlain, isSharing) = (arguments.flag("--plain"), arguments.flag("--shared"))
         guard !isPlain || !isSharing else {
             throw UsageError(
@@ -59,14 +59,14 @@ struct SendOptions {
             )
         }
         watermark = try WatermarkFile(&arguments)
-        changesImages = quality != nil || subsampling != nil || scale != nil || isTurned || watermark != nil
+        changesImages = quality != nil || subsampling != nil || scale != nil || rotates || watermark != nil
         configuration = SampleUploader.Configuration(
             quality: quality?.upperBound ?? 80,
             adaptation: adaptation,
             scale: scale ?? .full,
             subsampling: subsampling ?? .yuv420,
             pacing: try Self.pacing(&arguments),
-            appliesOrientation: isTurned,
+            appliesOrientation: rotates,
             sendsTiming: !isPlain,
             strips: arguments.flag("--no-strips") ? .off : .automatic,
             sharing: isSharing ? .allowed() : .off

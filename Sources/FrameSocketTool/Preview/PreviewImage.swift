@@ -51,14 +51,14 @@ final class PreviewImage: Sendable {
         try finished.withLock { finished throws(TurboJPEGError) in
             if let finished { return finished }
             let isUpright = frame.orientation.rotation == 0 && !frame.orientation.isMirrored
-            let jpeg = JPEGExif.removed(from: isUpright ? received : try turn())
+            let jpeg = JPEGExif.removed(from: isUpright ? received : try rotate())
             finished = jpeg
             return jpeg
         }
     }
 
     /// Rotates a JPEG, without loss if its dimensions allow that, and by encoding it again if they do not.
-    private func turn() throws(TurboJPEGError) -> FrameBytes {
+    private func rotate() throws(TurboJPEGError) -> FrameBytes {
         do {
             return try frame.uprightJPEG(edges: .perfect, limits: limits).jpeg
         } catch  where [.transformFailed, .unsupported].contains(error.code) {

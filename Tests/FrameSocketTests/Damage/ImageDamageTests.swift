@@ -122,7 +122,7 @@ import Testing
                 Bool.random(using: &random) ? recipe.image : recipe.image.keeping(contents[0].pixels?.format ?? format)
             let images = try contents.compactMap(\.pixels).map { pixels in
                 let scaled = try steps.scaled(pixels, pool: .init())
-                return steps.isTurning ? try scaled.upright(from: orientation) : scaled
+                return steps.appliesOrientation ? try scaled.upright(from: orientation) : scaled
             }
             let damage = ImageDamage(
                 [Rectangle(x: x, y: y, width: 1, height: 1)],

@@ -128,7 +128,7 @@ import Testing
         decoder.usesFastUpsampling = true
         // Upright: one with bars on all sides, and one with bars on two that becomes planes while it is scaled.
         for size in [BufferSize(width: 61, height: 47), BufferSize(width: 240, height: 60)] {
-            let buffer = size.turned(by: orientation)
+            let buffer = size.oriented(by: orientation)
             let color = try solidImage(buffer.width, buffer.height, red: 255, green: 0, blue: 0)
             let red = try PixelBuffer(ppm: color.ppm().span, as: format)
             for subsampling in ChromaSubsampling.allCases where subsampling != .gray {

@@ -43,11 +43,13 @@ import Testing
                 plain.appliesOrientation = appliesOrientation
                 // What is encoded, without the watermark.
                 let recipe = try #require(EncodingRecipe(.pixels(image), orientation, .init(plain))).image
-                let sent = try recipe.scaled(image, pool: .init()).upright(from: recipe.isTurning ? orientation : .up)
-                let stated = recipe.isTurning ? .up : orientation
+                let sent = try recipe.scaled(image, pool: .init()).upright(
+                    from: recipe.appliesOrientation ? orientation : .up
+                )
+                let stated = recipe.appliesOrientation ? .up : orientation
                 let size = BufferSize(width: sent.width, height: sent.height)
                 let place = Self.places[(index + (appliesOrientation ? 1 : 0)) % Self.places.count]
-                let upright = size.turned(by: stated)
+                let upright = size.oriented(by: stated)
                 let reference = try WatermarkReference(on: upright, x: place.0, y: place.1, scale: place.2)
                 let expected = WatermarkReference.drawn(
                     try reference.layer(on: size, stated),

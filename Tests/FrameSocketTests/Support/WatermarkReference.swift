@@ -38,7 +38,7 @@ struct WatermarkReference {
 
     /// Red, green, blue and alpha of every pixel of a frame as it is encoded, and transparent black around the watermark.
     func layer(on frame: BufferSize, _ orientation: FrameOrientation) throws -> ReferenceImage.Plane {
-        let upright = frame.turned(by: orientation)
+        let upright = frame.oriented(by: orientation)
         let source = ReferenceImage(image).planes[0]
         let layer = try PixelBuffer(width: upright.width, height: upright.height, format: .rgba) { _, x, y in
             let (column, channel) = x.quotientAndRemainder(dividingBy: 4)

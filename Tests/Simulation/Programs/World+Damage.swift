@@ -60,7 +60,9 @@ extension World {
     /// Returns the rows of the image that a job copies; the rows of one that is scaled or rotated here are others.
     func damagedRows(of job: EncodingJob, isWhole: Bool) -> RowDamage {
         let damage = job.damagedRows
-        guard isWhole, !job.isTurning else { return RowDamage(image: damage.image, base: damage.base, rows: nil) }
+        guard isWhole, !job.appliesOrientation else {
+            return RowDamage(image: damage.image, base: damage.base, rows: nil)
+        }
         if damage.rows != nil { coverage.count(.damagedCopy) }
         return damage
     }

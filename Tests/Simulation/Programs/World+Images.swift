@@ -242,7 +242,7 @@ extension World {
     }
 
     private static func orientation(of job: EncodingJob) -> FrameOrientation {
-        job.isTurning ? .up : job.orientation
+        job.appliesOrientation ? .up : job.orientation
     }
 
     /// Whose image a content is.

@@ -79,6 +79,7 @@ let package = Package(
         // The library, from the bytes up.
         .target(name: "Locking", swiftSettings: settings),
         .target(name: "ErrorShape", swiftSettings: settings),
+        .target(name: "SystemMemory", swiftSettings: settings),
         // Exported by TurboJPEG, whose images have a format, and by FrameWire, whose headers state it.
         .target(name: "PixelFormats", swiftSettings: settings),
         // The library by name too: SwiftPM keeps what pkg-config said, also if the package was installed after the first build.
@@ -89,14 +90,14 @@ let package = Package(
         ),
         .target(
             name: "TurboJPEG",
-            dependencies: ["PixelFormats", "CTurboJPEG", "CJPEGStrips", "ErrorShape", "Locking"],
+            dependencies: ["PixelFormats", "CTurboJPEG", "CJPEGStrips", "ErrorShape", "Locking", "SystemMemory"],
             swiftSettings: settings
         ),
         .target(name: "FrameWire", dependencies: ["PixelFormats", "ErrorShape"], swiftSettings: settings),
         .target(name: "CFrameTransport"),
         .target(
             name: "FrameTransport",
-            dependencies: ["FrameWire", "CFrameTransport", "ErrorShape", "Locking"],
+            dependencies: ["FrameWire", "CFrameTransport", "ErrorShape", "Locking", "SystemMemory"],
             // For FrameBytes.span: a property that returns a span has to state whose memory that is.
             swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]
         ),
@@ -286,8 +287,8 @@ if Context.environment["FUZZ"] != nil {
             ["Tool/FrameSocketTool.swift"]
         ),
     ]
-    // Images end at a page that nobody may touch.
-    package.targets.first { $0.name == "TurboJPEG" }?.swiftSettings?.append(.define("GUARDED_PIXELS"))
+    // Images and messages end at a page that nobody may touch.
+    package.targets.first { $0.name == "SystemMemory" }?.swiftSettings?.append(.define("GUARDED_MEMORY"))
     package.targets.append(
         .target(name: "FuzzSupport", path: "Tests/Fuzz/FuzzSupport", swiftSettings: settings)
     )

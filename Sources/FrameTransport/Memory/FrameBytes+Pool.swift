@@ -1,4 +1,5 @@
 internal import Locking
+internal import SystemMemory
 
 extension FrameBytes {
     /// A pool of memory for message bodies: allocating a page costs more than filling one.
@@ -22,7 +23,13 @@ extension FrameBytes {
 
             /// Returns new memory from the system; none if it has none.
             static func allocated(_ size: Int) -> Chunk {
-                unsafe Chunk(memory: Syscalls.allocate(byteCount: size) ?? .empty)
+                guard let memory = unsafe SystemMemory.allocate(byteCount: size, alignment: 64) else { return .none }
+                return unsafe Chunk(memory: MemoryRun(start: memory, count: size))
+            }
+
+            func release() {
+                guard let memory = unsafe memory.baseAddress else { return }
+                unsafe SystemMemory.release(memory, byteCount: self.memory.count)
             }
         }
 
@@ -52,7 +59,7 @@ extension FrameBytes {
 
         deinit {
             state.withLock { state in
-                for chunk in state.idle { unsafe Syscalls.release(chunk.memory) }
+                for chunk in state.idle { chunk.release() }
             }
         }
 
@@ -83,7 +90,7 @@ extension FrameBytes {
                 state.idleBytes += size
                 return true
             }
-            if !isKept { unsafe Syscalls.release(chunk.memory) }
+            if !isKept { chunk.release() }
         }
 
         /// Returns the chunk size for a number of bytes; nil if it is too large for any system.

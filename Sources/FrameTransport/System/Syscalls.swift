@@ -43,30 +43,6 @@ enum Syscalls {
     }
 
     static var effectiveUserID: UInt32 { geteuid() }
-
-    /// From this size on, memory is mapped separately: a heap keeps freed memory, and glibc's ends up keeping blocks of
-    /// several megabytes.
-    private static let mappedByteCount = 1 << 20
-
-    /// Allocates uninitialized memory; nil if the system has none, on which Swift's own `allocate` would trap.
-    static func allocate(byteCount: Int) -> MemoryRun? {
-        guard byteCount < mappedByteCount else {
-            let memory = unsafe mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | Int32(MAP_ANONYMOUS), -1, 0)
-            return unsafe memory == MAP_FAILED ? nil : MemoryRun(start: memory, count: byteCount)
-        }
-        var memory: UnsafeMutableRawPointer?
-        guard unsafe posix_memalign(&memory, 64, byteCount) == 0 else { return nil }
-        return unsafe MemoryRun(start: memory, count: byteCount)
-    }
-
-    /// Frees memory from ``allocate(byteCount:)``.
-    static func release(_ memory: MemoryRun) {
-        if memory.count < mappedByteCount {
-            unsafe free(memory.baseAddress)
-        } else {
-            unsafe munmap(memory.baseAddress, memory.count)
-        }
-    }
 }
 
 // MARK: - Transfers

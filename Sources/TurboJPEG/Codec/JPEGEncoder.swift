@@ -1,4 +1,5 @@
 internal import CTurboJPEG
+internal import SystemMemory
 
 /// Compresses images to baseline JPEG.
 ///
@@ -78,10 +79,10 @@ public struct JPEGEncoder: Sendable {
     /// - Throws: `invalidQuality`, `allocationFailed`, `encodeFailed`.
     public func encode(_ image: PixelBuffer) throws(TurboJPEGError) -> [UInt8] {
         let capacity = try maximumByteCount(width: image.width, height: image.height)
-        guard let memory = unsafe allocateMemory(byteCount: capacity, alignment: PixelLayout.alignment) else {
+        guard let memory = unsafe SystemMemory.allocate(byteCount: capacity, alignment: PixelLayout.alignment) else {
             throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
         }
-        defer { unsafe freeMemory(memory, byteCount: capacity) }
+        defer { unsafe SystemMemory.release(memory, byteCount: capacity) }
         let bytes = unsafe memory.assumingMemoryBound(to: UInt8.self)
         let count = try unsafe encode(image, to: bytes, capacity: capacity)
         return unsafe Array(UnsafeBufferPointer(start: bytes, count: count))

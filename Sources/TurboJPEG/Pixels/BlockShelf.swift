@@ -1,4 +1,5 @@
 internal import Locking
+internal import SystemMemory
 
 /// A block of memory allocated by this module.
 @unsafe struct MemoryBlock {
@@ -47,7 +48,7 @@ internal import Locking
             return unsafe state.idle.remove(at: index)
         }
         if let recycled = unsafe recycled { return unsafe recycled }
-        guard let base = unsafe allocateMemory(byteCount: byteCount, alignment: PixelLayout.alignment) else {
+        guard let base = unsafe SystemMemory.allocate(byteCount: byteCount, alignment: PixelLayout.alignment) else {
             state.withLock { $0.allocatedCount -= 1 }
             return nil
         }
@@ -69,7 +70,7 @@ internal import Locking
             }
             return unsafe surplus
         }
-        unsafe surplus.forEach { unsafe freeMemory($0.base, byteCount: $0.byteCount) }
+        unsafe surplus.forEach { unsafe SystemMemory.release($0.base, byteCount: $0.byteCount) }
     }
 
     /// Frees the idle blocks, and from now on every block that comes back.
@@ -79,7 +80,7 @@ internal import Locking
             defer { unsafe (state.idle, state.idleBytes) = ([], 0) }
             return unsafe state.idle
         }
-        unsafe blocks.forEach { unsafe freeMemory($0.base, byteCount: $0.byteCount) }
+        unsafe blocks.forEach { unsafe SystemMemory.release($0.base, byteCount: $0.byteCount) }
     }
 
     /// The numbers of blocks allocated from the system, reused, and idle.

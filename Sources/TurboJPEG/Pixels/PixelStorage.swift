@@ -1,3 +1,5 @@
+internal import SystemMemory
+
 /// The memory behind one or more `PixelBuffer` values.
 ///
 /// Sendable: everything stored is constant, and the bytes are written only through a `PixelBuffer` that is the only
@@ -23,7 +25,7 @@
         if let shelf {
             unsafe block = unsafe shelf.take(byteCount: layout.byteCount)
         } else {
-            let base = unsafe allocateMemory(byteCount: layout.byteCount, alignment: PixelLayout.alignment)
+            let base = unsafe SystemMemory.allocate(byteCount: layout.byteCount, alignment: PixelLayout.alignment)
             unsafe block = unsafe base.map { unsafe MemoryBlock(base: $0, byteCount: layout.byteCount) }
         }
         guard let block = unsafe block else {
@@ -70,7 +72,7 @@
             if let shelf {
                 unsafe shelf.giveBack(block)
             } else {
-                unsafe freeMemory(block.base, byteCount: block.byteCount)
+                unsafe SystemMemory.release(block.base, byteCount: block.byteCount)
             }
         case .foreign(let release):
             release()

@@ -1,5 +1,6 @@
 internal import CJPEGStrips
 internal import Locking
+internal import SystemMemory
 
 /// An encoder of the library with its options, and the memory that it writes to.
 @unsafe struct StripCodec {
@@ -8,7 +9,7 @@ internal import Locking
     private let capacity: Int
 
     init(_ options: StripOptions, _ layout: StripLayout, capacity: Int) throws(TurboJPEGError) {
-        guard let memory = unsafe allocateMemory(byteCount: capacity, alignment: PixelLayout.alignment) else {
+        guard let memory = unsafe SystemMemory.allocate(byteCount: capacity, alignment: PixelLayout.alignment) else {
             throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
         }
         var message = StripMessage()
@@ -17,7 +18,7 @@ internal import Locking
             unsafe jpeg_strips_encoder_open(&values, memory.assumingMemoryBound(to: UInt8.self), capacity, message)
         }
         guard let encoder = unsafe encoder else {
-            unsafe freeMemory(memory, byteCount: capacity)
+            unsafe SystemMemory.release(memory, byteCount: capacity)
             throw options.error(message)
         }
         unsafe (self.encoder, self.memory, self.capacity) = unsafe (encoder, memory, capacity)
@@ -25,7 +26,7 @@ internal import Locking
 
     func free() {
         unsafe jpeg_strips_encoder_close(encoder)
-        unsafe freeMemory(memory, byteCount: capacity)
+        unsafe SystemMemory.release(memory, byteCount: capacity)
     }
 }
 

@@ -168,8 +168,6 @@ package struct UploaderMachine: Sendable {
             discard(deferral.frame)
         }
         if let frame = slots.sent.take() { discard(frame) }
-        // Without a receiver nothing is difficult.
-        watch = ConditionWatch()
         updateConditions(at: now)
         advance(at: now)
     }
@@ -291,6 +289,8 @@ package struct UploaderMachine: Sendable {
     }
 
     private mutating func updateConditions(at now: UInt64) {
+        // Without a receiver nothing is difficult, even if the last frame is slow to end.
+        if isClosed { watch = ConditionWatch() }
         let conditions = watch.update(at: now)
         guard conditions != statistics.conditions else { return }
         statistics.conditions = conditions

@@ -67,6 +67,14 @@ import Testing
         #expect(small.machine.statistics.conditions == .memoryShort)
     }
 
+    @Test func `a frame that ends late after its connection is no difficulty, and needs no timer`() {
+        var rig = UploaderRig()
+        rig.run([.connect, .sending(false), .offer(1), .wait(300), .close])
+        let count = rig.timerCount
+        rig.run([.messageIsOut])
+        #expect(rig.machine.statistics.conditions == [] && rig.timerCount == count)
+    }
+
     @Test func `a program is told of a slow receiver, and of its end`() async throws {
         let receiver = try RawReceiver { $0.linger = .zero }
         let conditions = receiver.uploader.conditions

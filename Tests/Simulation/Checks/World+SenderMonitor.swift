@@ -144,7 +144,8 @@ extension World {
                 isAsked || isPreferred || isSharper,
                 "sender \(sender) repeats frame \(last) unasked, at quality \(quality) after \(monitors[index].lastQuality)"
             )
-            if !isAsked, isPreferred { monitors[index].newPreferences -= 1 }
+            // One that is sharper may have been prepared before the preference, which is still to be followed.
+            if !isAsked, !isSharper, isPreferred { monitors[index].newPreferences -= 1 }
         }
         (monitors[index].lastFrame, monitors[index].lastQuality) = (identity.number, quality)
         guard let header = monitors[index].header else { return }

@@ -87,7 +87,6 @@ extension World {
             }
             if let sequence = header.sequence {
                 check(.sequenceAscends, sequence > sender.lastSequence ?? 0 || sender.lastSequence == nil, "sequence")
-                sender.lastSequence = sequence
             }
         }
     }

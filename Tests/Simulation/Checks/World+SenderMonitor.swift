@@ -158,6 +158,11 @@ extension World {
         case .frame:
             let number = monitors[index].lastFrame
             monitors[index].frames.append(number)
+            // The number of a frame that was cut off may be taken back: no receiver has that frame.
+            if let sequence = monitors[index].header?.sequence {
+                let sender = senders[monitors[index].sender]
+                sender.lastSequence = max(sender.lastSequence ?? 0, sequence)
+            }
             if let askedAt = monitors[index].frameAskedAt, askedAt <= monitors[index].beganAt {
                 let isAnswer = isAsNew(senders[monitors[index].sender], number, as: monitors[index].frameAskedFor)
                 if isAnswer { monitors[index].frameAskedAt = nil } else { monitors[index].hasOlderFrameCome = true }

@@ -199,7 +199,7 @@ extension PlanGenerator {
             plan.steps.append(Plan.Step(time: time, actor: sender, action: .offer(offering())))
         }
         time += random.time(in: 1_000_000...60_000_000)
-        let pings = (0..<random.number(in: 100...250)).map { ControlRequest.ping(UInt64($0)) }
+        let pings = (0..<random.number(in: 350...600)).map { ControlRequest.ping(UInt64($0)) }
         plan.steps.append(Plan.Step(time: time, actor: actor, action: .request(pings)))
         plan.steps.append(Plan.Step(time: time, actor: actor, action: .releaseImages))
     }
@@ -304,7 +304,7 @@ extension PlanGenerator {
         case ..<82: return [request()]
         case ..<97: return (0..<random.number(in: 2...4)).map { _ in request() }
         // More than may wait for a sender that does not read.
-        default: return (0..<random.number(in: 40...80)).map { _ in request() }
+        default: return (0..<random.number(in: 250...400)).map { _ in request() }
         }
     }
 

@@ -136,7 +136,7 @@ extension ReceiverMachine {
             finish(reason, system)
         case .receiving, .draining:
             // A write has taken the system's only report of a reset, which over TCP may have cost whole messages.
-            if let resetError { return fail(.lost(resetError), system) }
+            if let resetError, stopReason == nil { return fail(.lost(resetError), system) }
             do throws(TransportError) {
                 try assembler.finish()
                 end(system)
@@ -158,8 +158,9 @@ extension ReceiverMachine {
             finish(reason, system)
         case .receiving, .draining:
             // A peer that closes without having read this side's requests resets the connection: the end is orderly
-            // nevertheless, if nothing that it sent is lost.
-            let isOrderly = error == .reset && configuration.resetKeepsData && outbox.hasWritten
+            // nevertheless, if nothing that it sent is lost. Nothing follows what says that it stopped.
+            let losesNothing = stopReason != nil || (configuration.resetKeepsData && outbox.hasWritten)
+            let isOrderly = error == .reset && losesNothing
             if isOrderly, assembler.phase == .betweenMessages { return end(system) }
             fail(.lost(error), system)
         case .closed:

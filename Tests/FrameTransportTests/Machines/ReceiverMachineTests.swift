@@ -268,6 +268,19 @@ import Testing
         #expect(rig.reason == .failed(.lost(.reset)))
     }
 
+    /// Shows P134.
+    @Test(arguments: [nil, Errno.reset])
+    func `nothing can be lost in a reset after the sender has said that it stopped`(earlier: Errno?) {
+        let rig = ReceiverRig { $0.resetKeepsData = false }
+        rig.writeError = earlier
+        rig.machine.send(.ping(1), rig)
+        rig.arrive(SenderStatus(state: .stopped(.callEnded)).encoded())
+        #expect(rig.reason == nil)
+        rig.readError = .reset
+        rig.arrive([], end: earlier != nil)
+        #expect(rig.reason == .closedByPeer(.callEnded))
+    }
+
     @Test func `the reason that the sender gave before a drain stays its reason`() {
         let rig = ReceiverRig()
         let status = SenderStatus(state: .stopped(.callEnded)).encoded()

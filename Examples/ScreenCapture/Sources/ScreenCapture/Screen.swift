@@ -83,7 +83,11 @@ final class Screen {
             xcb_input_event_mask_t(deviceid: UInt16(XCB_INPUT_DEVICE_ALL_MASTER.rawValue), mask_len: 1),
             XCB_INPUT_XI_EVENT_MASK_RAW_MOTION.rawValue
         )
-        xcb_input_xi_select_events(display.connection, display.root, 1, &mask.0)
+        // A pointer to the first part alone would not make the second one follow it in memory.
+        withUnsafeBytes(of: &mask) { mask in
+            let masks = mask.assumingMemoryBound(to: xcb_input_event_mask_t.self).baseAddress
+            _ = xcb_input_xi_select_events(display.connection, display.root, 1, masks)
+        }
     }
 
     private var closed: Failure { .noInput("the window \(hexadecimal(drawable)) was closed") }

@@ -45,7 +45,12 @@ enum Peer {
                 } else if interval == 0 {
                     try await uploader.send(images, frames: frames)
                 } else {
-                    await pace(frames, interval: interval) { uploader.send(images[$0]) }
+                    await pace(frames, interval: interval) {
+                        // Like a plain call: if the machine lags behind, a newer image would replace one that is
+                        // waiting, for which the receiver would wait forever.
+                        while uploader.statistics.inProgress > 0 { usleep(200) }
+                        uploader.send(images[$0])
+                    }
                     try await uploader.finish()
                 }
             }

@@ -41,21 +41,44 @@ void baseline_sleep_until(int64_t time) {
 int baseline_make_pair(int ends[2], size_t message_bytes) {
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) return -1;
     for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFD, FD_CLOEXEC);
-    int buffer = (int)(2 * message_bytes);
-    int usual = 0;
-    socklen_t length = sizeof usual;
-    getsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &usual, &length);
-    if (buffer > usual / 2) setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+    baseline_make_room(ends[0], message_bytes);
     return 0;
 }
 
+void baseline_make_room(int socket, size_t message_bytes) {
+    int buffer = (int)(2 * message_bytes);
+    int usual = 0;
+    socklen_t length = sizeof usual;
+    getsockopt(socket, SOL_SOCKET, SO_SNDBUF, &usual, &length);
+    if (buffer > usual / 2) setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+}
+
+/// A new socket, and the address of a path. Returns the descriptor, or -1.
+static int make_socket(const char *path, struct sockaddr_un *address) {
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address->sun_path) return -1;
+    strcpy(address->sun_path, path);
+    return socket(AF_UNIX, SOCK_STREAM, 0);
+}
+
 int baseline_connect(const char *path) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path) return -1;
-    strcpy(address.sun_path, path);
-    int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct sockaddr_un address;
+    int descriptor = make_socket(path, &address);
     if (descriptor < 0) return -1;
     if (connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
+    close(descriptor);
+    return -1;
+}
+
+int baseline_listen(const char *path) {
+    struct sockaddr_un address;
+    int descriptor = make_socket(path, &address);
+    if (descriptor < 0) return -1;
+    fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    unlink(path);
+    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0 && listen(descriptor, SOMAXCONN) == 0) {
+        return descriptor;
+    }
     close(descriptor);
     return -1;
 }

@@ -18,6 +18,7 @@ enum Peer {
         case ("camera", 4): try await sendCamera(words[1], frames: words[2], path: words[3])
         case ("shared-camera", 4): try await shareCamera(words[1], frames: words[2], path: words[3])
         case ("lane", 5): try await LaneContender.runPeer(Array(words.dropFirst()))
+        case ("senders", 4): try await sendFrames(from: words[1], baseline: words[2], path: words[3])
         case ("idle", 4): try await idle(words[1], words[2], seconds: words[3])
         default: throw BaselineFailure()
         }
@@ -44,7 +45,12 @@ enum Peer {
                 } else if interval == 0 {
                     try await uploader.send(images, frames: frames)
                 } else {
-                    await pace(frames, interval: interval) { uploader.send(images[$0]) }
+                    await pace(frames, interval: interval) {
+                        // Like a plain call: if the machine lags behind, a newer image would replace one that is
+                        // waiting, for which the receiver would wait forever.
+                        while uploader.statistics.inProgress > 0 { usleep(200) }
+                        uploader.send(images[$0])
+                    }
                     try await uploader.finish()
                 }
             }
@@ -52,6 +58,38 @@ enum Peer {
         }
         client.close()
         _ = try await client.closed()
+    }
+
+    // MARK: Many senders
+
+    /// Sends frames of 50 kB from many senders on each command, with this package or with plain C, and answers when
+    /// all are sent.
+    private static func sendFrames(from count: String, baseline baselinePath: String, path: String) async throws {
+        guard let count = Int(count) else { throw BaselineFailure() }
+        let baseline = try BaselineEnds(connecting: count, to: baselinePath)
+        let thread = IOThread()
+        let clients = (0..<count).map { _ in SocketConnection(path: path, configuration: .benchmark(on: thread)) }
+        for client in clients { try await client.open(within: .seconds(5)) }
+        let message = FrameMessage(
+            jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000)),
+            info: FrameInfo(bufferSize: BufferSize(width: 1920, height: 1080))
+        )
+        while let words = readLine()?.split(separator: " "), words.count == 2 {
+            guard let frames = Int(words[1]) else { throw BaselineFailure() }
+            if words[0] == "baseline" {
+                try baseline.send(frames)
+            } else {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for client in clients {
+                        group.addTask(preferring: client.thread) {
+                            for _ in 0..<frames { try await client.send(message) }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            answer()
+        }
     }
 
     // MARK: Memory

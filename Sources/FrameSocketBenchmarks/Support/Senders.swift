@@ -1,39 +1,78 @@
+import CBaseline
 import FrameSocket
 import Locking
 
-/// Many senders on one thread, and their receiver on another.
-struct Senders {
-    private let server: FrameServer
-    private let pairs: [(client: SocketConnection, connection: FrameConnection)]
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
-    /// Connects the senders to a server that reads on this many threads.
+/// The receiver of many senders, which are in other processes: what is measured is the receiver alone.
+struct Senders {
+    /// How many processes share the senders, each of them on one thread.
+    private static let processCount = 8
+
+    private let count: Int
+    private let processes: [ChildProcess]
+    private let baseline: BaselineEnds
+    private let server: FrameServer
+    private let connections: [FrameConnection]
+
+    /// Starts the processes, and has them connect to the baseline and to a server that reads on this many threads.
     init(_ count: Int, threads: Int) async throws {
-        server = try .forMany(threads: threads)
-        pairs = try await server.connectClients(count)
+        let path = SocketPath.next()
+        let listener = unsafe baseline_listen(path)
+        guard listener >= 0 else { throw BaselineFailure() }
+        defer { close(listener) }
+        let server = try FrameServer.forMany(threads: threads)
+        let processCount = min(count, Self.processCount)
+        processes = try (0..<processCount).map { _ in
+            try ChildProcess(["senders", "\(count / processCount)", path, server.path])
+        }
+        baseline = try BaselineEnds(accepting: count, from: listener)
+        var connections: [FrameConnection] = []
+        for _ in 0..<count { connections.append(try await server.nextConnection()) }
+        (self.count, self.server, self.connections) = (count, server, connections)
     }
 
-    /// Sends `frames` frames from each, and returns what fraction of them the slowest had sent when the fastest was
-    /// done.
-    func run(_ frames: Int) async throws -> Double {
-        let message = FrameMessage(
-            jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: 50_000)),
-            info: FrameInfo(bufferSize: BufferSize(width: 1920, height: 1080))
-        )
-        let progress = Locked(Progress(received: [Int](repeating: 0, count: pairs.count)))
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for (index, pair) in pairs.enumerated() {
-                group.addTask(preferring: pair.client.thread) {
-                    for _ in 0..<frames { try await pair.client.send(message) }
-                }
-                group.addTask(preferring: pair.connection.thread) {
-                    _ = try await pair.connection.receive(frames) { _ in
-                        progress.withLock { $0.count(index, of: frames) }
+    /// Receives `frames` frames from each sender with plain C.
+    func runBaseline(_ frames: Int) async throws -> Sample {
+        try await run("baseline", frames) { try baseline.receive(frames) }
+    }
+
+    /// Receives `frames` frames from each sender with this package.
+    func runOurs(_ frames: Int) async throws -> Sample {
+        try await run("ours", frames) {
+            let progress = Locked(Progress(received: [Int](repeating: 0, count: count)))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (index, connection) in connections.enumerated() {
+                    group.addTask(preferring: connection.thread) {
+                        _ = try await connection.receive(frames) { _ in
+                            progress.withLock { $0.count(index, of: frames) }
+                        }
                     }
                 }
+                try await group.waitForAll()
             }
-            try await group.waitForAll()
+            return progress.withLock { $0.shareOfSlowest ?? 0 }
         }
-        return progress.withLock { $0.shareOfSlowest ?? 0 }
+    }
+
+    /// Makes the processes send, and returns what this one uses until `receive` has everything.
+    ///
+    /// `receive` returns the fairness.
+    private func run(_ side: String, _ frames: Int, receive: () async throws -> Double) async throws -> Sample {
+        var fairness = 0.0
+        var sample = try await measure(frames * count) {
+            for process in processes { process.write("\(side) \(frames)") }
+            fairness = try await receive()
+        }
+        // The next run starts when all of them are waiting again.
+        for process in processes { _ = try process.answer() }
+        sample[.receiverCPU] = sample[.cpu]
+        sample[.fairness] = fairness
+        return sample
     }
 
     /// The progress of each.

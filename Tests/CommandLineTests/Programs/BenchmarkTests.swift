@@ -51,6 +51,15 @@ import Testing
         #expect(time.ours > 0 && time.baseline ?? 0 > 0)
     }
 
+    @Test func `many senders are in other processes, and both receivers get the frames of each`() async throws {
+        let rows = try await measure("senders/64")
+        let (time, cpu) = try (#require(rows["time"]), #require(rows["receiver's CPU"]))
+        #expect(time.ours > 0 && time.baseline ?? 0 > 0 && cpu.ours > 0 && cpu.baseline ?? 0 > 0)
+        let fairness = try #require(rows["fairness"])
+        #expect((0...1).contains(fairness.ours) && (0...1).contains(fairness.baseline ?? -1))
+        #expect(rows["CPU"] == nil)
+    }
+
     #if os(Linux)
         @Test func `a frame is not copied for any of its readers`() async throws {
             let copied = try #require(try await measure("fan-out/100 readers")["copied"])

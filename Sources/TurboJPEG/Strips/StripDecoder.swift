@@ -22,10 +22,10 @@ package final class StripDecoder: Sendable {
     package let decoder: JPEGDecoder
 
     private let threads: Int
-    private let place = Locked(Place())
+    private let state = Locked(State())
 
     /// Holds the latest frame until the next one arrives; the frame is absent while the next one is decoded.
-    private struct Place {
+    private struct State {
         var frame: RetainedFrame?
         var isInUse = false
         /// Whether a JPEG was decoded as a whole meanwhile: the next one follows that one, and not the frame.
@@ -64,14 +64,14 @@ package final class StripDecoder: Sendable {
         var wasPassed = false
         let isFree =
             decoder.stopsOnWarning
-            && place.withLock { place in
-                guard !place.isInUse else {
-                    place.wasPassed = true
+            && state.withLock { state in
+                guard !state.isInUse else {
+                    state.wasPassed = true
                     return false
                 }
-                place.isInUse = true
-                swap(&wasPassed, &place.wasPassed)
-                swap(&frame, &place.frame)
+                state.isInUse = true
+                swap(&wasPassed, &state.wasPassed)
+                swap(&frame, &state.frame)
                 return true
             }
         // After any error, the next JPEG is decoded as a whole.
@@ -106,19 +106,19 @@ package final class StripDecoder: Sendable {
 
     /// Ends a turn, and keeps a frame for the next one.
     private func putBack(_ frame: inout RetainedFrame?) {
-        place.withLock { place in
-            if place.isForgotten { frame = nil }
-            (place.isInUse, place.isForgotten) = (false, false)
-            swap(&frame, &place.frame)
+        state.withLock { state in
+            if state.isForgotten { frame = nil }
+            (state.isInUse, state.isForgotten) = (false, false)
+            swap(&frame, &state.frame)
         }
     }
 
     /// Releases everything that was kept, and its memory; a frame being decoded is released when that is done.
     package func forget() {
         // Released outside the lock.
-        _ = place.withLock { place in
-            place.isForgotten = place.isInUse
-            return place.frame.take()
+        _ = state.withLock { state in
+            state.isForgotten = state.isInUse
+            return state.frame.take()
         }
     }
 

@@ -17,7 +17,7 @@ extension PixelBuffer {
         from orientation: FrameOrientation,
         pool: Pool = Pool()
     ) throws(TurboJPEGError) -> PixelBuffer {
-        guard orientation != .up else { return self }
+        guard !orientation.isUpright else { return self }
         let size = orientation.swapsAxes ? (width: height, height: width) : (width: width, height: height)
         var result = try pool.buffer(width: size.width, height: size.height, format: format)
         try unsafe result.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
@@ -32,6 +32,9 @@ extension PixelBuffer {
 }
 
 extension FrameOrientation {
+    /// Whether an image is neither flipped nor rotated to be seen; so is one of which nothing is known.
+    var isUpright: Bool { !isMirrored && rotation == 0 }
+
     /// Whether the order of the buffer's columns is reversed when the image is made upright; they may become rows.
     var reversesColumns: Bool { isMirrored != (rotation == 180 || rotation == 270) }
 

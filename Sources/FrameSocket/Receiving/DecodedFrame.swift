@@ -44,7 +44,7 @@ public struct DecodedFrame: Sendable {
 
     /// Returns the frame with its image upright.
     func upright(pool: PixelBuffer.Pool) throws(TurboJPEGError) -> DecodedFrame {
-        guard orientation != .up else { return self }
+        guard !orientation.isUpright else { return self }
         var upright = DecodedFrame(
             try image.upright(from: orientation, pool: pool),
             changedRows: [],

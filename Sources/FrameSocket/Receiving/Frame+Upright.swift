@@ -43,7 +43,7 @@ extension Frame {
         guard let jpeg else {
             throw TurboJPEGError(.notJPEG, "the image is in shared memory and has no JPEG to rotate; decode it upright")
         }
-        guard orientation != .up else { return FrameMessage(jpeg: jpeg, info: info) }
+        guard !orientation.isUpright else { return FrameMessage(jpeg: jpeg, info: info) }
         let upright = try UprightJPEG(jpeg, orientation, edges: edges, limits: limits)
         info.bufferSize = upright.size
         return FrameMessage(jpeg: upright.jpeg, info: info)

@@ -23,7 +23,7 @@ struct ImageRecipe: Sendable {
         keepsFormat: Bool = false
     ) {
         let becomesPlanes = !keepsFormat && settings.subsampling == .yuv420 && format.canBecomePlanes(by: output)
-        (self.output, appliesOrientation) = (output, settings.appliesOrientation && orientation != .up)
+        (self.output, appliesOrientation) = (output, settings.appliesOrientation && !orientation.isUpright)
         self.format = becomesPlanes ? .i420 : format
         if let watermark = settings.watermark {
             let size = appliesOrientation ? output.canvas.oriented(by: orientation) : output.canvas

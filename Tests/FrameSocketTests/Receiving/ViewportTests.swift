@@ -218,7 +218,7 @@ import Testing
         configuration.isUpright = true
         let seen = try FrameDecoder(configuration: configuration).decodeFrame(frame, in: viewport)
         #expect((seen.image.width, seen.image.height) == (64, 20))
-        #expect(seen.orientation == (orientation != .up ? .up : orientation))
+        #expect(seen.orientation == (!orientation.isUpright ? .up : orientation))
         let upright = try plain.upright(from: orientation)
         #expect(try seen.image.hasSamePixels(as: upright.applying(viewport.plan(for: upright))))
     }

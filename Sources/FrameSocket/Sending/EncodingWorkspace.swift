@@ -2,9 +2,9 @@ internal import FrameTransport
 internal import FrameWire
 internal import TurboJPEG
 
-/// The memory that encoding reuses, for images of one shape.
+/// The memory that encoding reuses, for images of one size and format.
 ///
-/// One image is encoded at a time, so one buffer of each kind is enough. For another shape, the previous memory is
+/// One image is encoded at a time, so one buffer of each kind is enough. For others, the previous memory is
 /// released before new memory is allocated: if a phone is rotated, the process does not hold both.
 struct EncodingWorkspace: Sendable {
     /// What determines the size of the buffers.
@@ -32,7 +32,7 @@ struct EncodingWorkspace: Sendable {
     /// address space.
     private(set) var bytes = FrameBytes.Pool(maximumIdleBytes: 512 << 20)
 
-    /// Returns the workspace for a recipe; a new one if its images have another shape than the last.
+    /// Returns the workspace for a recipe; a new one if its images have another size or format than the last.
     mutating func prepared(for recipe: ImageRecipe) -> EncodingWorkspace {
         let geometry = Geometry(
             canvas: recipe.output.canvas,

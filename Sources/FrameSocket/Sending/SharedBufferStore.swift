@@ -19,13 +19,13 @@ package final class SharedBufferStore: Sendable {
         let firstLease: UInt64
         /// The rows that were copied to other buffers since this one was filled.
         ///
-        /// Nil if its content is not that of an earlier image of ``State/shape``.
+        /// Nil if its content is not that of an earlier image of ``State/geometry``.
         var stale: RowSet?
     }
 
     fileprivate struct State: Sendable {
         var buffers = [Buffer?](repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
-        /// The shape of the last images that were copied.
+        /// The size and format of the last images that were copied.
         var geometry: Geometry?
         /// The number of the last image that was copied, 0 if it has none, and of what was over it.
         var image: UInt64 = 0

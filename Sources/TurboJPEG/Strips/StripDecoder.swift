@@ -104,7 +104,7 @@ package final class StripDecoder: Sendable {
         return (image, StripChanges(rows: [0..<image.height], stripCount: 1, codedCount: 1))
     }
 
-    /// Ends a turn, and keeps a frame for the next one.
+    /// Ends a call, and keeps a frame for the next one.
     private func putBack(_ frame: inout RetainedFrame?) {
         state.withLock { state in
             if state.isForgotten { frame = nil }

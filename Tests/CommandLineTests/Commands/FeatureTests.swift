@@ -1,6 +1,5 @@
 import Foundation
 import FrameSocket
-import FrameSocketAudio
 import FrameTransport
 import FrameWire
 import Testing
@@ -27,21 +26,10 @@ import Testing
         return try ending.events("frame")
     }
 
-    /// Starts the host that speaks the control channel and shares no code with the package.
-    private func host(_ steps: String..., audio: Bool = false) async throws -> Program {
-        let host = try place.start(
-            Places.python,
-            ["-B", Places.peer("control_host"), place.socket] + steps.flatMap { ["--step", $0] }
-                + (audio ? ["--audio"] : [])
-        )
-        try await host.lines(1)
-        return host
-    }
-
     // MARK: Control channel
 
     @Test func `a foreign host pauses, resumes, pings and stops`() async throws {
-        let host = try await host("2:pause", "2:resume", "4:ping=77", "5:unknown", "6:stop=10006")
+        let host = try await place.host("2:pause", "2:resume", "4:ping=77", "5:unknown", "6:stop=10006")
         let sender = try place.framesocket(["send", place.socket, photo, "--loop", "0", "--fps", "50", "--json"])
         let told = await host.ended()
         #expect(told.status == 0, "\(told)")
@@ -59,7 +47,7 @@ import Testing
 
     /// Shows P47.
     @Test func `a host prefers a size, a rate and a quality, and asks for a frame`() async throws {
-        let host = try await host("1:prefer-size=300x300", "6:prefer-rate=5000", "7:refresh", "10:stop")
+        let host = try await place.host("1:prefer-size=300x300", "6:prefer-rate=5000", "7:refresh", "10:stop")
         let sender = try place.framesocket(["send", place.socket, screen, "--loop", "0", "--fps", "20", "--json"])
         let told = await host.ended()
         #expect(told.status == 0, "\(told)")
@@ -338,73 +326,6 @@ import Testing
         #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 20_000_000 })
     }
 
-    // MARK: Audio
-
-    @Test func `audio reaches a receiver that asks for it, sample by sample`() async throws {
-        let samples = (0..<13_230).map { UInt16(bitPattern: Int16(truncatingIfNeeded: $0 &* 7919)) }
-        let wav = try place.file("sound.wav", WAVE.file(samples, rate: 44_100))
-        let receiver = try await place.receiver(["--audio", place.path("received.wav")])
-        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "20", "--fps", "10"])
-        let ending = await sender.ended()
-        #expect(ending.status == 0, "\(ending)")
-        receiver.send(.terminate)
-        let received = await receiver.ended()
-        let sound = try Data.bytes(at: place.path("received.wav"))
-        #expect(sound == WAVE.file(samples, rate: 44_100), "\(sound.count) bytes; \(received)")
-    }
-
-    /// Shows P339.
-    @Test func `the sender decides whether it offers audio, and may change that while it is connected`() async throws {
-        let receiver = try await place.receiver(["--audio", place.path("received.wav")])
-        var configuration = SocketConnection.Configuration()
-        configuration.offersAudio = false
-        let connection = SocketConnection(path: place.socket, configuration: configuration)
-        try await connection.open(within: .seconds(30))
-        for await wanted in connection.demand where wanted.contains(.audio) { break }
-        let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
-        func isSent(_ sample: Int16) throws -> Bool {
-            try connection.send(AudioMessage(AudioBlock(format: format, samples: [sample, sample]), kind: .app))
-        }
-        #expect(try !isSent(1))
-        connection.offersAudio = true
-        #expect(try isSent(2) && isSent(3))
-        connection.offersAudio = false
-        #expect(try !isSent(4))
-        connection.close()
-        for await case .ended in connection.states { break }
-        receiver.send(.terminate)
-        let ending = await receiver.ended()
-        let sound = try Data.bytes(at: place.path("received.wav"))
-        #expect(sound == WAVE.file([2, 2, 3, 3], rate: 44_100), "\(sound.count) bytes; \(ending)")
-    }
-
-    @Test func `a receiver that leaves before the audio ends is a failure`() async throws {
-        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 44_100 * 60), rate: 44_100))
-        let receiver = try await place.receiver(["--audio", place.path("received.wav"), "--count", "2"])
-        let ending = try await place.send(photo, photo, "--audio", wav)
-        #expect(ending.status == 69 && ending.errors.contains("before all of the audio was sent"), "\(ending)")
-        #expect(await receiver.ended().status == 0)
-    }
-
-    @Test func `a host pulls the audio of another process at its own rate`() async throws {
-        var configuration = FrameServer.Configuration()
-        configuration.hello = ControlRequest.Hello(wants: [.audio])
-        let server = try FrameServer(at: place.socket, configuration: configuration)
-        let samples = (0..<8820).map { UInt16(bitPattern: Int16(8000 * sin(Double($0) * 0.05))) }
-        let wav = try place.file("sound.wav", WAVE.file(samples, rate: 44_100))
-        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "4", "--fps", "10"])
-        var connections = server.connections.makeAsyncIterator()
-        let connection = try #require(try await connections.next())
-        let ring = AudioRingBuffer()
-        for await message in connection.audio { ring.push(try AudioBlock(message)) }
-        let pulled = try ring.pull(frames: 9000, rate: 48_000, channels: 2)
-        #expect(pulled.silentFrames == 0 && pulled.samples.count == 18_000)
-        let loudest = pulled.samples.map { abs(Int($0)) }.max() ?? 0
-        #expect((7900...8100).contains(loudest))
-        #expect(await sender.ended().status == 0)
-        server.close()
-    }
-
     // MARK: Several ends
 
     @Test func `the frames of another process reach several readers, each at its own pace`() async throws {
@@ -443,51 +364,4 @@ import Testing
             #expect(await sender.ended().status == 130)
         }
     #endif
-
-    @Test func `a receiver that does not ask gets no audio`() async throws {
-        let host = try await host("2:stop")
-        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 4410), rate: 44_100))
-        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "0", "--fps", "20"])
-        let told = await host.ended()
-        #expect(told.status == 0)
-        #expect(try told.events("audio") == [])
-        #expect(await sender.ended().status == 0)
-    }
-
-    @Test func `a foreign host receives the audio it asked for`() async throws {
-        let host = try await host("8:stop", audio: true)
-        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 8192), rate: 44_100))
-        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "0", "--fps", "20"])
-        let told = await host.ended()
-        #expect(told.status == 0, "\(told)")
-        let sounds = try told.events("audio")
-        #expect(sounds.first?["rate"] == 44_100 && sounds.first?["channels"] == 1)
-        #expect(sounds.allSatisfy { $0.text("kind") == "app" })
-        #expect(await sender.ended().status == 0)
-    }
-}
-
-/// WAVE files of one channel.
-private enum WAVE {
-    static func file(_ samples: [UInt16], rate: UInt32) -> [UInt8] {
-        let byteCount = UInt32(samples.count * 2)
-        var bytes = Array("RIFF".utf8)
-        append(byteCount + 36, to: &bytes)
-        bytes += Array("WAVEfmt ".utf8)
-        append(UInt32(16), to: &bytes)
-        append(UInt16(1), to: &bytes)
-        append(UInt16(1), to: &bytes)
-        append(rate, to: &bytes)
-        append(rate * 2, to: &bytes)
-        append(UInt16(2), to: &bytes)
-        append(UInt16(16), to: &bytes)
-        bytes += Array("data".utf8)
-        append(byteCount, to: &bytes)
-        for sample in samples { append(sample, to: &bytes) }
-        return bytes
-    }
-
-    private static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
-        for shift in 0..<number.bitWidth / 8 { bytes.append(UInt8(truncatingIfNeeded: number >> (shift * 8))) }
-    }
 }

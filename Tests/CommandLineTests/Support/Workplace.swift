@@ -132,3 +132,16 @@ extension Data {
         try [UInt8](Data(contentsOf: URL(filePath: path)))
     }
 }
+
+extension Workplace {
+    /// Starts the host that speaks the control channel and shares no code with the package.
+    func host(_ steps: String..., audio: Bool = false) async throws -> Program {
+        let host = try start(
+            Places.python,
+            ["-B", Places.peer("control_host"), socket] + steps.flatMap { ["--step", $0] }
+                + (audio ? ["--audio"] : [])
+        )
+        try await host.lines(1)
+        return host
+    }
+}

@@ -46,7 +46,7 @@ import Testing
     ) async throws -> (RawReceiver, RawReceiver.Visit) {
         let receiver = try RawReceiver(configuration)
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         return (receiver, visit)
     }
 

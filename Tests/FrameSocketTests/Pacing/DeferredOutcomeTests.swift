@@ -39,7 +39,7 @@ import Testing
             unsafe unlink(receiver.directory.socket)
             receiver.listener.close()
             visit.socket.close()
-            #expect(await becomesTrue { !uploader.connection.isOpen })
+            #expect(await becomesTrue { !uploader.hasReceiver })
         case .pause:
             try await visit.ask(.pause)
             _ = try await visit.framesBeforePong(2)
@@ -102,7 +102,7 @@ import Testing
     @Test func `an unchanged frame is dropped, and not deferred`() async throws {
         let receiver = try RawReceiver(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil)))
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         #expect(receiver.uploader.offer(1) == .taken)
         #expect(try await visit.frame() != nil)
         #expect(receiver.uploader.offer(1) == .dropped(.unchanged))
@@ -112,7 +112,7 @@ import Testing
         let receiver = try RawReceiver(.init(pacing: .every(2), maximumMemory: 38 << 20))
         let uploader = receiver.uploader
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { uploader.connection.isOpen })
+        #expect(await becomesTrue { uploader.hasReceiver })
         // Under way as long as nobody reads.
         uploader.offer(0, count: 32 << 20)
         #expect(await becomesTrue { uploader.statistics.queueAge.count == 1 })

@@ -41,7 +41,7 @@ import TurboJPEG
         let pacing = SampleUploader.Pacing.everyFrame.skippingUnchanged(keepAlive: nil)
         let receiver = try RawReceiver(.init(scale: .half, pacing: pacing))
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         let uploader = receiver.uploader
         let jpeg = FrameBytes(try Fixtures.bytes("jpeg/chelsea-420.jpg"))
         uploader.send(resizing: jpeg)

@@ -27,7 +27,7 @@ import Testing
     {
         let receiver = try RawReceiver(.init(pacing: pacing))
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         let start = MonotonicClock.now()
         for index in 0..<count { receiver.uploader.offer(index, timestamp: start + UInt64(index) * Self.step) }
         let last = start + UInt64(count - 1) * Self.step
@@ -39,7 +39,7 @@ import Testing
     @Test func `a newer frame replaces the one that waits for its time`() async throws {
         let receiver = try RawReceiver(.init(pacing: .framesPerSecond(4)))
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         let start = MonotonicClock.now()
         for index in 0..<5 { receiver.uploader.offer(index, timestamp: start + UInt64(index) * Self.step) }
         let timestamps = try await timestamps(of: visit, to: start + 4 * Self.step)
@@ -52,7 +52,7 @@ import Testing
     func `finishing sends the last frame at once`(pacing: SampleUploader.Pacing) async throws {
         let receiver = try RawReceiver(.init(pacing: pacing))
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         let start = MonotonicClock.now()
         for index in 0..<6 { receiver.uploader.offer(index, timestamp: start + UInt64(index) * Self.step) }
         try await receiver.uploader.settle()
@@ -70,7 +70,7 @@ import Testing
     @Test func `the last frame of a stream is sent, at the configured rate and no faster`() async throws {
         let receiver = try RawReceiver(.init(pacing: .framesPerSecond(15)))
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         let start = MonotonicClock.now()
         for index in 0..<42 { receiver.uploader.offer(index, timestamp: start + UInt64(index) * Self.step) }
         let last = start + 41 * Self.step

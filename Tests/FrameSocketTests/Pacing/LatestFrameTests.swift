@@ -37,7 +37,7 @@ import Testing
     {
         let receiver = try RawReceiver(.init(pacing: pacing))
         var visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         receiver.uploader.offer(1)
         #expect(try await visit.frame()?.body == body(1, count: 12_000))
         for round in 0..<3 {
@@ -52,7 +52,7 @@ import Testing
         let pacing = SampleUploader.Pacing.framesPerSecond(0.01).skippingUnchanged(keepAlive: nil)
         let receiver = try RawReceiver(.init(pacing: pacing, maximumMemory: 20_000))
         let first = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         receiver.uploader.offer(1)
         #expect(try await first.frame()?.body == body(1, count: 12_000))
         try await receiver.uploader.finish()
@@ -72,13 +72,13 @@ import Testing
         let receiver = try RawReceiver(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil)))
         let image = try testImage(64, 48)
         let first = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         receiver.uploader.send(image)
         #expect(try await first.frame()?.width == 64)
         try await receiver.uploader.settle()
         first.socket.close()
         let second = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         receiver.uploader.send(image)
         #expect(try await second.frame()?.width == 64, "the new receiver sees nothing")
     }
@@ -154,7 +154,7 @@ import Testing
         let pacing = SampleUploader.Pacing.everyFrame.skippingUnchanged(keepAlive: .milliseconds(30))
         let receiver = try RawReceiver(.init(pacing: pacing))
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         receiver.uploader.offer(1)
         for round in 0..<4 { #expect(try await visit.frame()?.body == body(1, count: 12_000), "frame \(round)") }
     }
@@ -194,7 +194,7 @@ import Testing
     @Test func `a frame that was lost with its connection is sent to the next receiver`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         // More than a socket holds, so that the connection ends within it.
         receiver.uploader.offer(1, count: 30_000_000)
         _ = try await visit.socket.read(1000)

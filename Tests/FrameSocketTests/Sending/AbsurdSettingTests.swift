@@ -90,7 +90,7 @@ import Testing
         setting.set(&configuration)
         let receiver = try RawReceiver(configuration)
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         let image = try testImage(64, 48)
         switch (receiver.uploader.send(image), setting.fate) {
         case (.dropped(let cause), .dropped(let expected)):

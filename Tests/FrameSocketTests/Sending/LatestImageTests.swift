@@ -26,7 +26,7 @@ import Testing
     private func reference(_ image: PixelBuffer, _ submission: Submission) async throws -> PeerMessage {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         try submit(image, as: submission, to: receiver.uploader)
         return try #require(try await visit.frame())
     }

@@ -46,7 +46,7 @@ import Testing
 
         let innocent = try RawReceiver()
         let innocentVisit = try await innocent.accept()
-        #expect(await becomesTrue { innocent.uploader.connection.isOpen })
+        #expect(await becomesTrue { innocent.uploader.hasReceiver })
         let received = try await soon {
             for round in 0..<30 {
                 innocent.uploader.offer(round)

@@ -148,14 +148,14 @@ import Testing
         for round in 0..<3 {
             let server = try PeerSocket.listening(at: directory.socket)
             let peer = try await server.accepted()
-            #expect(await eventually { uploader.connection.isOpen })
+            #expect(await eventually { uploader.hasReceiver })
             #expect(uploader.send(jpeg: FrameBytes(body(round, count: 20_000)), bufferSize: Self.size) == .taken)
             try await uploader.finish()
             #expect(try await peer.read(100).count == 100)
             unsafe unlink(directory.socket)
             server.close()
             peer.close()
-            #expect(await eventually { !uploader.connection.isOpen })
+            #expect(await eventually { !uploader.hasReceiver })
         }
         #expect(uploader.statistics.sent == 3)
     }

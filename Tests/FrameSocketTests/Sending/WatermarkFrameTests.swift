@@ -97,7 +97,7 @@ import Testing
     @Test func `an update adds, moves and removes the watermark from the next frame on`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         let image = try Self.black(128, 96)
         receiver.uploader.send(image)
         try expectMark(0, try #require(try await visit.frame()))
@@ -122,7 +122,7 @@ import Testing
     @Test func `a frame that equals the last one except for its watermark is not unchanged`() async throws {
         let receiver = try RawReceiver(.init(pacing: .everyFrame.skippingUnchanged()))
         let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.connection.isOpen })
+        #expect(await becomesTrue { receiver.uploader.hasReceiver })
         let image = try Self.black(128, 96)
         receiver.uploader.send(image)
         try expectMark(0, try #require(try await visit.frame()))

@@ -1,7 +1,9 @@
-import FrameSocket
 import FrameSocketTesting
+import Locking
 import TestSupport
 import Testing
+
+@testable import FrameSocket
 
 /// A receiver of plain sockets, and an uploader that sends to it.
 struct RawReceiver {
@@ -64,6 +66,9 @@ extension ControlRequest {
 }
 
 extension SampleUploader {
+    /// Whether the uploader knows that it has a receiver: its connection is open a moment before.
+    var hasReceiver: Bool { machine.withLock { $0.terms.isConnected } }
+
     /// Waits, within the usual limit, until what was offered has been dealt with, sent or not.
     func settle(_ location: SourceLocation = #_sourceLocation) async throws {
         let isDone: Void? = try await soon { _ = await self.finishFailure() }

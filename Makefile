@@ -40,10 +40,11 @@ fuzz: ## run the fuzzers, each for SECONDS (60) or RUNS inputs; TARGETS selects 
 	@scripts/setup build
 	RUNS=$(RUNS) scripts/fuzz $(or $(SECONDS),60) $(TARGETS)
 
-bench: ## run the benchmarks; ARGUMENTS are passed to framesocket-bench
+bench: ## run the benchmarks, and then the figures of ScreenCapture; with ARGUMENTS, only framesocket-bench with these
 	@scripts/setup build
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket-bench
 	.build-release/release/framesocket-bench $(ARGUMENTS)
+	$(if $(ARGUMENTS),,$(MAKE) capture ARGUMENTS=--figures)
 
 costs: ## count the instructions that a frame costs at either end, under callgrind
 	@scripts/setup check

@@ -174,9 +174,9 @@ final class ImageSender: Sendable {
         let connection = uploader.connection
         switch outcome {
         // The uploader learns of an end before the connection has a reason for it.
-        case .taken: if !connection.isOpen { await link.waitForEnd(of: connection) }
+        case .taken: if !connection.isOpen { _ = try? await connection.closed() }
         // The connection is about to end.
-        case .deferred(.notConnected), .dropped(.notConnected): await link.waitForEnd(of: connection)
+        case .deferred(.notConnected), .dropped(.notConnected): _ = try? await connection.closed()
         case .deferred, .dropped: return true
         }
         let statistics = uploader.statistics

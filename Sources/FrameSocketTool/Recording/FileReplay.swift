@@ -114,7 +114,7 @@ struct FileReplay: Replay {
             if error.code == .paused || error.code == .notWanted { return true }
             guard try await link.isAdmitted(connection, isSent: false) else { return false }
             if try await link.hasStopped(connection) { return true }
-            await link.waitForEnd(of: connection)
+            _ = try? await connection.closed()
             try link.checkEnd(of: connection)
             let count = sent.withLock { Format.count($0.frames, "frame") }
             guard let error = connection.closeReason?.error else {

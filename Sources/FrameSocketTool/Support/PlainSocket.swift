@@ -7,6 +7,9 @@ final class PlainSocket {
     /// How long the server may take to close once it has read everything.
     private static let linger: Duration = .seconds(1)
 
+    /// How long the server may leave everything in the socket unread.
+    private static let patience: Duration = .seconds(10)
+
     /// How long the system is asked to wait for the server, before what is unread is examined.
     private static let waitMilliseconds: Int32 = 50
 
@@ -52,7 +55,7 @@ final class PlainSocket {
     /// - Returns: false if the server closed the connection before it had all of them.
     /// - Throws: `timedOut` if the server does not read.
     func write(_ bytes: [UInt8]) throws(CommandFailure) -> Bool {
-        var watch = StallWatch()
+        var watch = StallWatch(limit: Self.patience)
         var offset = 0
         while offset < bytes.count {
             let count = unsafe bytes.withUnsafeBytes { bytes in
@@ -65,7 +68,7 @@ final class PlainSocket {
             }
             if count > 0 {
                 offset += count
-                watch = StallWatch()
+                watch = StallWatch(limit: Self.patience)
             } else if errno == EAGAIN {
                 try wait(for: POLLOUT, &watch)
             } else if errno != EINTR {
@@ -84,7 +87,7 @@ final class PlainSocket {
     /// - Throws: `timedOut` if the server does not read it.
     func offer(_ byte: UInt8) async throws(CommandFailure) -> Bool {
         guard try write([byte]) else { return false }
-        var watch = StallWatch()
+        var watch = StallWatch(limit: Self.patience)
         // Some systems do not report what is unread.
         while let backlog = SendBacklog(of: descriptor), !backlog.isEmpty {
             if backlog.hasPeerClosed {
@@ -105,7 +108,7 @@ final class PlainSocket {
     /// - Throws: `timedOut` if the server does not read.
     func end() throws(CommandFailure) -> Bool {
         _ = shutdown(descriptor, Int32(SHUT_WR))
-        var watch = StallWatch()
+        var watch = StallWatch(limit: Self.patience)
         var deadline: ContinuousClock.Instant?
         // What the server writes is read: otherwise the end would reach it as a reset.
         while true {
@@ -141,5 +144,5 @@ final class PlainSocket {
         _ = unsafe poll(&watched, 1, Self.waitMilliseconds)
     }
 
-    private var stalled: CommandFailure { StallWatch.failure(at: .path(path)) }
+    private var stalled: CommandFailure { CommandFailure(.timedOut, "\(path): the server does not read what is sent") }
 }

@@ -7,13 +7,10 @@ import Locking
 /// reading a byte, and cannot say why. The first frame is therefore sent again, over a new connection, until a server
 /// has started reading it.
 final class ServerLink: Sendable {
-    /// The shortest and the longest pause before the next attempt.
-    private static let pauses: ClosedRange<Duration> = .milliseconds(50)...(.milliseconds(500))
-
     private struct State {
         var connection: SocketConnection?
         var start: ContinuousClock.Instant?
-        var pause = pauses.lowerBound
+        var pauses = Backoff(first: .milliseconds(50), longest: .milliseconds(500))
         var isAdmitted = false
         var isClosed = false
     }
@@ -78,14 +75,6 @@ final class ServerLink: Sendable {
     /// Whether a server has started reading.
     var isAdmitted: Bool { state.withLock { $0.isAdmitted } }
 
-    /// Waits until a connection that sends no more has ended.
-    func waitForEnd(of connection: SocketConnection) async {
-        let deadline = ContinuousClock.now + StallWatch.limit
-        while connection.closeReason == nil, ContinuousClock.now < deadline {
-            guard (try? await Task.sleep(for: .milliseconds(2))) != nil else { return }
-        }
-    }
-
     /// Waits until the server has started reading what was sent first.
     ///
     /// - Parameters:
@@ -95,10 +84,13 @@ final class ServerLink: Sendable {
     /// - Throws: A failure if there is no time left, or if the connection has failed.
     func isAdmitted(_ connection: SocketConnection, isSent: Bool) async throws(CommandFailure) -> Bool {
         if isAdmitted { return true }
-        var most = 0
-        let hasRead = try await watch(connection) { backlog in
-            most = max(most, backlog.unreadByteCount)
-            return backlog.isEmpty || (!backlog.hasPeerClosed && backlog.unreadByteCount < most)
+        let hasRead: Bool
+        do {
+            hasRead = try await connection.hasBegunReading()
+        } catch {
+            // A command that is cancelled makes no further attempt.
+            guard error.code == .cancelled else { throw failure(error) }
+            hasRead = true
         }
         try checkEnd(of: connection)
         // An orderly end after a whole frame: if the frame had not been read, the end would be a reset.
@@ -116,11 +108,16 @@ final class ServerLink: Sendable {
     ///
     /// - Throws: A failure if it has lost any of it.
     func deliver(_ connection: SocketConnection) async throws(CommandFailure) {
-        _ = try await watch(connection) { $0.isEmpty }
-        // One turn of the connection's thread handles what the server said before it read the rest.
-        for _ in 0..<3 { await Task(preferring: connection.thread) {}.value }
+        do {
+            try await connection.delivered()
+        } catch {
+            // An interrupt cancels the command, or closes the connection.
+            guard error.code != .cancelled, error.code != .closed else { return }
+            try checkEnd(of: connection)
+            throw failure(error)
+        }
         if try await hasStopped(connection) || connection.isOpen { return }
-        await waitForEnd(of: connection)
+        _ = try? await connection.closed()
         try checkEnd(of: connection)
         if let error = connection.closeReason?.error { throw failure(error) }
     }
@@ -130,7 +127,7 @@ final class ServerLink: Sendable {
     /// - Throws: A failure if it has asked because another sender has this one's place.
     func hasStopped(_ connection: SocketConnection) async throws(CommandFailure) -> Bool {
         guard connection.wasAskedToStop else { return false }
-        await waitForEnd(of: connection)
+        _ = try? await connection.closed()
         try checkEnd(of: connection)
         return true
     }
@@ -152,32 +149,14 @@ final class ServerLink: Sendable {
         }
     }
 
-    /// Watches what is unread until `isEnough`; returns false if the connection has ended.
-    private func watch(
-        _ connection: SocketConnection,
-        until isEnough: (SendBacklog) -> Bool
-    ) async throws(CommandFailure) -> Bool {
-        var watch = StallWatch()
-        while connection.closeReason == nil {
-            let backlog = connection.backlog
-            if let backlog, isEnough(backlog) { return true }
-            // If the system cannot tell what is unread, what was written counts.
-            if backlog == nil, connection.isOpen { return true }
-            guard !watch.isStalled(at: backlog) else { throw StallWatch.failure(at: endpoint) }
-            try? await Task.sleep(for: .milliseconds(2))
-            if Task.isCancelled { return true }
-        }
-        return false
-    }
-
     /// Waits before the next attempt.
     ///
     /// - Throws: A failure if there is no time for one.
     private func pause() async throws(CommandFailure) {
         let next: Duration? = state.withLock { state in
-            defer { state.pause = min(state.pause * 2, Self.pauses.upperBound) }
-            let isOver = state.start.map { .now - $0 + state.pause >= .seconds(min(wait, 1e9)) } ?? true
-            return isOver || state.isClosed ? nil : state.pause
+            let pause = state.pauses.next()
+            let isOver = state.start.map { .now - $0 + pause >= .seconds(min(wait, 1e9)) } ?? true
+            return isOver || state.isClosed ? nil : pause
         }
         guard let next else {
             throw CommandFailure(.unavailable, Self.refusal(by: endpoint.description, for: wait))

@@ -1,5 +1,5 @@
 /// Pauses that double from one failed attempt to the next, up to the longest.
-struct Backoff: Sendable {
+package struct Backoff: Sendable {
     /// The shortest pause between two attempts: none would spin.
     static let shortest = Duration.milliseconds(1)
 
@@ -10,14 +10,14 @@ struct Backoff: Sendable {
     /// - Parameters:
     ///   - first: The first pause; at least ``shortest``.
     ///   - longest: The longest pause; at least the first.
-    init(first: Duration, longest: Duration) {
+    package init(first: Duration, longest: Duration) {
         self.first = max(first, Self.shortest)
         self.longest = max(longest, self.first)
         pause = self.first
     }
 
     /// Returns the next pause.
-    mutating func next() -> Duration {
+    package mutating func next() -> Duration {
         defer { pause = pause < longest / 2 ? pause * 2 : longest }
         return pause
     }

@@ -9,6 +9,9 @@ extension SendLaneMachine {
         case waiting(bytesWritten: Int)
         /// A write has failed.
         case broken(Errno)
+
+        /// Whether everything that was accepted has been written.
+        var isWritten: Bool { self == .sent || self == .ended }
     }
 
     /// The outcome of a frame; every accepted frame has at most one.

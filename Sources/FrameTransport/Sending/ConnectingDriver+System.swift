@@ -1,4 +1,5 @@
 internal import FrameWire
+internal import Locking
 
 /// What a sender's machine calls.
 extension ConnectingDriver: SenderMachine.System {
@@ -108,6 +109,7 @@ extension ConnectingDriver: SenderMachine.System {
 
     func publish(_ state: SocketConnection.State) {
         report(state, after: states.value)
+        if let reason = state.closeReason { lastEnd.withLock { $0 = (terms.value.connection, reason) } }
         states.change(to: state)
     }
 

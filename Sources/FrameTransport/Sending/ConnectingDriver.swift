@@ -1,4 +1,5 @@
 internal import FrameWire
+internal import Locking
 
 /// The shell of a connection's ``SenderMachine``: reports events to it, and is the system that it calls.
 ///
@@ -9,6 +10,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     let thread: IOThread
     let lane: SendLane
     let closed = Latch<CloseReason>()
+
+    /// The number of the connection that has ended last, and why it has; nil before one has.
+    let lastEnd = Locked<(connection: Int, reason: CloseReason)?>(nil)
 
     /// The receiver's requests.
     let control = ControlState()

@@ -22,7 +22,7 @@ extension SendBacklog {
 extension SocketConnection {
     /// The unread bytes; nil if no server is connected, or if the system does not report them (only Linux does, for
     /// Unix-domain sockets).
-    package var backlog: SendBacklog? { driver.lane.backlog }
+    package var backlog: SendBacklog? { driver.lane.delivery?.backlog }
 
     /// Whether the receiver has requested an orderly end, so that frames it did not get are not missed.
     package var wasAskedToStop: Bool { driver.control.wasAskedToStop }

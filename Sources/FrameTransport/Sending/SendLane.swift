@@ -47,11 +47,27 @@ final class SendLane: Sendable {
     /// The number of audio messages that were not sent.
     var droppedAudio: Int { state.withLock { $0.machine.droppedAudio } }
 
-    /// The bytes that the server has not read yet; nil without a socket, or if the system does not report them.
-    var backlog: SendBacklog? {
+    /// How far the server has what was sent over a connection.
+    struct Delivery {
+        /// The number of the connection.
+        let connection: Int
+
+        /// Whether everything that was accepted has been written.
+        let isWritten: Bool
+
+        /// The bytes that the server has not read yet; nil if the system does not report it.
+        let backlog: SendBacklog?
+    }
+
+    /// How far the server has what was sent; nil without a socket.
+    var delivery: Delivery? {
         state.withLock { state in
             guard let socket = state.socket?.rawValue else { return nil }
-            return Syscalls.backlog(of: socket)
+            return Delivery(
+                connection: state.machine.connection,
+                isWritten: state.machine.progress.isWritten,
+                backlog: Syscalls.backlog(of: socket)
+            )
         }
     }
 

@@ -1,0 +1,83 @@
+internal import Locking
+
+/// Whether the server has read what was sent to it.
+extension SocketConnection {
+    /// Waits until the server has read everything that was sent over the current connection, or over the last one if no server
+    /// is connected.
+    ///
+    /// A frame has been sent when ``send(_:)-(FrameMessage)`` has returned, or an uploader's `finish()`: the system holds it
+    /// then, and it is lost if the server closes without reading it. Before a program ends that must lose nothing:
+    ///
+    /// ```swift
+    /// try await uploader.finish()
+    /// try await uploader.connection.delivered()
+    /// ```
+    ///
+    /// That the server has read a frame does not say that its program has accepted it. If the server ends the connection in
+    /// order, or asks this side to stop, this method returns, and ``state`` states why: had it closed with something unread,
+    /// the connection would have failed.
+    ///
+    /// Only Linux reports what is unread, and only over a path. Over a port, and on other systems, this method waits until
+    /// everything has been written to the socket.
+    ///
+    /// - Throws: `closed` if no server has been connected, or this side closes; `sendTimedOut` if the server reads nothing for
+    ///   ``Configuration/sendTimeout``; `cancelled` if the calling task is cancelled; or the error with which the connection
+    ///   was lost before everything had been read.
+    public func delivered() async throws(TransportError) {
+        let number = driver.lane.delivery?.connection
+        if try await waits(on: number, until: { $0.isWritten && $0.backlog?.isEmpty ?? true }) {
+            // What the server said before it read the rest has been handled after that.
+            for _ in 0..<3 { await turn() }
+            if driver.lane.delivery?.connection == number { return }
+        }
+        guard let end = driver.lastEnd.withLock({ $0 }) else {
+            throw TransportError(.closed, path: path, "no server is connected")
+        }
+        switch end.reason {
+        case _ where number != nil && number != end.connection:
+            throw TransportError(.connectionLost, path: path, "several connections have ended meanwhile")
+        case .closedByPeer: return
+        case .failed(let error): throw error
+        case .closedLocally: throw TransportError(.closed, path: path, "the connection has been closed")
+        }
+    }
+
+    /// Waits until the server has read a part of what was sent first: it has not turned this side away.
+    ///
+    /// - Returns: false if the connection has ended without that.
+    /// - Throws: `sendTimedOut` and `cancelled`, as ``delivered()``.
+    package func hasBegunReading() async throws(TransportError) -> Bool {
+        var most = 0
+        return try await waits(on: driver.lane.delivery?.connection) { delivery in
+            guard let backlog = delivery.backlog else { return true }
+            most = max(most, backlog.unreadByteCount)
+            return backlog.isEmpty || (!backlog.hasPeerClosed && backlog.unreadByteCount < most)
+        }
+    }
+
+    /// Waits until a connection, given by its number, is as far as `isEnough` says; false if it has ended first, for a reason
+    /// that is known by then.
+    private func waits(
+        on number: Int?,
+        until isEnough: (SendLane.Delivery) -> Bool
+    ) async throws(TransportError) -> Bool {
+        var watch = StallWatch(limit: driver.configuration.sendTimeout)
+        while let delivery = driver.lane.delivery, delivery.connection == number {
+            if isEnough(delivery) { return true }
+            guard !watch.isStalled(at: delivery.backlog) else {
+                throw TransportError(.sendTimedOut, path: path, "the server does not read what is sent")
+            }
+            do {
+                // No system reports that something has been read, unless the socket was full.
+                try await Task.sleep(for: .milliseconds(2))
+            } catch {
+                throw TransportError(.cancelled, path: path, "waiting for the server to read was cancelled")
+            }
+        }
+        await turn()
+        return false
+    }
+
+    /// Waits until the connection's thread has done what it is doing: it closes the socket, and then states why.
+    private func turn() async { await Task(preferring: thread) {}.value }
+}

@@ -1,0 +1,141 @@
+import FrameSocketTesting
+import FrameTransport
+import FrameWire
+import TestSupport
+import Testing
+
+/// What a sender learns of whether the server has read what was sent.
+@Suite(.timeLimit(.minutes(5))) struct DeliveryTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    #if os(Linux)
+        private static let isReported = true
+    #else
+        private static let isReported = false
+    #endif
+
+    private static let frame = FrameMessage(body(1, count: 20_000))
+    private static let size = message(body(1, count: 20_000)).count
+
+    /// What a server does with a frame, and how waiting for it ends: nil if without an error.
+    enum Server: String, CaseIterable {
+        case readsAll, readsAllLater, readsAllAndCloses, readsAllAndStops
+        case readsNothing, readsPart
+        case closesUnread, closesHalfRead
+
+        var error: TransportError.Code? {
+            switch self {
+            case .readsAll, .readsAllLater, .readsAllAndCloses, .readsAllAndStops: nil
+            case .readsNothing, .readsPart: .sendTimedOut
+            case .closesUnread, .closesHalfRead: .connectionLost
+            }
+        }
+
+        /// Whether nothing can be read, however long one waits.
+        var isIdle: Bool { error == .sendTimedOut }
+    }
+
+    /// Shows P309.
+    @Test(.enabled(if: isReported), arguments: Server.allCases, [true, false])
+    func `what the server has not read is waited for, or reported`(_ server: Server, reopens: Bool) async throws {
+        let (connection, _, peer) = try await directory.openConnection {
+            $0.reopens = reopens
+            $0.retryInterval = .seconds(60)
+            $0.sendTimeout = server.isIdle ? .milliseconds(20) : .seconds(60)
+        }
+        let isLater = server == .readsAllLater || server == .closesUnread || server == .closesHalfRead
+        try await connection.send(Self.frame)
+        if server == .closesHalfRead { _ = try await peer.read(Self.size / 2) }
+        async let delivered: Void = connection.delivered()
+        if isLater { await connection.thread.settle() }
+        switch server {
+        case .readsAll, .readsAllLater: _ = try await peer.read(Self.size)
+        case .readsAllAndCloses:
+            _ = try await peer.read(Self.size)
+            peer.close()
+        case .readsAllAndStops:
+            _ = try await peer.read(Self.size)
+            try await peer.write(ControlRequest.stop(.requestedByHost).encoded())
+        case .readsPart: _ = try await peer.read(Self.size / 2)
+        case .readsNothing: break
+        case .closesUnread, .closesHalfRead: peer.close()
+        }
+        do {
+            try await delivered
+            #expect(server.error == nil)
+        } catch {
+            #expect((error as? TransportError)?.code == server.error)
+        }
+    }
+
+    /// Shows P309.
+    @Test(.enabled(if: isReported)) func `a frame that no socket holds as a whole is waited for`() async throws {
+        let (connection, _, peer) = try await directory.openConnection { $0.sendTimeout = .seconds(60) }
+        let large = body(9, count: 3_000_000)
+        async let sent: Void = connection.send(FrameMessage(large))
+        // The socket is full by now, and the rest of the message waits in this process.
+        let first = try await peer.read(1)
+        async let delivered: Void = connection.delivered()
+        #expect(try await first + peer.read(message(large).count - 1) == message(large))
+        try await sent
+        try await delivered
+    }
+
+    @Test(.enabled(if: isReported)) func `waiting for the server to read is cancelled with its task`() async throws {
+        let (connection, _, peer) = try await directory.openConnection()
+        try await connection.send(Self.frame)
+        let waiting = Task { try await connection.delivered() }
+        await connection.thread.settle()
+        waiting.cancel()
+        let error = await #expect(throws: TransportError.self) { try await waiting.value }
+        #expect(error?.code == .cancelled)
+        #expect(connection.isOpen)
+        _ = peer
+    }
+
+    /// When no server is connected, what was sent earlier is not asked about.
+    enum Absence: String, CaseIterable {
+        case neverOpened, closed, failed
+    }
+
+    @Test(arguments: Absence.allCases) func `without a server there is nothing to wait for`(_ absence: Absence)
+        async throws
+    {
+        let connection: SocketConnection
+        switch absence {
+        case .neverOpened: connection = directory.connection()
+        case .closed:
+            let (opened, _, peer) = try await directory.openConnection()
+            opened.close()
+            peer.close()
+            _ = try await opened.closed()
+            connection = opened
+        case .failed:
+            let (opened, _, peer) = try await directory.openConnection { $0.reopens = false }
+            try await opened.send(Self.frame)
+            peer.close()
+            _ = try await opened.closed()
+            connection = opened
+        }
+        let error = await #expect(throws: TransportError.self) { try await connection.delivered() }
+        #expect(error?.code == (absence == .failed ? .connectionLost : .closed))
+    }
+
+    @Test func `over a port what was written counts`() async throws {
+        let server = try PeerSocket.listeningOnLoopback()
+        var configuration = SocketConnection.Configuration()
+        configuration.tokens = HandshakeTokens(shared: [1])
+        let connection = SocketConnection(to: .loopback(port: server.port), configuration: configuration)
+        async let opened: Void = connection.open(within: nil)
+        let peer = try await server.accepted()
+        try await peer.write([1])
+        try await opened
+        try await connection.send(Self.frame)
+        try await connection.delivered()
+        _ = peer
+    }
+}

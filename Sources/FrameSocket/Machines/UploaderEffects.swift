@@ -41,6 +41,10 @@ extension UploaderMachine {
         /// The frames to release.
         package internal(set) var discarded = Discards()
 
+        /// Releases the discarded frames: before the other effects, so that a program that waits for the next frame, and then
+        /// draws in the image before it, has that alone.
+        package mutating func release() { if !discarded.isEmpty { discarded = Discards() } }
+
         /// Whether there is nothing to do except to release discarded frames.
         package var isEmpty: Bool {
             !startsUpload && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
@@ -50,32 +54,23 @@ extension UploaderMachine {
 
     /// Frames and images to release outside the lock, because the owners of their memory may run any code.
     ///
-    /// An event usually replaces at most three frames, and gives up one image, which need no allocation.
+    /// An event usually replaces one frame, and gives up one image, which need no allocation.
     package struct Discards: Sendable {
-        private var first: UploadFrame?
-        private var second: UploadFrame?
-        private var third: UploadFrame?
-        private var others: [UploadFrame] = []
+        private var frame: UploadFrame?
+        private var frames: [UploadFrame] = []
         private var image: FrameContent?
         private var images: [FrameContent] = []
 
-        /// The number of frames.
-        package private(set) var count = 0
-
         mutating func add(_ frame: UploadFrame) {
-            switch count {
-            case 0: first = frame
-            case 1: second = frame
-            case 2: third = frame
-            default: others.append(frame)
-            }
-            count += 1
+            if self.frame == nil { self.frame = frame } else { frames.append(frame) }
         }
 
         mutating func add(_ content: FrameContent?) {
             guard let content else { return }
             if image == nil { image = content } else { images.append(content) }
         }
+
+        fileprivate var isEmpty: Bool { frame == nil && image == nil }
     }
 
     /// The decision on a submitted frame.

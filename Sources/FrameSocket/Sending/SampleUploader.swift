@@ -193,10 +193,11 @@ public final class SampleUploader: Sendable {
     /// Passes an event to the machine and performs the effects.
     @discardableResult
     func handle<Result>(_ event: (inout UploaderMachine) -> Result) -> Result {
-        let (result, effects) = machine.withLock { machine in
+        var (result, effects) = machine.withLock { machine in
             let result = event(&machine)
             return (result, machine.takeEffects())
         }
+        effects.release()
         if !effects.isEmpty { perform(effects) }
         return result
     }

@@ -1,3 +1,4 @@
+import Dispatch
 import FrameSocketTesting
 import TestSupport
 import Testing
@@ -170,6 +171,43 @@ import Testing
         try await receiver.uploader.settle()
         #expect(try await visit.framesBeforePong(2).isEmpty)
         #expect(receiver.uploader.statistics.sent == 1)
+    }
+
+    /// Shows P310.
+    @Test(arguments: [true, false])
+    func `an image that a newer one replaces is released before that has been sent`(isShared: Bool) async throws {
+        // Whoever draws in two images in turn would have them copied, if one were still held when the other has been sent.
+        let directory = try TemporaryDirectory()
+        var pair = try await SharedPair(directory, .init(sharing: isShared ? .allowed() : .off))
+        if isShared { try await pair.sharing() }
+        let uploader = pair.uploader
+        #expect(await becomesTrue { uploader.hasReceiver })
+        let isSent = DispatchSemaphore(value: 0)
+        let (released, late) = (Counter(), Counter())
+        do {
+            nonisolated(unsafe) let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: 64 * 64)
+            unsafe memory.initialize(repeating: 1, count: 64 * 64)
+            let image = try unsafe PixelBuffer(
+                adopting: [(UnsafePointer(memory), 64)],
+                width: 64,
+                height: 64,
+                format: .gray
+            ) {
+                // Long enough for a frame that does not wait for this.
+                if isSent.wait(timeout: .now() + 0.3) == .success { late.increment() }
+                unsafe memory.deallocate()
+                released.increment()
+            }
+            uploader.send(image)
+        }
+        try await uploader.finish()
+        _ = try await pair.next()
+        #expect(released.value == 0, "it is kept for other receivers")
+        uploader.send(try testImage(64, 64))
+        try await uploader.finish()
+        isSent.signal()
+        #expect(await becomesTrue { released.value == 1 })
+        #expect(late.value == 0, "the next frame was sent first")
     }
 
     // MARK: Memory

@@ -55,7 +55,8 @@ extension World {
     func handle<Result>(_ sender: SimSender, _ event: (inout UploaderMachine) -> Result) -> Result? {
         guard let uploader = sender.uploader else { return nil }
         checkIsAlive(sender, uploader)
-        let (result, effects, held, kept) = Self.report(event, to: &uploader.machine)
+        var (result, effects, held, kept) = Self.report(event, to: &uploader.machine)
+        effects.release()
         if isAdapted(sender) {
             sender.hasCompared = true
             noteHold(sender)

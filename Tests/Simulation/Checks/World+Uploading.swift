@@ -170,6 +170,7 @@ extension World {
         guard !isUnsendable(sender, sender.offers.count), sender.comparing.isEmpty, fits(sender, latest) else {
             return nil
         }
+        if hasLostToLowerLimit(sender) { return nil }
         // A server that ends silent connections makes senders reconnect again and again: this one has just done so.
         if awaitsHello(sender) { return nil }
         // A newer frame that took the place of the latest one, and could not be encoded, settles what an older one left.
@@ -192,6 +193,12 @@ extension World {
             return nil
         }
         return "its receiver has frame \(last), and not \(latest), which is the latest"
+    }
+
+    /// Whether a lower memory limit may have taken a frame that was still to be sent.
+    private func hasLostToLowerLimit(_ sender: SimSender) -> Bool {
+        guard sender.isMemoryLowered, let statistics = sender.uploader?.machine.statistics else { return false }
+        return statistics.drops[.overMemoryBudget] ?? 0 > sender.overBudget
     }
 
     /// A receiver is owed the latest frame.

@@ -167,10 +167,19 @@ extension World {
 
     /// A frame in shared memory waits for the socket: by chance its receiver's program declines just then.
     func declineForPeer(of sender: SimSender) {
-        guard sender.socket >= 0 else { return }
-        let peer = sockets[sender.socket].peer
-        guard let receiver = receivers.last(where: { $0.socket == peer }) else { return }
+        guard let receiver = receiver(of: sender) else { return }
         execute(.send(.decline), for: .receiver(receiver.index), on: receiver.thread)
+    }
+
+    /// The program of the receiver lets go of the connection.
+    func letGoForPeer(of sender: SimSender) {
+        if let receiver = receiver(of: sender) { letGo(receiver) }
+    }
+
+    private func receiver(of sender: SimSender) -> SimReceiver? {
+        guard sender.socket >= 0 else { return nil }
+        let peer = sockets[sender.socket].peer
+        return receivers.last { $0.socket == peer }
     }
 
     /// Whether a sender of this package is, or was, at the other end.

@@ -33,7 +33,13 @@ extension World {
             }
             check(.integrity, job.hasRecipeForContent, "uploader \(sender.index) has the recipe of another image")
             if job.lease == nil, job.content?.pixels != nil { checkWaitedInVain(sender) }
-            schedule(.encoded, of: sender, after: sender.plan.encodingTime)
+            var duration = sender.plan.encodingTime
+            if job.lease != nil, sender.plan.reopens, sender.racing.chance(3) {
+                // A copy that outlasts its connection ends on the next one.
+                letGoForPeer(of: sender)
+                duration += sender.plan.retryInterval + 60_000_000
+            }
+            schedule(.encoded, of: sender, after: duration)
         case .encoded: encoded(sender)
         case .admit:
             guard !sender.comparing.isEmpty else { return }

@@ -195,10 +195,10 @@ extension World {
         return "its receiver has frame \(last), and not \(latest), which is the latest"
     }
 
-    /// Whether a lower memory limit may have taken a frame that was still to be sent.
+    /// Whether a lower memory limit may have taken a frame that was still to be sent, or the one sent last.
     private func hasLostToLowerLimit(_ sender: SimSender) -> Bool {
-        guard sender.isMemoryLowered, let statistics = sender.uploader?.machine.statistics else { return false }
-        return statistics.drops[.overMemoryBudget] ?? 0 > sender.overBudget
+        guard sender.isMemoryLowered, let machine = sender.uploader?.machine else { return false }
+        return machine.slots.latestTicket == nil || machine.statistics.drops[.overMemoryBudget] ?? 0 > sender.overBudget
     }
 
     /// A receiver is owed the latest frame.

@@ -160,13 +160,13 @@ package struct UploadFrame: Sendable {
         let own = own
         if let content = own.content { own.original = content }
         own.orientation = image.orientation
-        (own.content, own.jpeg, own.recipe) = (.shared(image), nil, nil)
+        (own.content, own.jpeg, own.quality, own.recipe) = (.shared(image), nil, nil, nil)
     }
 
     /// Notes that the content, which is sent as it is, is an image in a shared buffer.
     mutating func recognize(_ image: BufferedImage) {
         let own = own
-        (own.content, own.jpeg) = (.shared(image), nil)
+        (own.content, own.jpeg, own.quality) = (.shared(image), nil, nil)
     }
 
     /// Treats the image in a shared buffer as one in ordinary memory.

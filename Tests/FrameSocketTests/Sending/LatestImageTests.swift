@@ -173,7 +173,7 @@ import Testing
         #expect(receiver.uploader.statistics.sent == 1)
     }
 
-    /// Shows P310.
+    /// Shows P199.
     @Test(arguments: [true, false])
     func `an image that a newer one replaces is released before that has been sent`(isShared: Bool) async throws {
         // Whoever draws in two images in turn would have them copied, if one were still held when the other has been sent.

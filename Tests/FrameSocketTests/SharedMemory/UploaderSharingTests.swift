@@ -169,6 +169,27 @@ import Testing
         #expect(job.lease != nil)
     }
 
+    /// Shows P341.
+    @Test func `an image that a receiver has in shared memory is not sent again at a higher quality`() throws {
+        let image = try testImage(64, 48, as: .gray)
+        var configuration = SampleUploader.Configuration(strips: .off, sharing: .allowed())
+        configuration.adaptation = .init()
+        var uploader = SharingUploader(configuration)
+        uploader.change { $0.acceptsSharedMemory = false }
+        #expect(try uploader.send(.pixels(image)).job.lease == nil)
+        uploader.machine.slots.sent?.quality = 30
+        #expect(uploader.machine.sharpeningTime(at: 0) != nil)
+        uploader.change { terms in
+            terms.acceptsSharedMemory = true
+            terms.refreshes += 1
+        }
+        #expect(try uploader.encodeNext()?.job.lease != nil)
+        // Nor if sharing ends: what the receiver has is what was drawn.
+        configuration.sharing = .off
+        uploader.machine.update(configuration, at: 0)
+        #expect(uploader.machine.sharpeningTime(at: 0) == nil)
+    }
+
     /// Shows P295.
     @Test func `an image that is too large for a shared buffer is encoded`() throws {
         // Of the memory only as much exists as is written.

@@ -39,7 +39,7 @@ import Testing
         var isIdle: Bool { error == .sendTimedOut }
     }
 
-    /// Shows P309.
+    /// Shows P119.
     @Test(.enabled(if: isReported), arguments: Server.allCases, [true, false])
     func `what the server has not read is waited for, or reported`(_ server: Server, reopens: Bool) async throws {
         let (connection, _, peer) = try await directory.openConnection {
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// Shows P309.
+    /// Shows P119.
     @Test(.enabled(if: isReported)) func `a frame that no socket holds as a whole is waited for`() async throws {
         let (connection, _, peer) = try await directory.openConnection { $0.sendTimeout = .seconds(60) }
         let large = body(9, count: 3_000_000)

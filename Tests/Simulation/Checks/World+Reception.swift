@@ -101,7 +101,8 @@ extension World {
             sender.offers[$0].content == offer.content && sender.offers[$0].timestamp == timestamp
         }.map { UInt32($0 + 1) }
         guard timestamp == offer.timestamp else {
-            return equal.first { sender.sentHeaders[$0] != nil } ?? equal.first
+            let sent = equal.first { sender.sentHeaders[$0].map { $0.sequence == header.sequence } ?? false }
+            return sent ?? equal.first { sender.sentHeaders[$0] == nil } ?? equal.first
         }
         guard sender.sentHeaders[number] == nil, header.sequence != nil else { return nil }
         return equal.first { sender.sentHeaders[$0]?.sequence == header.sequence }

@@ -79,16 +79,19 @@ extension UploaderMachine {
     mutating func isWorthSending(_ upload: borrowing FrameSlots.Upload, _ byteCount: Int, at now: UInt64) -> Bool {
         guard quality.isActive, let used = upload.quality else { return true }
         let hasRoom = quality.encoded(byteCount, quality: used, sharpening: used > quality.level, at: now)
-        let isLatest = slots.isLatest(upload.frame)
-        if upload.isSharpening, !isLatest { return false }
-        // What cannot be encoded again is sent.
-        return hasRoom || (isLatest && upload.frame.content == nil)
+        return hasRoom && (!upload.isSharpening || slots.isLatest(upload.frame))
     }
 
-    /// Keeps a frame whose JPEG is not sent, to be encoded again when there is room, unless there is a newer one.
-    mutating func holdBack(_ upload: consuming FrameSlots.Upload) {
-        // The image may have been given up meanwhile, and another one be adopted.
-        if upload.frame.content == nil { upload.frame.recipe = nil }
+    /// Keeps a frame whose JPEG is not sent now, unless there is a newer one: to be encoded again when there is room, or as
+    /// this JPEG if its image has been given up meanwhile.
+    mutating func holdBack(_ upload: consuming FrameSlots.Upload, _ jpeg: FrameMessage) {
+        switch upload.frame.content {
+        case nil where upload.isSharpening: upload.frame.recipe = nil
+        case nil:
+            upload.frame.become(jpeg)
+            upload.frame.quality = upload.quality
+        default: break
+        }
         if upload.isSharpening { return keepUnsent(upload) }
         if upload.isRepeat { return returnToQueue(upload) }
         takeBackCount(of: upload)

@@ -184,7 +184,7 @@ extension UploaderMachine {
             }
             if let digest { upload.frame.digest = digest }
             guard isWorthSending(upload, jpeg.jpeg.count, at: now) else {
-                holdBack(upload)
+                holdBack(upload, jpeg)
                 break
             }
             upload.byteCount = jpeg.jpeg.count + (upload.frame.recipe?.need.workspace ?? 0)

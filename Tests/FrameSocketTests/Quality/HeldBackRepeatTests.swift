@@ -1,3 +1,6 @@
+import FrameTransport
+import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameSocket
@@ -19,5 +22,51 @@ import Testing
         #expect(rig.submitted == [1])
         rig.run(.wait(20))
         #expect(rig.submitted == [1, 6])
+    }
+
+    /// Shows P340.
+    @Test func `an image that was given up while it was encoded waits for room as its JPEG`() throws {
+        var configuration = SampleUploader.Configuration(strips: .off)
+        configuration.adaptation = .init(maximumByteRate: 4000)
+        var machine = UploaderMachine(configuration, owner: 1)
+        var terms = ReceiverTerms()
+        (terms.revision, terms.connection, terms.isConnected) = (1, 1, true)
+        machine.termsChanged(terms, at: 0)
+        let image = try testImage(64, 48, as: .gray)
+        let second: UInt64 = 1_000_000_000
+        var messages: [Int] = []
+
+        func encode(_ byteCount: Int, givesUp: Bool, at now: UInt64) throws {
+            if case .compare(var frame) = machine.offer(UploadFrame(.pixels(image), offeredAt: now), at: now) {
+                frame.digest = now
+                #expect(machine.admit(frame, at: now) == .taken)
+            }
+            let begun = machine.beginUpload(at: now)
+            #expect(begun?.quality != nil)
+            if givesUp { machine.giveUpImages() }
+            let info = FrameInfo(bufferSize: BufferSize(width: 64, height: 48))
+            let jpeg = FrameMessage(jpeg: FrameBytes([UInt8](repeating: 0, count: byteCount)), info: info)
+            machine.encoded(.encoded(jpeg, digest: nil), at: now)
+        }
+        func send(at now: UInt64) {
+            guard let message = machine.takeEffects().message else { return }
+            messages.append(message.jpeg.count)
+            machine.sent(nil, at: now)
+        }
+
+        try encode(1000, givesUp: false, at: second)
+        send(at: second)
+        // More than was expected of it, and more than there is room for within two seconds of the first.
+        try encode(7400, givesUp: true, at: 2 * second)
+        send(at: 2 * second)
+        #expect(messages == [1000])
+        let timer = machine.timer
+        let due = try #require(timer)
+        #expect(due >= 3 * second && due < 4 * second)
+        machine.deadlinePassed(at: due)
+        let job = machine.beginUpload(at: due)
+        #expect(job == nil, "there is no image to encode")
+        send(at: due)
+        #expect(messages == [1000, 7400])
     }
 }

@@ -178,7 +178,11 @@ extension World {
         if monitor.frameAskedAt != nil, !(monitor.hasOlderFrameCome && hasFailed) {
             return "a refresh or a resume is not answered by a frame"
         }
-        guard let last = monitor.frames.last else { return "a receiver that wants frames has none" }
+        guard let last = monitor.frames.last else {
+            // One that ends every connection for what it gets may always have just come back, and there is no room yet.
+            let waitsForRoom = sender.byteRate != nil && isHeldBack(sender) && now < sender.openedAt + 4_000_000_000
+            return waitsForRoom ? nil : "a receiver that wants frames has none"
+        }
         if last == latest, isBlurred(sender, latest, monitor) {
             return "its receiver has image \(latest) at less than the highest quality"
         }

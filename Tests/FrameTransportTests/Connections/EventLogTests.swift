@@ -207,8 +207,8 @@ import Testing
         let seen = Locked<[FrameServer.Statistics]>([])
         let server = try directory.server {
             $0.limits.maximumConnections = 0
-            $0.log = { _ in
-                guard let server = holder.withLock({ $0 }) else { return }
+            $0.log = { event in
+                guard event.code == .refusedForPlace, let server = holder.withLock({ $0 }) else { return }
                 let statistics = server.statistics
                 seen.withLock { $0.append(statistics) }
                 server.close()

@@ -223,7 +223,9 @@ extension World {
     func checkLatestIsKept(_ sender: SimSender) {
         let count = sender.offers.count
         guard count > 0, let machine = sender.uploader?.machine, machine.statistics.offered == count,
-            sender.closeReason == nil, !isUnsendable(sender, count), !sender.isMemoryLowered
+            sender.closeReason == nil, !isUnsendable(sender, count), !sender.isMemoryLowered,
+            // One that was sent in a smaller size may not fit in the size of the next receiver.
+            fits(sender, UInt32(count))
         else { return }
         // An image that was accepted need not have room any more when its turn comes.
         guard machine.statistics.drops[.overMemoryBudget] ?? 0 == sender.overBudget else { return }

@@ -79,5 +79,8 @@ extension SocketConnection {
     }
 
     /// Waits until the connection's thread has done what it is doing: it closes the socket, and then states why.
-    private func turn() async { await Task(preferring: thread) {}.value }
+    private func turn() async {
+        guard (try? thread.checkRunning()) != nil else { return }
+        await withCheckedContinuation { continuation in thread.execute { continuation.resume() } }
+    }
 }

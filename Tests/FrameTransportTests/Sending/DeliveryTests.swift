@@ -12,11 +12,10 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    #if os(Linux)
-        private static let isReported = true
-    #else
-        private static let isReported = false
-    #endif
+    /// Ends a test where the system does not report what is unread.
+    private func requireReports(of connection: SocketConnection) throws {
+        if connection.backlog == nil { try Test.cancel("this system does not report what is unread") }
+    }
 
     private static let frame = FrameMessage(body(1, count: 20_000))
     private static let size = message(body(1, count: 20_000)).count
@@ -40,13 +39,14 @@ import Testing
     }
 
     /// Shows P119.
-    @Test(.enabled(if: isReported), arguments: Server.allCases, [true, false])
+    @Test(arguments: Server.allCases, [true, false])
     func `what the server has not read is waited for, or reported`(_ server: Server, reopens: Bool) async throws {
         let (connection, _, peer) = try await directory.openConnection {
             $0.reopens = reopens
             $0.retryInterval = .seconds(60)
             $0.sendTimeout = server.isIdle ? .milliseconds(20) : .seconds(60)
         }
+        try requireReports(of: connection)
         let isLater = server == .readsAllLater || server == .closesUnread || server == .closesHalfRead
         try await connection.send(Self.frame)
         if server == .closesHalfRead { _ = try await peer.read(Self.size / 2) }
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// Shows P119.
-    @Test(.enabled(if: isReported)) func `a frame that no socket holds as a whole is waited for`() async throws {
+    @Test func `a frame that no socket holds as a whole is waited for`() async throws {
         let (connection, _, peer) = try await directory.openConnection { $0.sendTimeout = .seconds(60) }
         let large = body(9, count: 3_000_000)
         async let sent: Void = connection.send(FrameMessage(large))
@@ -85,8 +85,9 @@ import Testing
         try await delivered
     }
 
-    @Test(.enabled(if: isReported)) func `waiting for the server to read is cancelled with its task`() async throws {
+    @Test func `waiting for the server to read is cancelled with its task`() async throws {
         let (connection, _, peer) = try await directory.openConnection()
+        try requireReports(of: connection)
         try await connection.send(Self.frame)
         let waiting = Task { try await connection.delivered() }
         await connection.thread.settle()

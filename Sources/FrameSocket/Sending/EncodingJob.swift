@@ -46,6 +46,9 @@ package struct EncodingJob: Sendable {
     /// What may have changed since an earlier job.
     package var damage = Damage()
 
+    /// The quality of the JPEG that is made; nil if the content is one.
+    package var jpegQuality: Int? { quality ?? recipe?.settings.quality }
+
     /// The size that is sent; nil if the content stays unchanged.
     package var outputSize: BufferSize? { recipe?.output.canvas }
 

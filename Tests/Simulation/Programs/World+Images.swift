@@ -222,7 +222,7 @@ extension World {
         let size = job.outputSize ?? BufferSize(width: 16, height: 1)
         var identity = identity
         identity.isImage = false
-        identity.length = Self.length(size, quality: job.quality ?? 80)
+        identity.length = Self.length(size, quality: job.jpegQuality ?? 80)
         return FrameMessage(
             jpeg: Content.bytes(identity, pool: pool),
             info: FrameInfo(bufferSize: size, orientation: Self.orientation(of: job))

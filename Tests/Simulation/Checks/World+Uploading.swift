@@ -90,8 +90,8 @@ extension World {
     /// An unchanged frame is left out only if the receiver has it as it would be encoded now.
     func checkLook(_ sender: SimSender) {
         guard let machine = sender.uploader?.machine, machine.statistics.inProgress == 0, sender.job == nil,
-            // A repeat with the new look may be on its way to the connection.
-            sender.lateSubmission == nil,
+            // A repeat with the new look may be under way.
+            !sender.isSubmitting,
             let look = sender.encodedWith[sender.lastWritten]
         else { return }
         let isCurrent = look == SimSender.Look(machine.configuration)

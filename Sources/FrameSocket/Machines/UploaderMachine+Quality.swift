@@ -85,12 +85,12 @@ extension UploaderMachine {
     /// Keeps a frame whose JPEG is not sent now, unless there is a newer one: to be encoded again when there is room, or as
     /// this JPEG if its image has been given up meanwhile.
     mutating func holdBack(_ upload: consuming FrameSlots.Upload, _ jpeg: FrameMessage) {
-        switch upload.frame.content {
-        case nil where upload.isSharpening: upload.frame.recipe = nil
-        case nil:
+        if upload.frame.content == nil, upload.isSharpening {
+            // The JPEG that it was sent as stays. Another image may be adopted, with a recipe of its own.
+            upload.frame.recipe = nil
+        } else if upload.frame.content == nil {
             upload.frame.become(jpeg)
             upload.frame.quality = upload.quality
-        default: break
         }
         if upload.isSharpening { return keepUnsent(upload) }
         if upload.isRepeat { return returnToQueue(upload) }

@@ -6,8 +6,8 @@ public import TurboJPEG
 extension SampleUploader {
     /// Submits a frame.
     ///
-    /// Never blocks, and keeps only a reference to the pixels: until a newer image has been encoded or copied, and before
-    /// that is sent. A source that draws in two images in turn, and waits for ``finish()`` in between, never has one copied;
+    /// Never blocks, and keeps only a reference to the pixels, which is released when a newer image has been encoded or
+    /// copied, before that is sent. A source that draws in two images in turn, and waits for ``finish()`` in between, never has one copied;
     /// one that has a single image uses ``send(copying:color:orientation:timestamp:damage:)``.
     ///
     /// A source that knows what it has changed since its last image states that as `damage`: the rest is neither looked

@@ -33,9 +33,10 @@ extension SocketConnection {
         guard let end = driver.lastEnd.withLock({ $0 }) else {
             throw TransportError(.closed, path: path, "no server is connected")
         }
-        switch end.reason {
-        case _ where number != nil && number != end.connection:
+        if let number, number != end.connection {
             throw TransportError(.connectionLost, path: path, "several connections have ended meanwhile")
+        }
+        switch end.reason {
         case .closedByPeer: return
         case .failed(let error): throw error
         case .closedLocally: throw TransportError(.closed, path: path, "the connection has been closed")

@@ -93,10 +93,12 @@ extension World {
         return count
     }
 
-    /// The other end is gone: a path says so at once, over TCP the first write is answered by a reset.
+    /// The other end is gone: a path says so at once, over TCP the first write is answered by a reset, which may come
+    /// before the last that the other end wrote.
     private func sendToNobody(_ socket: Int, _ wanted: Int) -> SocketTransfer {
         guard sockets[socket].isTCP, !sockets[socket].isBlocked else { return .failed(.brokenPipe) }
         sockets[socket].isBlocked = true
+        sockets[socket].wasBroken = true
         sockets[socket].failure = .reset
         changed(socket)
         return .bytes(wanted, isShort: false)

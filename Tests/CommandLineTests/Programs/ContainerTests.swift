@@ -13,7 +13,8 @@
         }
 
         @Test(arguments: [
-            "--mount", "--pid --fork", "--ipc", "--net", "--uts", "--mount --pid --ipc --net --uts --fork",
+            "--mount", "--pid --fork --mount-proc", "--ipc", "--net", "--uts",
+            "--mount --pid --ipc --net --uts --fork --mount-proc",
         ])
         func `a sender in other namespaces reaches the server through the directory`(options: String) async throws {
             let receiver = try await place.receiver("--count", "1")
@@ -24,8 +25,9 @@
 
         @Test func `images cross namespaces in shared memory`() async throws {
             let receiver = try await place.receiver("--count", "2", "--shared", "--json")
-            let command = "unshare --mount --pid --ipc --net --fork $F send $S \(jpeg) --loop 2 --shared --json"
-            let sender = try await place.shell(command).ended()
+            let namespaces = "--mount --pid --ipc --net --fork --mount-proc"
+            let sender = try await place.shell("unshare \(namespaces) $F send $S \(jpeg) --loop 2 --shared --json")
+                .ended()
             #expect(sender.status == 0, "\(sender)")
             let frames = try await receiver.ended().events("frame")
             #expect(frames.count == 2 && frames.allSatisfy { $0["bytes"] == 0 })

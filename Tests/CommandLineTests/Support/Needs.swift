@@ -20,7 +20,7 @@ extension Trait where Self == ConditionTrait {
 
 private enum Namespaces {
     static let areAllowed: Bool = {
-        let command = "unshare --mount --pid --ipc --net --uts --fork true 2>/dev/null"
+        let command = "unshare --mount --pid --ipc --net --uts --fork --mount-proc true 2>/dev/null"
         let status = unsafe system(command)
         return geteuid() == 0 && status == 0
     }()

@@ -8,6 +8,7 @@ from Xlib.ext import res
 
 from stage import PATIENCE, Receiver, await_picture, color, ended, fail, interrupt
 
+IMAGES = 3
 SCRIPTS = ["seq 200", "ls -lR /usr/share/doc | head -400", "for i in 1 2 3 4 5; do date; done", "cat /etc/services"]
 
 
@@ -20,16 +21,16 @@ def resources(screen, kept):
 
 
 def held(process, screen, client):
-    """The descriptors, mappings and X resources of a capture."""
+    """The descriptors and X resources of a capture, without the memory of its images."""
     directory = pathlib.Path(f"/proc/{process.pid}")
     lines = (directory / "maps").read_text().splitlines()
-    # Shared ones: the segment that the server made, and buffers that are shared with a receiver.
+    # Images take turns in memory that is shared with the server: two pieces, and a third while an older one is on its way.
     mappings = sum(1 for line in lines if line.split()[1].endswith("s"))
-    return {
-        "descriptors": len(list((directory / "fd").iterdir())),
-        "shared mappings": mappings,
-        **resources(screen, client),
-    }
+    found = resources(screen, client)
+    segments = found.pop("ShmSeg")
+    if not (0 < mappings <= IMAGES and 0 < segments <= IMAGES):
+        fail(f"the capture has {mappings} shared mappings, and the server {segments} segments for it")
+    return {"descriptors": len(list((directory / "fd").iterdir())), **found}
 
 
 def client_of(process, screen, before):

@@ -2,7 +2,7 @@
 ///
 /// A pixel buffer is a value. Copies share their memory until one of them is changed, which copies the visible bytes
 /// first. The memory and each plane begin at a multiple of 64 bytes. By default, so does each row, so rows can be
-/// longer than their pixels: `plane(_:)` returns the distance. Adopted memory (`package` initializer) keeps its layout.
+/// longer than their pixels: `plane(_:)` returns the distance. Adopted memory keeps its layout.
 ///
 /// Thread safety: a value: copies may be used on any threads, and a mutating call needs its own copy for itself.
 public struct PixelBuffer: Sendable {
@@ -46,20 +46,24 @@ public struct PixelBuffer: Sendable {
         self.storage = storage
     }
 
-    /// Creates an image over existing memory, without a copy.
+    /// Creates an image over memory of the caller, without a copy.
     ///
-    /// The memory is never written: changing the image copies it first. `release` is called once, on an arbitrary
-    /// thread, when the last copy of this value is destroyed. It is not called if the initializer throws.
+    /// For memory that something else fills: buffers of a camera or a decoder, or memory shared with a window system. It
+    /// is never written through the image; changing the image copies it first.
+    ///
+    /// The memory must stay as it is until `release` is called: once, on an arbitrary thread, when the last copy of this
+    /// value is destroyed. If an object owns the memory, `{ withExtendedLifetime(owner) {} }` is enough. It is not called if
+    /// the initializer throws.
     ///
     /// - Parameters:
     ///   - planes: The first sample and the bytes per row of each of the format's planes.
     ///   - width: The width, 1 to 65,500 pixels.
     ///   - height: The height, 1 to 65,500 pixels.
     ///   - format: The arrangement of the bytes.
-    ///   - release: A closure that releases the memory.
+    ///   - release: A closure that takes the memory back.
     /// - Throws: `invalidSize`, `invalidStride`, `overlappingPlanes`; `byteCountMismatch` if the number of planes is
     ///   not the format's.
-    @unsafe package init(
+    @unsafe public init(
         adopting planes: [(base: UnsafePointer<UInt8>, bytesPerRow: Int)],
         width: Int,
         height: Int,

@@ -16,7 +16,6 @@ final class Screen {
     private let display: Display
     private let source: Options.Source
     private let drawsPointer: Bool
-    private let reader: PixelReader
     private let (damageID, regionID): (xcb_damage_damage_t, xcb_xfixes_region_t)
 
     /// Where the image is.
@@ -38,19 +37,13 @@ final class Screen {
     /// Whether there may be something to capture.
     private(set) var hasChanged = true
 
-    /// The image that was captured last, and the one before it, which becomes the next.
-    ///
-    /// Two take turns: the uploader keeps the latest for receivers that come later, and writing to that one would copy it.
-    private var latest: PixelBuffer?
-    private var other: PixelBuffer?
-    /// Where they differ.
-    private var difference = Damage()
-    /// What has changed since the last image that was captured.
-    private var damage = Damage()
+    /// Nil until the first image.
+    private var images: Images?
+    /// The rows that have changed since the last image that was captured.
+    private var damage = RangeSet<Int>()
 
     init(_ display: Display, _ source: Options.Source, drawsPointer: Bool) throws {
         (self.display, self.source, self.drawsPointer) = (display, source, drawsPointer)
-        reader = PixelReader(display)
         (damageID, regionID) = (display.makeID(), display.makeID())
         // Only to say at once if there is no such thing.
         _ = try locate()
@@ -111,7 +104,7 @@ final class Screen {
             return Place(area: area, offset: (area.x, area.y), visible: area.moved(x: -area.x, y: -area.y))
         case .window(let window):
             guard let area = try display.rectangle(of: window) else {
-                if latest != nil { throw closed }
+                if images != nil { throw closed }
                 throw .noInput("no window \(hexadecimal(window)) on the display '\(display.name)'; xwininfo prints IDs")
             }
             let visible = area.intersection(root).moved(x: -area.x, y: -area.y)
@@ -154,26 +147,35 @@ final class Screen {
         let isPlaced = place != nil
         let place = try place ?? locate()
         self.place = place
-        guard place.area.width > 0, place.area.height > 0 else { return nil }
-        if (other?.width, other?.height) != (place.area.width, place.area.height) {
-            reader.prepare(byteCount: 4 * place.area.width * place.area.height)
-            other = try PixelBuffer(
-                width: place.area.width,
-                height: place.area.height,
-                format: .bgrx,
-                zeroFilled: true
-            )
-            (latest, difference, damage) = (other, Damage(), Damage())
+        let (area, visible) = (place.area, place.visible)
+        guard area.width > 0, area.height > 0 else { return nil }
+        var images = images
+        if (images?.width, images?.height) != (area.width, area.height) {
+            images = Images(display, width: area.width, height: area.height)
+            (self.images, damage) = (images, RangeSet())
         }
-        damage.add(findChanges(at: place))
-        if !isPlaced { damage.add(place.whole) }
-        guard !damage.isEmpty, try update(at: place), let latest else { return nil }
-        (difference, damage) = (damage, Damage())
-        return Capture(image: latest, damage: difference.rectangles)
+        damage.formUnion(findChanges(at: place))
+        if !isPlaced { damage.formUnion(place.whole.rows) }
+        guard !damage.isEmpty, let images else { return nil }
+        let rows = damage.intersection(visible.rows)
+        // It may fail if a window has closed, moved, or is not shown: an event says so, and when to try again.
+        let columns = visible.x..<visible.right
+        let image = try images.next(rows, columns, of: drawable, offset: place.offset) { memory in
+            guard let pointer else { return }
+            for y in rows.intersection(pointer.place.moved(x: -area.x, y: -area.y).rows).ranges.joined() {
+                pointer.draw(on: memory.row(y, columns), at: (area.x + visible.x, area.y + y))
+            }
+        }
+        guard let image else { return nil }
+        defer { damage = RangeSet() }
+        let rectangles = damage.ranges.map { range in
+            PixelBuffer.Rectangle(x: 0, y: range.lowerBound, width: area.width, height: range.count)
+        }
+        return Capture(image: image, damage: rectangles)
     }
 
-    /// Returns what has changed since the last call.
-    private func findChanges(at place: Place) -> Damage {
+    /// Returns the rows that have changed since the last call.
+    private func findChanges(at place: Place) -> RangeSet<Int> {
         let connection = display.connection
         // What is drawn from here on is damage again, even if it can already be seen in the pixels that are read below.
         xcb_damage_subtract(connection, damageID, 0, regionID)
@@ -182,96 +184,24 @@ final class Screen {
         let region = xcb_xfixes_fetch_region_reply(connection, regionCookie, nil)
         defer { free(region) }
 
-        var changes = Damage()
+        var changes = RangeSet<Int>()
         if let region {
             let rectangles = xcb_xfixes_fetch_region_rectangles(region)
             for index in 0..<Int(xcb_xfixes_fetch_region_rectangles_length(region)) {
                 guard let rectangle = rectangles?[index] else { break }
                 let moved = PixelBuffer.Rectangle(rectangle).moved(x: -place.offset.x, y: -place.offset.y)
-                changes.add(moved.intersection(place.whole))
+                changes.formUnion(moved.intersection(place.whole).rows)
             }
         }
         if let pointerCookie {
             let moved = Pointer(connection, pointerCookie)
             if moved != pointer {
                 for changed in [pointer?.place, moved?.place].compactMap({ $0 }) {
-                    changes.add(changed.moved(x: -place.area.x, y: -place.area.y).intersection(place.whole))
+                    changes.formUnion(changed.moved(x: -place.area.x, y: -place.area.y).intersection(place.whole).rows)
                 }
                 pointer = moved
             }
         }
         return changes
-    }
-
-    /// Brings the other image up to date, which becomes the latest; returns whether that was possible.
-    ///
-    /// What it lacks of the latest is copied from there: reading it again could show what is no part of this damage.
-    private func update(at place: Place) throws -> Bool {
-        guard let latest, var image = other.take() else { return false }
-        // Whatever happens, the memory of one image is used for another.
-        defer { other = other ?? image }
-        let parts = damage.rectangles.map { $0.intersection(place.visible) }.filter { $0.width * $0.height > 0 }
-        for part in difference.subtracting(parts) { try image.copy(part, of: latest) }
-        let (dx, dy) = place.offset
-        // It may fail if a window has closed, moved, or is not shown: an event says so, and when to try again.
-        let hasRead = try reader.read(parts.map { $0.moved(x: dx, y: dy) }, of: drawable) { rectangle, pixels in
-            let part = rectangle.moved(x: -dx, y: -dy)
-            try image.write(pixels, to: part) { row, y in
-                pointer?.draw(on: row, at: (place.area.x + part.x, place.area.y + y))
-            }
-        }
-        if hasRead { (self.latest, other) = (image, latest) }
-        return hasRead
-    }
-}
-
-extension PixelBuffer {
-    /// Copies a part of an image of the same size.
-    fileprivate mutating func copy(_ part: Rectangle, of image: PixelBuffer) throws {
-        let (bytesPerRow, count) = (plane(0).bytesPerRow, 4 * part.width)
-        try image.withPlane(0) { source in
-            try source.withUnsafeBytes { source in
-                try withMutablePlane(0) { target in
-                    target.withUnsafeMutableBytes { target in
-                        for y in part.y..<part.bottom {
-                            let row = y * bytesPerRow + 4 * part.x
-                            target[row..<row + count].copyBytes(from: source[row..<row + count])
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Writes pixels, row after row, to a part of the image, and calls a closure with each row and its number.
-    fileprivate mutating func write(
-        _ pixels: UnsafeRawBufferPointer,
-        to part: Rectangle,
-        _ body: (UnsafeMutableRawBufferPointer, Int) -> Void
-    ) throws {
-        let (bytesPerRow, count) = (plane(0).bytesPerRow, 4 * part.width)
-        try withMutablePlane(0) { plane in
-            plane.withUnsafeMutableBytes { plane in
-                for y in part.y..<part.bottom {
-                    let start = y * bytesPerRow + 4 * part.x
-                    let row = UnsafeMutableRawBufferPointer(rebasing: plane[start..<start + count])
-                    row.copyMemory(
-                        from: UnsafeRawBufferPointer(rebasing: pixels[(y - part.y) * count..<(y - part.y + 1) * count])
-                    )
-                    body(row, y)
-                }
-            }
-        }
-    }
-}
-
-extension PixelBuffer.Rectangle {
-    fileprivate init(_ rectangle: xcb_rectangle_t) {
-        self.init(
-            x: Int(rectangle.x),
-            y: Int(rectangle.y),
-            width: Int(rectangle.width),
-            height: Int(rectangle.height)
-        )
     }
 }

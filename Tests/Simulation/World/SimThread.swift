@@ -240,9 +240,10 @@ extension World {
 
     private func poll(_ thread: Int) {
         threads[thread].reports.removeAll(keepingCapacity: true)
-        let count = min(Self.reportsPerTurn, threads[thread].changed.count)
-        for index in 0..<count {
-            let socket = threads[thread].changed[index]
+        var taken = 0
+        while threads[thread].reports.count < Self.reportsPerTurn, taken < threads[thread].changed.count {
+            let socket = threads[thread].changed[taken]
+            taken += 1
             sockets[socket].isReported = false
             guard sockets[socket].isOpen, case .thread(thread, let registration) = sockets[socket].watcher else {
                 continue
@@ -250,7 +251,9 @@ extension World {
             let readiness = readiness(of: socket)
             if !readiness.isEmpty { threads[thread].reports.append((registration, readiness)) }
         }
-        threads[thread].changed.removeFirst(count)
+        threads[thread].changed.removeFirst(taken)
+        // What is no longer watched, or ready, is not returned, and takes no place of what is.
+        let count = threads[thread].reports.count
         let live = threads[thread].liveRegistrations
         threads[thread].horizon.polled(at: now, count: count, capacity: Self.reportsPerTurn, limit: live)
     }

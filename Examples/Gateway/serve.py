@@ -10,6 +10,7 @@ import contextlib
 import functools
 import http.server
 import json
+import os
 import pathlib
 import re
 import secrets
@@ -26,8 +27,10 @@ import time
 HERE = pathlib.Path(__file__).parent
 # Seconds without a frame after which the latest is sent again, so that a viewer who joins sees a still screen.
 REPEAT = 0.5
-# Seconds until Janus listens, and until a program that was asked to end has ended.
+# Seconds until Janus listens.
 PATIENCE = 30
+# Seconds until a program that was asked to end has ended, before it is killed.
+GRACE = 5
 
 
 def fail(text):
@@ -70,13 +73,14 @@ class Programs:
     def end(self):
         for program in self.running.values():
             program.terminate()
-            # None of them waits for this program to read.
+            # None of them waits for this program to read or write, nor this one to get rid of what it has not written.
             for pipe in filter(None, (program.stdin, program.stdout)):
-                with contextlib.suppress(BrokenPipeError):
+                os.set_blocking(pipe.fileno(), False)
+                with contextlib.suppress(BrokenPipeError, BlockingIOError):
                     pipe.close()
         for program in self.running.values():
             try:
-                program.wait(PATIENCE)
+                program.wait(GRACE)
             except subprocess.TimeoutExpired:
                 program.kill()
                 program.wait()

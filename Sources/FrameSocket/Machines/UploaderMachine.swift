@@ -112,9 +112,9 @@ package struct UploaderMachine: Sendable {
         }
         if new.preferences != old.preferences || new.connection != old.connection { hasRefusedPreferences = false }
         if new.preferences != old.preferences {
-            let oldLook = look
             reconfigure()
-            if look != oldLook { preferredLook = look }
+            // Also what the program has set since the last frame was sent: the receiver may prefer just that.
+            preferredLook = look
         }
         share(after: old, at: now)
         if let cause = barrier, let frame = slots.waiting.take() { keep(frame, cause) }

@@ -284,6 +284,19 @@ import Testing
     }
 
     /// Shows P304.
+    @Test func `a preference for what the program has set since the image was sent applies to it`() throws {
+        var rig = ImageRig(.init())
+        try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
+        let box = BufferSize(width: 16, height: 16)
+        rig.machine.update(.init(scale: .fit(width: 16, height: 16)), at: rig.now)
+        rig.settle()
+        rig.change { $0.preferences = .init(size: box) }
+        #expect(rig.messages.map(\.bufferSize.width) == [64, 16])
+        rig.change { $0.preferences = .init(frameRateInMillihertz: 5_000, size: box) }
+        #expect(rig.messages.count == 2)
+    }
+
+    /// Shows P304.
     @Test func `a preference during an encoding applies to the image once that is sent`() throws {
         var rig = ImageRig(.init())
         rig.offer(.pixels(try testImage(64, 48, as: .bgra)), settles: false)

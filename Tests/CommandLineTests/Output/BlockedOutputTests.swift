@@ -46,7 +46,7 @@ import Testing
         _ environment: String = ""
     ) async throws -> (command: Program, sender: Program, reader: SilentReader) {
         let reader = try SilentReader(place.path("out"))
-        let command = try place.shell("\(environment) exec $F \(command) >$D/out")
+        let command = try place.shell("\(environment) exec \(command) >$D/out")
         let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet", "--wait", "60"])
         // A pipe has 16 pages, which writes need not fill; it is full if nothing is added to it any longer.
         var (last, looks) = (0, 0)
@@ -61,7 +61,7 @@ import Testing
 
     @Test(arguments: cases)
     func `a reader that does not read keeps nobody from ending a command`(_ example: Case) async throws {
-        let (command, sender, reader) = try await fill(example.command, example.environment)
+        let (command, sender, reader) = try await fill("$F \(example.command)", example.environment)
         if let signal = example.signal { command.send(signal) }
         let ending = await command.ended()
         #expect(ending.status == example.status, "\(ending)")
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func `the counters of a receiver are written while nobody reads its output`() async throws {
-        let (command, sender, reader) = try await fill("receive $S --mjpeg --metrics $D/metrics")
+        let (command, sender, reader) = try await fill("$F receive $S --mjpeg --metrics $D/metrics")
         try FileManager.default.removeItem(atPath: place.path("metrics"))
         try await eventually { FileManager.default.fileExists(atPath: place.path("metrics")) }
         let metrics = try String(contentsOfFile: place.path("metrics"), encoding: .utf8)
@@ -103,8 +103,39 @@ import Testing
         #expect(try place.names() == ["pipe"])
     }
 
+    /// A shell's words that make a standard stream non-blocking and run a command, as parents do that share their pipes.
+    private func nonblocking(_ stream: Int, _ command: String) -> String {
+        "python3 -c 'import os, sys; os.set_blocking(\(stream), False); os.execv(sys.argv[1], sys.argv[1:])' \(command)"
+    }
+
+    @Test(arguments: ["receive $S --mjpeg", "receive $S --raw bgra", "receive $S --json", "record $S -"])
+    func `a non-blocking output is waited for`(command: String) async throws {
+        let (command, sender, reader) = try await fill(nonblocking(1, "$F \(command)"))
+        let read = Task.detached { reader.readAll() }
+        command.send(.interrupt)
+        let ending = await command.ended()
+        #expect(ending.status == 130, "\(ending)")
+        #expect(await read.value.count > 40_000)
+        sender.send(.interrupt)
+        _ = await sender.ended()
+    }
+
+    @Test(arguments: ["send $S -", "send $S - --passthrough"])
+    func `a non-blocking input is waited for`(command: String) async throws {
+        let receiver = try await place.receiver("--count", "2", "--json")
+        let input = "mkfifo $D/go; (cat \(jpeg); cat $D/go; cat \(jpeg))"
+        let sender = try place.shell("\(input) | \(nonblocking(0, "$F \(command) --quiet"))")
+        // What precedes the first image has been read by then, and there is nothing else.
+        var lines = 1
+        while try await !receiver.lines(lines).contains(where: { $0.contains("\"frame\"") }) { lines += 1 }
+        _ = try await place.shell(": >$D/go").ended()
+        let ending = await sender.ended()
+        #expect(ending.status == 0, "\(ending)")
+        #expect(await receiver.ended().status == 0)
+    }
+
     @Test func `a reader that reads gets whole frames to the end`() async throws {
-        let (command, sender, reader) = try await fill("receive $S --json")
+        let (command, sender, reader) = try await fill("$F receive $S --json")
         let read = Task.detached { reader.readAll() }
         command.send(.interrupt)
         #expect(await command.ended().status == 130)

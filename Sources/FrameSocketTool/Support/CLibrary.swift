@@ -11,18 +11,18 @@
 // non-blocking, also of a pipe that others share; they are waited for all the same. A signal ends the wait, with `EINTR`.
 
 func systemRead(_ descriptor: Int32, _ room: UnsafeMutableRawBufferPointer) -> Int {
-    waiting(for: POLLIN, on: descriptor) { unsafe read(descriptor, room.baseAddress, room.count) }
+    waiting(for: Int16(POLLIN), on: descriptor) { unsafe read(descriptor, room.baseAddress, room.count) }
 }
 
 func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    waiting(for: POLLOUT, on: descriptor) { unsafe write(descriptor, bytes.baseAddress, bytes.count) }
+    waiting(for: Int16(POLLOUT), on: descriptor) { unsafe write(descriptor, bytes.baseAddress, bytes.count) }
 }
 
-private func waiting(for event: Int32, on descriptor: Int32, _ call: () -> Int) -> Int {
+private func waiting(for event: Int16, on descriptor: Int32, _ call: () -> Int) -> Int {
     while true {
         let result = call()
         guard result < 0, errno == EAGAIN else { return result }
-        var state = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+        var state = pollfd(fd: descriptor, events: event, revents: 0)
         if unsafe poll(&state, 1, -1) < 0 { return -1 }
     }
 }

@@ -161,10 +161,10 @@ package struct FrameSlots: Sendable {
         nextSequence &+= 1
     }
 
-    /// Takes back the number of the frame in progress, which is not sent after all; newer frames, which are still to be
-    /// sent, move up.
+    /// Takes back the number of the frame in progress, which is not sent after all, unless a receiver may know it; newer
+    /// frames, which are still to be sent, move up.
     mutating func takeBackNumber(of frame: inout UploadFrame) {
-        guard let sequence = frame.sequence else { return }
+        guard let sequence = frame.sequence, !frame.wasSubmitted else { return }
         frame.sequence = nil
         nextSequence &-= 1
         if let number = waiting?.sequence, number > sequence { waiting?.sequence = number - 1 }

@@ -275,6 +275,7 @@ extension UploaderMachine {
         guard let message = upload.frame.message(withTiming: configuration.sendsTiming, isNew: isNew) else {
             return
         }
+        upload.frame.wasSubmitted = true
         if let lease { sharing.pool.submitted(lease) }
         sharing.isLatestShared = lease != nil
         (upload.revision, upload.connection) = (terms.revision, terms.connection)

@@ -69,4 +69,50 @@ import Testing
         send(at: due)
         #expect(messages == [1000, 7400])
     }
+
+    /// Its first attempt has ended with its connection, but may have brought its number to a receiver.
+    @Test func `the number of a frame that is held back is not given to the next one if it was sent under it`() throws {
+        var configuration = SampleUploader.Configuration(strips: .off)
+        configuration.adaptation = .init(maximumByteRate: 4000)
+        var machine = UploaderMachine(configuration, owner: 1)
+        var terms = ReceiverTerms()
+        var numbers: [UInt64?] = []
+        let second: UInt64 = 1_000_000_000
+        let image = try testImage(64, 48, as: .gray)
+
+        func connect(at now: UInt64) {
+            (terms.revision, terms.connection, terms.isConnected) = (terms.revision + 1, terms.connection + 1, true)
+            machine.termsChanged(terms, at: now)
+        }
+        func offer(at now: UInt64) {
+            guard case .compare(var frame) = machine.offer(UploadFrame(.pixels(image), offeredAt: now), at: now) else {
+                return
+            }
+            frame.digest = now
+            #expect(machine.admit(frame, at: now) == .taken)
+        }
+        func encode(_ byteCount: Int, at now: UInt64, while body: () -> Void = {}) {
+            guard machine.beginUpload(at: now) != nil else { return }
+            body()
+            let info = FrameInfo(bufferSize: BufferSize(width: 64, height: 48))
+            let jpeg = FrameMessage(jpeg: FrameBytes([UInt8](repeating: 0, count: byteCount)), info: info)
+            machine.encoded(.encoded(jpeg, digest: nil), at: now)
+            if let message = machine.takeEffects().message { numbers.append(message.info.sequence) }
+        }
+
+        connect(at: second)
+        offer(at: second)
+        encode(1000, at: second)
+        machine.sent(.connectionLost, at: second)
+        // Another quality: its JPEG cannot be sent again as it is.
+        terms.preferences = .init(quality: 50)
+        connect(at: 2 * second)
+        encode(7400, at: 2 * second) { offer(at: 2 * second) }
+        #expect(numbers == [0], "there is no room for it")
+        while let due = machine.timer, numbers.count < 2 {
+            machine.deadlinePassed(at: due)
+            encode(100, at: due)
+        }
+        #expect(numbers == [0, 1])
+    }
 }

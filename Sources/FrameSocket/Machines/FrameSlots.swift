@@ -73,7 +73,7 @@ package struct FrameSlots: Sendable {
     var activity = Activity.idle
     var waiting: UploadFrame?
     var deferral: Deferral?
-    var sent: UploadFrame?
+    package internal(set) var sent: UploadFrame?
 
     /// Whether the receiver is to get the latest frame, regardless of pacing: it has just connected, requests one, or
     /// wants frames again.
@@ -115,7 +115,7 @@ package struct FrameSlots: Sendable {
 
     /// The frame that would be sent next.
     @inline(__always)
-    var next: UploadFrame? { waiting ?? deferral?.frame ?? sent }
+    package var next: UploadFrame? { waiting ?? deferral?.frame ?? sent }
 
     /// Whether any frame could be sent next.
     @inline(__always)

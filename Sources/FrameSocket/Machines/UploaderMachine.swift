@@ -341,12 +341,6 @@ package struct UploaderMachine: Sendable {
 
     // MARK: What tests ask
 
-    /// The lease of the frame sent last, if it is in a shared buffer.
-    package var sentLease: SharedPool.Lease? { slots.sent?.lease }
-
-    /// The ticket of the frame that is next to need a shared buffer, if there is one.
-    package var nextTicket: UInt64? { slots.next?.ticket }
-
     /// The time of the last frame, submitted by the source or sent, if nothing but the sent frame is held and it could be
     /// repeated.
     package var silentSince: UInt64? {

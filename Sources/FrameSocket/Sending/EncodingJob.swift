@@ -35,7 +35,7 @@ package struct EncodingJob: Sendable {
     /// Which hash is needed.
     package let comparison: Comparison
     /// The recipe; nil if the content stays unchanged.
-    let recipe: EncodingRecipe?
+    package let recipe: EncodingRecipe?
     /// The quality to encode it at; nil for the recipe's.
     package var quality: Int?
     /// The shared buffer to copy the content to; nil to encode it.
@@ -45,23 +45,6 @@ package struct EncodingJob: Sendable {
 
     /// What may have changed since an earlier job.
     package var damage = Damage()
-
-    /// The quality of the JPEG that is made; nil if the content is one.
-    package var jpegQuality: Int? { quality ?? recipe?.settings.quality }
-
-    /// The size that is sent; nil if the content stays unchanged.
-    package var outputSize: BufferSize? { recipe?.output.canvas }
-
-    /// Whether the content is rotated upright.
-    package var appliesOrientation: Bool { recipe?.appliesOrientation ?? false }
-
-    /// Whether the recipe, which says which pixels are read and what memory that takes, is for this content.
-    package var hasRecipeForContent: Bool {
-        guard let content, let pixels = content.pixels else { return true }
-        guard let recipe, let input = recipe.input, recipe.need.content >= content.byteCount else { return false }
-        return recipe.output.image == BufferSize(width: pixels.width, height: pixels.height)
-            && input.format == pixels.format && input.orientation == orientation
-    }
 }
 
 /// The result of an ``EncodingJob``.
@@ -110,7 +93,7 @@ extension EncodingJob {
         }
         do throws(TurboJPEGError) {
             verifyDamage(of: content, with: encoder.damageVerifier)
-            let rows = damagedRows
+            let rows = damage.rows(of: recipe)
             guard let lease, let sharing else {
                 return .encoded(try encoder.encode(consume content, orientation, recipe, rows, quality), digest: digest)
             }

@@ -31,12 +31,7 @@ extension EncodingRecipe {
 
 extension EncodingJob.Damage {
     /// Returns the rows of what a recipe makes of the image that may differ.
-    func rows(of recipe: EncodingRecipe?) -> RowDamage {
+    package func rows(of recipe: EncodingRecipe?) -> RowDamage {
         RowDamage(image: job, base: base, rows: region.flatMap { recipe?.rows(damagedBy: $0) })
     }
-}
-
-extension EncodingJob {
-    /// The rows of what is made of the image that may differ.
-    package var damagedRows: RowDamage { damage.rows(of: recipe) }
 }

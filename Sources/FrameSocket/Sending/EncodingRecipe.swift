@@ -1,5 +1,5 @@
 internal import FrameTransport
-internal import FrameWire
+package import FrameWire
 package import TurboJPEG
 
 /// How the content of a frame becomes what is sent, and the memory that takes.
@@ -8,8 +8,8 @@ package import TurboJPEG
 /// follows it and decides nothing. A frame that is sent unchanged needs none.
 package final class EncodingRecipe: Sendable {
     /// The part of the configuration that the encoder needs.
-    struct Settings: Sendable, Hashable {
-        let quality: Int
+    package struct Settings: Sendable, Hashable {
+        package let quality: Int
         let scale: SampleUploader.OutputScale
         let subsampling: ChromaSubsampling
         let appliesOrientation: Bool
@@ -27,12 +27,12 @@ package final class EncodingRecipe: Sendable {
     }
 
     /// The pixels that a recipe is for.
-    struct Input: Sendable, Hashable {
-        let size: BufferSize
-        let format: PixelFormat
+    package struct Input: Sendable, Hashable {
+        package let size: BufferSize
+        package let format: PixelFormat
         /// The bytes that the frame keeps: none if the pixels are in a shared buffer.
-        let byteCount: Int
-        let orientation: FrameOrientation
+        package let byteCount: Int
+        package let orientation: FrameOrientation
         /// What the pixels are.
         enum Origin: Sendable, Hashable {
             /// A submitted image.
@@ -63,13 +63,13 @@ package final class EncodingRecipe: Sendable {
         }
     }
 
-    let settings: Settings
+    package let settings: Settings
     /// The number of the configuration that the recipe belongs to.
     let edition: UInt64
     /// The limit of the frames' memory under which it was made.
     let limit: Int
     /// The pixels that the recipe is for; nil if it is for a single JPEG.
-    let input: Input?
+    package let input: Input?
     /// What is done with the image.
     let image: ImageRecipe
     let need: MemoryNeed
@@ -79,7 +79,7 @@ package final class EncodingRecipe: Sendable {
     /// Which part of the image is sent, and in what size.
     package var output: OutputPlan { image.output }
     /// Whether the content is rotated upright.
-    var appliesOrientation: Bool { image.appliesOrientation }
+    package var appliesOrientation: Bool { image.appliesOrientation }
 
     /// Creates the recipe for some content, nil if it is sent unchanged; `limit` decides whether there is room to keep
     /// strips.

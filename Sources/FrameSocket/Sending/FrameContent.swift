@@ -26,7 +26,7 @@ package enum FrameContent: Sendable {
     }
 
     /// The size of the image.
-    var size: BufferSize {
+    package var size: BufferSize {
         switch self {
         case .pixels(let pixels), .scaled(let pixels, _): BufferSize(width: pixels.width, height: pixels.height)
         case .shared(let image): BufferSize(width: image.pixels.width, height: image.pixels.height)
@@ -51,7 +51,7 @@ package enum FrameContent: Sendable {
     }
 
     /// The bytes of the pixels or JPEG; those of a shared buffer count with its pool.
-    var byteCount: Int {
+    package var byteCount: Int {
         switch self {
         case .pixels(let pixels), .scaled(let pixels, _): EncodingMemory.bytes(of: pixels)
         case .shared: 0

@@ -206,7 +206,7 @@ package struct UploadFrame: Sendable {
     }
 
     /// The lease of the buffer that the image is in, if it is in one.
-    var lease: SharedPool.Lease? {
+    package var lease: SharedPool.Lease? {
         if let image = bufferedImage { return image.claim.lease }
         guard case .pixels(let pixels) = content else { return nil }
         return (pixels.lender as? SharedClaim)?.lease

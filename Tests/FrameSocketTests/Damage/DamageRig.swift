@@ -295,7 +295,7 @@ struct DamageRig {
 
     private mutating func encode(_ job: inout EncodingJob) throws -> EncodingResult {
         let whole = job
-        if let rows = job.damage.rows(of: job.recipe).rows, let size = job.outputSize,
+        if let rows = job.damage.rows(of: job.recipe).rows, let size = job.recipe?.output.canvas,
             rows != RowSet(allOf: size.height)
         {
             uses[job.lease == nil ? .encoded : .copied, default: 0] += 1

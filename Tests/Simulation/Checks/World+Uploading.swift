@@ -22,7 +22,9 @@ extension World {
     func checkWaitedInVain(_ sender: SimSender) {
         guard awaitsBuffer(sender), let machine = sender.uploader?.machine else { return }
         coverage.count(.waitedInVain)
-        let isProgramHolding = sender.claims.contains { $0.claim.map { $0.lease != machine.sentLease } ?? false }
+        let isProgramHolding = sender.claims.contains {
+            $0.claim.map { $0.lease != machine.slots.sent?.lease } ?? false
+        }
         check(
             .buffersAreAwaited,
             machine.sharing.pool.isAnyWithReceiver || isProgramHolding || sender.endedClaims > 0
@@ -41,8 +43,9 @@ extension World {
         }
         let since = sender.bufferWaitSince ?? now
         sender.bufferWaitSince = since
-        if uploader.machine.nextTicket != sender.bufferWaitTicket {
-            (sender.bufferWaitTicket, sender.bufferWaitEnd) = (uploader.machine.nextTicket, .max)
+        let ticket = uploader.machine.slots.next?.ticket
+        if ticket != sender.bufferWaitTicket {
+            (sender.bufferWaitTicket, sender.bufferWaitEnd) = (ticket, .max)
         }
         // A turn may begin by a clock that was read a moment before, by which the frame is not due yet.
         let limit = sender.bufferWaitEnd.addingReportingOverflow(100_000)

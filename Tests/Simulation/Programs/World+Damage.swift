@@ -59,8 +59,8 @@ extension World {
 
     /// Returns the rows of the image that a job copies; the rows of one that is scaled or rotated here are others.
     func damagedRows(of job: EncodingJob, isWhole: Bool) -> RowDamage {
-        let damage = job.damagedRows
-        guard isWhole, !job.appliesOrientation else {
+        let damage = job.damage.rows(of: job.recipe)
+        guard isWhole, job.recipe?.appliesOrientation != true else {
             return RowDamage(image: damage.image, base: damage.base, rows: nil)
         }
         if damage.rows != nil { coverage.count(.damagedCopy) }

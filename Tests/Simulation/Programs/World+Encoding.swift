@@ -31,7 +31,7 @@ extension World {
             if isBuffered, let identity = job.content.flatMap(Self.identity) {
                 sender.leftBuffer.insert(identity.number)
             }
-            check(.integrity, job.hasRecipeForContent, "uploader \(sender.index) has the recipe of another image")
+            check(.integrity, Self.hasRecipeForContent(job), "uploader \(sender.index) has the recipe of another image")
             if job.lease == nil, job.content?.pixels != nil { checkWaitedInVain(sender) }
             var duration = sender.plan.encodingTime
             if job.lease != nil, sender.plan.reopens, sender.racing.chance(3) {
@@ -109,5 +109,13 @@ extension World {
             check(.buffersHaveOneConnection, isSame, "uploader \(sender.index) lacks memory for an earlier connection")
         case .notShared, .encoded, .shared, .failed: break
         }
+    }
+
+    /// Whether the recipe of a job, which says which pixels are read and what memory that takes, is for its content.
+    private static func hasRecipeForContent(_ job: EncodingJob) -> Bool {
+        guard let content = job.content, let pixels = content.pixels else { return true }
+        guard let input = job.recipe?.input else { return false }
+        return input.size == content.size && input.format == pixels.format && input.orientation == job.orientation
+            && input.byteCount >= content.byteCount
     }
 }

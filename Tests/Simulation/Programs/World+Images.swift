@@ -202,7 +202,7 @@ extension World {
             coverage.count(.notShared)
             return .notShared(content)
         }
-        let size = job.outputSize ?? BufferSize(width: 1, height: 1)
+        let size = job.recipe?.output.canvas ?? BufferSize(width: 1, height: 1)
         let image = content.pixels.flatMap { pixels in
             (pixels.width, pixels.height) == (size.width, size.height) ? pixels : ImageContent.image(identity, size)
         }
@@ -219,10 +219,10 @@ extension World {
 
     /// The JPEG of an image.
     func encodedImage(_ job: EncodingJob, _ identity: Content.Identity) -> FrameMessage {
-        let size = job.outputSize ?? BufferSize(width: 16, height: 1)
+        let size = job.recipe?.output.canvas ?? BufferSize(width: 16, height: 1)
         var identity = identity
         identity.isImage = false
-        identity.length = Self.length(size, quality: job.jpegQuality ?? 80)
+        identity.length = Self.length(size, quality: job.quality ?? job.recipe?.settings.quality ?? 80)
         return FrameMessage(
             jpeg: Content.bytes(identity, pool: pool),
             info: FrameInfo(bufferSize: size, orientation: Self.orientation(of: job))
@@ -242,7 +242,7 @@ extension World {
     }
 
     private static func orientation(of job: EncodingJob) -> FrameOrientation {
-        job.appliesOrientation ? .up : job.orientation
+        job.recipe?.appliesOrientation == true ? .up : job.orientation
     }
 
     /// Whose image a content is.

@@ -22,27 +22,23 @@ package struct FramePacer: Sendable {
         didSet { if pacing.rate != oldValue.rate { makeSchedules() } }
     }
 
-    private var schedule = RateSchedule(framesPerSecond: 0)
-    /// The schedule of unchanged frames, if they have a separate rate.
-    private var stillSchedule = RateSchedule(framesPerSecond: 0)
-    /// The number of frames since the last one that was taken, for every n-th.
-    private var passedOver = 0
+    private var count = Count()
+    /// What counted before the last frame that was taken, if that was taken in advance.
+    private var before: Count?
 
     private var lastSeen: UInt64?
-    private var lastTaken: UInt64?
     /// The smoothed interval of frames in nanoseconds; 0 before it is known.
     private var sourceInterval = 0.0
     private var takesNext = true
 
-    /// What counted before the last frame that was taken, if that was taken in advance.
-    private var before: Count?
-
     /// What changes when a frame is taken.
     private struct Count: Sendable {
-        let schedule: RateSchedule
-        let stillSchedule: RateSchedule
-        let passedOver: Int
-        let lastTaken: UInt64?
+        var schedule = RateSchedule(framesPerSecond: 0)
+        /// The schedule of unchanged frames, if they have a separate rate.
+        var stillSchedule = RateSchedule(framesPerSecond: 0)
+        /// The number of frames since the last one that was taken, for every n-th.
+        var passedOver = 0
+        var lastTaken: UInt64?
     }
 
     /// The smallest step ahead that counts as a jump of the clock, in nanoseconds.
@@ -63,21 +59,19 @@ package struct FramePacer: Sendable {
     ///
     /// - Parameters:
     ///   - timestamp: The frame's presentation time in nanoseconds.
-    ///   - isChanged: Whether the frame differs from the last one that was taken. Evaluated at most once: never if the
-    ///     rate alone drops the frame, always if the frame is taken and ``SampleUploader/Pacing/comparesImages`` is true.
+    ///   - isChanged: Whether the frame differs from the last one that was taken.
     /// - Returns: Whether the frame is taken, and the cause if it is not.
-    package mutating func decide(at timestamp: UInt64, isChanged: @autoclosure () -> Bool = true) -> Decision {
+    package mutating func decide(at timestamp: UInt64, isChanged: Bool = true) -> Decision {
         observe(timestamp)
         if takesNext {
-            if pacing.comparesImages { _ = isChanged() }
             takeAgain(at: timestamp)
             return .take
         }
         guard isDue(at: timestamp) else {
-            passedOver += 1
+            count.passedOver += 1
             return .drop(.paced)
         }
-        if pacing.comparesImages, !isChanged(), let cause = causeToDropUnchanged(at: timestamp) {
+        if pacing.comparesImages, !isChanged, let cause = causeToDropUnchanged(at: timestamp) {
             return .drop(cause)
         }
         takeLate(at: timestamp)
@@ -87,17 +81,17 @@ package struct FramePacer: Sendable {
     /// Records a frame that is held back for another reason than the rate.
     mutating func passOver(at timestamp: UInt64) {
         observe(timestamp)
-        passedOver += 1
+        count.passedOver += 1
     }
 
     /// The time between two frames at the rate of changed frames, in nanoseconds; 0 without one.
-    var interval: UInt64 { UInt64(schedule.interval) }
+    var interval: UInt64 { UInt64(count.schedule.interval) }
 
     private func isDue(at timestamp: UInt64) -> Bool {
         switch pacing.rate {
         case .everyFrame: true
-        case .every(let n): passedOver + 1 >= n
-        case .framesPerSecond, .adaptive: schedule.isDue(at: timestamp, sourceInterval: sourceInterval)
+        case .every(let n): count.passedOver + 1 >= n
+        case .framesPerSecond, .adaptive: count.schedule.isDue(at: timestamp, sourceInterval: sourceInterval)
         }
     }
 
@@ -106,12 +100,12 @@ package struct FramePacer: Sendable {
         if pacing.skipsUnchanged {
             return isKeepAliveDue(at: timestamp) ? nil : .unchanged
         }
-        return stillSchedule.isDue(at: timestamp, sourceInterval: sourceInterval) ? nil : .paced
+        return count.stillSchedule.isDue(at: timestamp, sourceInterval: sourceInterval) ? nil : .paced
     }
 
     private func isKeepAliveDue(at timestamp: UInt64) -> Bool {
         guard let keepAlive = pacing.keepAlive else { return false }
-        guard let lastTaken else { return true }
+        guard let lastTaken = count.lastTaken else { return true }
         // A large step back means a restarted clock; a small one is jitter, or a frame that was sent again meanwhile.
         let distance = timestamp > lastTaken ? timestamp - lastTaken : lastTaken - timestamp
         return distance >= keepAlive.nanoseconds
@@ -122,9 +116,10 @@ package struct FramePacer: Sendable {
     /// The shortest silence after which the last frame is sent for `SampleUploader.Pacing.Rate.every(_:)`, in nanoseconds.
     ///
     /// A source that submits several frames at once has not fallen silent between them.
-    package static let shortestSilence: UInt64 = 100_000_000
+    private static let shortestSilence: UInt64 = 100_000_000
 
-    /// Returns whether ``decide(at:isChanged:)`` would evaluate `isChanged`.
+    /// Returns whether ``decide(at:isChanged:)`` needs to know whether a frame has changed, or a frame that it takes is to be
+    /// compared with later ones.
     func comparesFrame(at timestamp: UInt64) -> Bool {
         guard pacing.comparesImages else { return false }
         var pacer = self
@@ -158,7 +153,7 @@ package struct FramePacer: Sendable {
             let silence = rhythm.interval.multipliedClamping(by: UInt64(n))
             return offeredAt.addingClamping(max(silence, Self.shortestSilence))
         case .framesPerSecond, .adaptive:
-            let schedule = isUnchanged ? stillSchedule : schedule
+            let schedule = isUnchanged ? count.stillSchedule : count.schedule
             let silence = min(rhythm.interval.multipliedClamping(by: 2), UInt64(2 * schedule.interval))
             return offeredAt.addingClamping(max(schedule.wait(from: timestamp), silence))
         }
@@ -167,27 +162,26 @@ package struct FramePacer: Sendable {
     /// The minimum time between two repeats, in nanoseconds; nil if frames are not repeated during silence.
     var repeatInterval: UInt64? {
         guard pacing.skipsUnchanged, let keepAlive = pacing.keepAlive else { return nil }
-        return max(keepAlive.nanoseconds, UInt64(max(schedule.interval, stillSchedule.interval)), Self.shortestSilence)
+        return max(
+            keepAlive.nanoseconds,
+            UInt64(max(count.schedule.interval, count.stillSchedule.interval)),
+            Self.shortestSilence
+        )
     }
 
     /// Records that a frame is sent when it is due, or later: the rate counts it at its own time.
     mutating func takeLate(at timestamp: UInt64) {
-        schedule.advance(past: timestamp, sourceInterval: sourceInterval)
-        stillSchedule.advance(past: timestamp, sourceInterval: sourceInterval)
-        lastTaken = timestamp
-        passedOver = 0
+        count.schedule.advance(past: timestamp, sourceInterval: sourceInterval)
+        count.stillSchedule.advance(past: timestamp, sourceInterval: sourceInterval)
+        count.lastTaken = timestamp
+        count.passedOver = 0
         before = nil
     }
 
     /// Records, as ``takeLate(at:)`` does, a frame that is about to be encoded: those that come meanwhile follow it at
     /// the rate, and not at once.
     mutating func takeInAdvance(at timestamp: UInt64) {
-        let count = Count(
-            schedule: schedule,
-            stillSchedule: stillSchedule,
-            passedOver: passedOver,
-            lastTaken: lastTaken
-        )
+        let count = count
         takeLate(at: timestamp)
         before = count
     }
@@ -196,18 +190,18 @@ package struct FramePacer: Sendable {
     ///
     /// - Returns: Whether it no longer counts; it still does if another frame was taken since, or the rate changed.
     mutating func takeBack() -> Bool {
-        guard let count = before.take() else { return false }
-        (schedule, stillSchedule, lastTaken) = (count.schedule, count.stillSchedule, count.lastTaken)
-        passedOver += count.passedOver
+        guard var before = before.take() else { return false }
+        before.passedOver += count.passedOver
+        count = before
         return true
     }
 
     /// Records that a frame is sent regardless of its time: the rate counts from it.
     mutating func takeAgain(at timestamp: UInt64) {
-        schedule.restart(at: timestamp)
-        stillSchedule.restart(at: timestamp)
-        lastTaken = timestamp
-        passedOver = 0
+        count.schedule.restart(at: timestamp)
+        count.stillSchedule.restart(at: timestamp)
+        count.lastTaken = timestamp
+        count.passedOver = 0
         takesNext = false
         before = nil
     }
@@ -220,11 +214,11 @@ package struct FramePacer: Sendable {
         guard let lastSeen else { return }
         guard timestamp > lastSeen else {
             // A small step back is jitter.
-            if Double(lastSeen - timestamp) > max(schedule.interval, sourceInterval) { restart() }
+            if Double(lastSeen - timestamp) > max(count.schedule.interval, sourceInterval) { restart() }
             return
         }
         let step = Double(timestamp - lastSeen)
-        if step > max(Self.jump, 4 * schedule.interval) { return restart() }
+        if step > max(Self.jump, 4 * count.schedule.interval) { return restart() }
         // A single long pause says little about the source's rate.
         sourceInterval += sourceInterval == 0 ? step : (min(step, 2 * sourceInterval) - sourceInterval) / 8
     }
@@ -239,16 +233,16 @@ package struct FramePacer: Sendable {
 
     private mutating func makeSchedules() {
         before = nil
-        switch pacing.rate {
-        case .everyFrame, .every:
-            (schedule, stillSchedule) = (RateSchedule(framesPerSecond: 0), RateSchedule(framesPerSecond: 0))
-        case .framesPerSecond(let rate):
-            (schedule, stillSchedule) = (RateSchedule(framesPerSecond: rate), RateSchedule(framesPerSecond: 0))
-        case .adaptive(let still, let motion):
-            (schedule, stillSchedule) = (RateSchedule(framesPerSecond: motion), RateSchedule(framesPerSecond: still))
-        }
-        guard let lastTaken else { return }
-        schedule.restart(at: lastTaken)
-        stillSchedule.restart(at: lastTaken)
+        let (rate, stillRate): (Double, Double) =
+            switch pacing.rate {
+            case .everyFrame, .every: (0, 0)
+            case .framesPerSecond(let rate): (rate, 0)
+            case .adaptive(let still, let motion): (motion, still)
+            }
+        count.schedule = RateSchedule(framesPerSecond: rate)
+        count.stillSchedule = RateSchedule(framesPerSecond: stillRate)
+        guard let lastTaken = count.lastTaken else { return }
+        count.schedule.restart(at: lastTaken)
+        count.stillSchedule.restart(at: lastTaken)
     }
 }

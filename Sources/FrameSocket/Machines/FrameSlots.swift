@@ -232,26 +232,14 @@ package struct FrameSlots: Sendable {
 
     // MARK: Memory
 
-    /// Returns what the frames take, beside shared buffers.
+    /// The bytes of the frame in progress: what it needs, and what it could be sent without.
     @inline(__always)
-    func ledger(limit: Int, buffers: Int) -> MemoryLedger {
-        var (inProgress, spare) = (0, 0)
+    var inProgressByteCount: (needed: Int, spare: Int) {
         switch activity {
-        case .idle, .starting: break
-        case .encoding(let upload): inProgress = upload.byteCount
-        case .sending(let upload): (inProgress, spare) = (upload.byteCount, upload.frame.spareByteCount)
+        case .idle, .starting: (0, 0)
+        case .encoding(let upload): (upload.byteCount, 0)
+        case .sending(let upload): (upload.byteCount, upload.frame.spareByteCount)
         }
-        return MemoryLedger(
-            limit: limit,
-            buffers: buffers,
-            inProgress: inProgress,
-            waiting: waiting?.byteCount ?? 0,
-            waitingTotal: waiting?.totalByteCount ?? 0,
-            deferred: deferral?.frame.byteCount ?? 0,
-            sent: sent?.byteCount ?? 0,
-            sentSpare: sent?.spareByteCount ?? 0,
-            inProgressSpare: spare
-        )
     }
 
     /// Gives up the images that are kept behind a JPEG, or behind a copy in a shared buffer.

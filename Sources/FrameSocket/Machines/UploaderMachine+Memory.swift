@@ -2,12 +2,19 @@ internal import FrameWire
 internal import TurboJPEG
 
 /// The memory that frames take, and the recipes that it allows.
+///
+/// What may be allocated is known beforehand: a recipe's ``MemoryNeed`` is the worst case, so that nothing has to be given
+/// up while a frame is being encoded. The image that is kept behind a JPEG is spare: it is given up for anything newer,
+/// and never stands in the way.
 extension UploaderMachine {
-    /// The bytes of every frame held, including the most that the one in progress may take.
-    package var heldBytes: Int { ledger.held }
+    /// The bytes of the shared buffers and every frame held, including the most that the one in progress may take.
+    package var heldBytes: Int { sharing.pool.byteCount + slots.inProgressByteCount.needed + keptBytes }
 
-    @inline(__always)
-    private var ledger: MemoryLedger { slots.ledger(limit: memoryLimit, buffers: sharing.pool.byteCount) }
+    /// The bytes of what a lower limit makes the machine give up, besides free buffers.
+    package var keptBytes: Int {
+        slots.inProgressByteCount.spare + (slots.waiting?.byteCount ?? 0) + (slots.deferral?.frame.byteCount ?? 0)
+            + (slots.sent?.byteCount ?? 0)
+    }
 
     /// The maximum number of bytes to hold besides the shared buffers.
     @inline(__always)
@@ -97,13 +104,16 @@ extension UploaderMachine {
 
     @inline(__always)
     private func hasRoom(for byteCount: Int, total: Int) -> Bool {
-        memoryLimit == .max || ledger.hasRoom(for: byteCount, total: total)
+        memoryLimit == .max
+            || (total <= frameLimit && byteCount <= frameLimit - slots.inProgressByteCount.needed)
     }
 
     /// Returns whether `byteCount` bytes can be kept while an older frame waits, and while that frame is encoded.
     @inline(__always)
     func fitsBesideWaiting(_ byteCount: Int) -> Bool {
-        memoryLimit == .max || slots.waiting == nil || ledger.fitsBesideWaiting(byteCount)
+        guard memoryLimit < .max, let waiting = slots.waiting else { return true }
+        let others = max(slots.inProgressByteCount.needed + waiting.byteCount, waiting.totalByteCount)
+        return byteCount <= frameLimit - others
     }
 
     /// Returns whether the image of a frame can be kept beside everything else, and is in none of the shared buffers.
@@ -115,10 +125,14 @@ extension UploaderMachine {
     /// first its image, then its JPEG.
     mutating func makeRoom(for byteCount: Int) {
         guard memoryLimit < .max, slots.sent != nil else { return }
-        switch ledger.sacrifice(for: byteCount) {
-        case .nothing: break
-        case .spare: effects.discarded.add(slots.sent?.takeSpare())
-        case .frame: if let frame = slots.sent.take() { discard(frame) }
+        let (needed, spareInProgress) = slots.inProgressByteCount
+        let (kept, spare) = (slots.sent?.byteCount ?? 0, slots.sent?.spareByteCount ?? 0)
+        let room = frameLimit - needed - spareInProgress - kept
+        guard byteCount > room else { return }
+        if spare > 0, byteCount <= room + spare {
+            effects.discarded.add(slots.sent?.takeSpare())
+        } else if let frame = slots.sent.take() {
+            discard(frame)
         }
     }
 
@@ -146,9 +160,6 @@ extension UploaderMachine {
         statistics.takeBack(deferral.cause)
         reject(deferral.frame, .overMemoryBudget, isRepeat: false)
     }
-
-    /// The bytes of what a lower limit makes the machine give up, besides free buffers.
-    package var keptBytes: Int { ledger.waiting + ledger.deferred + ledger.sent + ledger.inProgressSpare }
 
     // MARK: Shared buffers
 

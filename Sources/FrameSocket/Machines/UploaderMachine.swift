@@ -6,9 +6,9 @@ internal import FrameWire
 /// A value without I/O, clock, thread or lock. Every event changes the state; call ``takeEffects()`` after every event
 /// to get what has to be done. Times are in nanoseconds of the monotonic clock.
 ///
-/// It asks four parts, in this order: ``SendSchedule`` whether a submitted frame is sent, ``FrameSlots`` where it is kept,
-/// ``SharingSession`` whether it goes out in a shared buffer, and ``MemoryLedger`` whether there is room. What is made of a
-/// frame is said by its ``EncodingRecipe``.
+/// It asks three parts, in this order: ``SendSchedule`` whether a submitted frame is sent, ``FrameSlots`` where it is kept,
+/// and ``SharingSession`` whether it goes out in a shared buffer. What is made of a frame, and the memory that takes, is said
+/// by its ``EncodingRecipe``.
 package struct UploaderMachine: Sendable {
     package typealias Configuration = SampleUploader.Configuration
 

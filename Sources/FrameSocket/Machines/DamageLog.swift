@@ -133,7 +133,7 @@ extension DamageLog.Subject {
         _ orientation: FrameOrientation,
         _ recipe: EncodingRecipe
     ) {
-        size = BufferSize(width: image.width, height: image.height)
+        size = image.size
         (format, self.orientation) = (image.format, orientation)
         copy = DamageLog.Copy(color: color, output: recipe.output, format: recipe.image.format)
     }
@@ -143,7 +143,6 @@ extension UploadFrame {
     /// What the submitted pixels are; nil if there are none.
     var subject: DamageLog.Subject? {
         guard case .pixels(let pixels) = content else { return nil }
-        let size = BufferSize(width: pixels.width, height: pixels.height)
-        return DamageLog.Subject(size: size, format: pixels.format, orientation: orientation, copy: nil)
+        return DamageLog.Subject(size: pixels.size, format: pixels.format, orientation: orientation, copy: nil)
     }
 }

@@ -2,6 +2,10 @@ internal import FrameWire
 package import TurboJPEG
 
 extension PixelBuffer {
+    /// The size in pixels.
+    @inline(__always)
+    var size: BufferSize { BufferSize(width: width, height: height) }
+
     /// Returns the image with a plan for its size applied.
     ///
     /// Planar formats are processed plane by plane, without conversion to RGB. An image that stays unchanged, or only

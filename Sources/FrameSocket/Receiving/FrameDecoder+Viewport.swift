@@ -50,7 +50,7 @@ extension FrameDecoder {
             // Pixels that share chroma are not separated.
             let side = image.format.isPlanar ? 2 : 1
             let planner = OutputPlanner(
-                BufferSize(width: image.width, height: image.height),
+                image.size,
                 BufferSize(width: side, height: side),
                 enlarges: true
             )

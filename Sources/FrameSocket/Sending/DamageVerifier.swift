@@ -26,12 +26,12 @@ final class DamageVerifier: Sendable {
             hash.add(bytes)
             hashes.append(hash.value)
         }
-        let size = BufferSize(width: image.width, height: image.height)
         let known = latest.withLock { latest in
-            defer { latest = Latest(job: damage.job, size: size, format: image.format, hashes: hashes) }
+            defer { latest = Latest(job: damage.job, size: image.size, format: image.format, hashes: hashes) }
             return latest
         }
-        guard let known, let region, known.job == damage.base, known.size == size, region.size == size,
+        guard let known, let region, known.job == damage.base, known.size == image.size,
+            region.size == image.size,
             known.format == image.format
         else { return false }
         var (index, isFound) = (0, false)

@@ -49,7 +49,7 @@ package final class EncodingRecipe: Sendable {
 
         init?(_ content: FrameContent, _ orientation: FrameOrientation) {
             guard let pixels = content.pixels else { return nil }
-            size = BufferSize(width: pixels.width, height: pixels.height)
+            size = pixels.size
             format = pixels.format
             byteCount = content.byteCount
             self.orientation = orientation
@@ -129,9 +129,8 @@ package final class EncodingRecipe: Sendable {
         limit: Int
     ) {
         (self.settings, self.limit, edition, input, sharedByteCount) = (settings, limit, 0, nil, nil)
-        let size = BufferSize(width: pixels.width, height: pixels.height)
         image = ImageRecipe(
-            settings.output(for: size, orientation, pixels.format),
+            settings.output(for: pixels.size, orientation, pixels.format),
             pixels.format,
             orientation,
             settings,

@@ -28,8 +28,8 @@ package enum FrameContent: Sendable {
     /// The size of the image.
     package var size: BufferSize {
         switch self {
-        case .pixels(let pixels), .scaled(let pixels, _): BufferSize(width: pixels.width, height: pixels.height)
-        case .shared(let image): BufferSize(width: image.pixels.width, height: image.pixels.height)
+        case .pixels(let pixels), .scaled(let pixels, _): pixels.size
+        case .shared(let image): image.pixels.size
         case .jpeg(_, let size), .resizableJPEG(_, let size): size
         }
     }

@@ -100,8 +100,7 @@ final class FrameEncoder: Sendable {
                 try encoder.encode(image, into: &output)
             }
         }
-        let size = BufferSize(width: image.width, height: image.height)
-        return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: orientation))
+        return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: image.size, orientation: orientation))
     }
 
     /// Decodes a JPEG at the smallest sufficient size, and encodes it.

@@ -34,7 +34,7 @@ extension SampleUploader {
         timestamp: UInt64? = nil,
         damage: [PixelBuffer.Rectangle]? = nil
     ) -> Outcome {
-        offer(.pixels(image), orientation, timestamp, damage: damage.map { ImageDamage($0, of: image) })
+        offer(.pixels(image), orientation, timestamp, damage: damage.map { ImageDamage($0, of: image.size) })
     }
 
     /// Submits a frame whose memory its source reuses, copying what is sent before returning.
@@ -63,7 +63,7 @@ extension SampleUploader {
         timestamp: UInt64? = nil,
         damage: [PixelBuffer.Rectangle]? = nil
     ) -> Outcome {
-        let damage = damage.map { ImageDamage($0, of: image) }
+        let damage = damage.map { ImageDamage($0, of: image.size) }
         switch handle({ $0.offerCopy(of: image, color: color, orientation: orientation, damage: damage) }) {
         case .decided(let outcome):
             return outcome
@@ -153,11 +153,5 @@ extension SampleUploader {
             outcome = .dropped(.notConnected)
         }
         return outcome
-    }
-}
-
-extension ImageDamage {
-    fileprivate init(_ rectangles: [PixelBuffer.Rectangle], of image: PixelBuffer) {
-        self.init(rectangles, of: BufferSize(width: image.width, height: image.height))
     }
 }

@@ -282,7 +282,7 @@ package struct UploadFrame: Sendable {
         info.timestamp = sendsTiming ? timestamp : nil
         if !sendsTiming { info.sequence = nil }
         if case .shared(let image) = content {
-            info.bufferSize = BufferSize(width: image.pixels.width, height: image.pixels.height)
+            info.bufferSize = image.pixels.size
             info.orientation = image.orientation
             return image.message(info, isNew: isNew)
         }

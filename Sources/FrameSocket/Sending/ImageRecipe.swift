@@ -7,7 +7,7 @@ struct ImageRecipe: Sendable {
     /// Which part of the image is sent, and in what size.
     let output: OutputPlan
     /// The format of the scaled image.
-    let format: PixelFormat
+    private(set) var format: PixelFormat
     /// Whether the scaled image is rotated.
     let appliesOrientation: Bool
     /// Where the watermark is drawn, if any of it is visible; to be removed for an image that has its own, or gets none.
@@ -31,13 +31,12 @@ struct ImageRecipe: Sendable {
         }
     }
 
-    private init(_ other: ImageRecipe, _ format: PixelFormat) {
-        (output, appliesOrientation, watermark) = (other.output, other.appliesOrientation, other.watermark)
-        self.format = format
-    }
-
     /// Returns the recipe that leaves an image in its format.
-    func keeping(_ format: PixelFormat) -> ImageRecipe { ImageRecipe(self, format) }
+    func keeping(_ format: PixelFormat) -> ImageRecipe {
+        var recipe = self
+        recipe.format = format
+        return recipe
+    }
 
     /// Returns the scaled image; the image itself if nothing changes.
     func scaled(_ image: PixelBuffer, pool: PixelBuffer.Pool) throws(TurboJPEGError) -> PixelBuffer {

@@ -5,22 +5,19 @@ internal import TurboJPEG
 /// The memory that a frame takes, in bytes.
 struct MemoryNeed: Sendable, Hashable {
     /// While it waits.
-    let content: Int
+    var content: Int
     /// At most, while it is encoded; at least ``content``.
-    let total: Int
+    var total: Int
     /// In addition to its JPEG, once that exists: what the encoder keeps for the next frame.
-    let workspace: Int
+    var workspace = 0
     /// Whether strips are kept for the next frame, and counted.
-    let keepsStrips: Bool
-
-    init(content: Int, total: Int, workspace: Int = 0, keepsStrips: Bool = false) {
-        (self.content, self.total) = (content, total)
-        (self.workspace, self.keepsStrips) = (workspace, keepsStrips)
-    }
+    var keepsStrips = false
 
     /// Returns the need with a total of at least `byteCount`.
     func atLeast(_ byteCount: Int) -> MemoryNeed {
-        MemoryNeed(content: content, total: max(total, byteCount), workspace: workspace, keepsStrips: keepsStrips)
+        var need = self
+        need.total = max(total, byteCount)
+        return need
     }
 }
 

@@ -14,7 +14,7 @@ struct FrameDigester: Sendable {
     /// bytes of a JPEG; size, orientation, and whether the configuration may change the size.
     func digest(_ content: FrameContent, orientation: FrameOrientation) -> UInt64 {
         var hash = ImageHash(key: key)
-        hash.add(UInt64(Kind(of: content).rawValue) << 8 | UInt64(orientation.rawValue))
+        hash.add(kind(of: content) << 8 | UInt64(orientation.rawValue))
         // A JPEG's size is what the program states, whatever that is.
         hash.add(UInt64(truncatingIfNeeded: content.size.width))
         hash.add(UInt64(truncatingIfNeeded: content.size.height))
@@ -28,6 +28,18 @@ struct FrameDigester: Sendable {
         return hash.value
     }
 
+    /// Returns a number of the kind of content: kinds are sent differently although the bytes are equal.
+    private func kind(of content: FrameContent) -> UInt64 {
+        switch content {
+        case .pixels: 0
+        // An image that the program drew in a shared buffer was submitted as pixels, and is hashed as such before.
+        case .shared(let image) where image.origin == .drawn: 0
+        case .scaled, .shared: 1
+        case .jpeg: 2
+        case .resizableJPEG: 3
+        }
+    }
+
     private func add(_ image: PixelBuffer, to hash: inout ImageHash) {
         hash.add(UInt64(image.format.hashNumber))
         for plane in 0..<image.planeCount {
@@ -35,30 +47,6 @@ struct FrameDigester: Sendable {
                 image.withRow(row, ofPlane: plane) { hash.add($0) }
             }
         }
-    }
-}
-
-/// The kinds of content, which are sent differently although the bytes are equal.
-private enum Kind: UInt8 {
-    /// Pixels that the configuration may scale.
-    case pixels
-    /// Pixels that are sent in their own size.
-    case scaledPixels
-    /// A JPEG that is sent as it is.
-    case jpeg
-    /// A JPEG that the configuration may resize.
-    case resizableJPEG
-
-    init(of content: FrameContent) {
-        self =
-            switch content {
-            case .pixels: .pixels
-            case .scaled: .scaledPixels
-            // An image that the program drew in a shared buffer was submitted as pixels, and is hashed as such before.
-            case .shared(let image): image.origin == .drawn ? .pixels : .scaledPixels
-            case .jpeg: .jpeg
-            case .resizableJPEG: .resizableJPEG
-            }
     }
 }
 

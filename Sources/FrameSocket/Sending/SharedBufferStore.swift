@@ -120,7 +120,12 @@ package final class SharedBufferStore: Sendable {
         if let damaged, let stale, let rows = overlay?.rows, !damaged.overlaps(rows), !stale.overlaps(rows) {
             overlay = nil
         }
-        if let overlay { try image.copy(overlay.rows, under: overlay, to: &target) }
+        if let overlay {
+            var rows = RowSet(height: image.height)
+            rows.insert(overlay.rows)
+            try image.copy(rows, to: &target)
+            try overlay.draw(on: &target)
+        }
         var changed = damaged
         if let latest, damaged?.isEmpty != true {
             changed = try image.rows(
@@ -182,20 +187,6 @@ extension SharedBufferStore.State {
         }
         buffers[claim.lease.index]?.stale = RowSet(height: geometry.height)
         (self.geometry, latest, self.image, self.overlayID) = (geometry, claim, image, overlayID)
-    }
-}
-
-extension PixelBuffer {
-    /// Copies rows to another image of the same size and format, and draws what is over them.
-    fileprivate func copy(
-        _ rows: Range<Int>,
-        under overlay: PixelOverlay,
-        to other: inout PixelBuffer
-    ) throws(TurboJPEGError) {
-        var set = RowSet(height: height)
-        for row in rows { set.insert(row) }
-        try copy(set, to: &other)
-        try overlay.draw(on: &other)
     }
 }
 

@@ -71,11 +71,13 @@ struct QualityControl: Sendable {
 
     private var minimumQuality: Int { min(adaptation?.minimumQuality ?? 1, maximumQuality) }
 
+    /// The maximum in bytes a nanosecond; nil if there is none.
+    private var maximumRate: Double? { adaptation?.maximumByteRate.map { Double($0) / 1e9 } }
+
     /// The rate in effect in bytes a nanosecond; nil for no limit.
     private var rate: Double? {
-        let maximum = adaptation?.maximumByteRate.map { Double($0) / 1e9 }
-        guard let measured = link.rate else { return maximum }
-        return min(measured, maximum ?? .infinity)
+        guard let measured = link.rate else { return maximumRate }
+        return min(measured, maximumRate ?? .infinity)
     }
 
     /// The most bytes in a ``ByteWindow``: 4.5 % more than the rate.
@@ -147,8 +149,7 @@ struct QualityControl: Sendable {
         guard let end = holdEnd(for: byteCount, at: now), end >= now.addingClamping(Self.shortestDelay) else {
             return nil
         }
-        let maximum = adaptation?.maximumByteRate.map { Double($0) / 1e9 } ?? .infinity
-        if let rate = link.rate, rate < maximum { return .receiverSlow }
+        if let rate = link.rate, rate < maximumRate ?? .infinity { return .receiverSlow }
         return level == minimumQuality ? .budgetLow : nil
     }
 
@@ -197,7 +198,7 @@ struct QualityControl: Sendable {
     /// Returns the time that so many bytes take at the rate in effect.
     private func time(for byteCount: Double) -> UInt64 {
         func time(at rate: Double, atMost limit: Double) -> Double { min(byteCount / (rate * Self.usage), limit) }
-        let atMaximum = adaptation?.maximumByteRate.map { time(at: Double($0) / 1e9, atMost: 1e18) } ?? 0
+        let atMaximum = maximumRate.map { time(at: $0, atMost: 1e18) } ?? 0
         // A receiver that took nothing for a while may take more by now.
         let onLink = link.rate.map { time(at: $0, atMost: Double(LinkRate.longestWait)) } ?? 0
         return UInt64(max(atMaximum, onLink))

@@ -28,13 +28,12 @@ extension UploaderMachine {
             effects.discarded.add(frame.takeSpare())
             return .asItIs
         }
-        if isForOthers, frame.isBuffered {
+        if isForOthers, frame.bufferedImage != nil {
             // The copy is of the size that another look has.
             var image = frame
             image.leaveBuffer()
             let form = prepare(&image)
-            if case .nothing = form {
-            } else {
+            guard case .nothing = form else {
                 discard(frame)
                 frame = image
                 return form

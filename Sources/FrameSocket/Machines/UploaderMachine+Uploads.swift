@@ -292,7 +292,7 @@ extension UploaderMachine {
         guard case .sending(var upload) = slots.activity else { return }
         slots.activity = .idle
         // If the receiver is gone meanwhile, the image leaves its buffer, but not what was sent.
-        let (wasShared, byteCount) = (upload.frame.isBuffered, upload.frame.jpeg?.jpeg.count ?? 0)
+        let (wasShared, byteCount) = (upload.frame.bufferedImage != nil, upload.frame.jpeg?.jpeg.count ?? 0)
         settleBuffer(of: &upload, isSent: failure == nil)
         if damageLog.isUsed { endDamage(isSent: failure == nil) }
         if let failure {

@@ -190,15 +190,7 @@ package struct UploadFrame: Sendable {
     }
 
     /// Whether the frame can be prepared from pixels.
-    var hasPixels: Bool {
-        switch fields.content {
-        case .pixels, .scaled, .shared: true
-        case .jpeg, .resizableJPEG, nil: false
-        }
-    }
-
-    /// Whether the image is in a shared buffer.
-    var isBuffered: Bool { if case .shared = fields.content { true } else { false } }
+    var hasPixels: Bool { content?.pixels != nil }
 
     /// The frame's image in a shared buffer, if it is in one.
     var bufferedImage: BufferedImage? {

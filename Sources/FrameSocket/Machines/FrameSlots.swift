@@ -71,6 +71,16 @@ package struct FrameSlots: Sendable {
     }
 
     var activity = Activity.idle
+
+    /// The frame in progress, if there is one.
+    @inline(__always)
+    private var upload: Upload? {
+        switch activity {
+        case .idle, .starting: nil
+        case .encoding(let upload), .sending(let upload): upload
+        }
+    }
+
     var waiting: UploadFrame?
     var deferral: Deferral?
     package internal(set) var sent: UploadFrame?
@@ -122,22 +132,11 @@ package struct FrameSlots: Sendable {
     var hasNext: Bool { waiting != nil || deferral != nil || sent != nil }
 
     /// Whether the frame that the receiver has, or gets next, is held.
-    var isReferenceHeld: Bool {
-        if waiting != nil || sent != nil { return true }
-        return switch activity {
-        case .encoding, .sending: true
-        case .idle, .starting: false
-        }
-    }
+    var isReferenceHeld: Bool { waiting != nil || sent != nil || upload != nil }
 
     /// The ticket of the frame that a new receiver would get; nil if there is none.
     package var latestTicket: UInt64? {
-        if let deferral { return deferral.frame.ticket }
-        if let waiting { return waiting.ticket }
-        switch activity {
-        case .encoding(let upload), .sending(let upload): return upload.frame.ticket
-        case .idle, .starting: return sent?.ticket
-        }
+        deferral?.frame.ticket ?? waiting?.ticket ?? upload?.frame.ticket ?? sent?.ticket
     }
 
     /// Whether nothing newer than a frame is held.
@@ -208,11 +207,7 @@ package struct FrameSlots: Sendable {
     /// - Returns: Its ticket, or nil.
     @inline(__always)
     func oldestPendingTicket(isBarred: Bool, hasFailed: Bool) -> UInt64? {
-        switch activity {
-        case .encoding(let upload) where !upload.isRepeat: return upload.frame.ticket
-        case .sending(let upload) where !upload.isRepeat: return upload.frame.ticket
-        case .idle, .starting, .encoding, .sending: break
-        }
+        if let upload, !upload.isRepeat { return upload.frame.ticket }
         if let ticket = waiting?.ticket { return ticket }
         guard let deferral, !isBarred else { return nil }
         // A frame that was held back for another cause follows at once, or when the terms say why its attempt has failed;
@@ -222,12 +217,7 @@ package struct FrameSlots: Sendable {
 
     /// The number of frames that are waiting or in progress for the first time.
     package var pendingCount: Int {
-        var count = waiting == nil ? 0 : 1
-        switch activity {
-        case .encoding(let upload), .sending(let upload): count += upload.isRepeat ? 0 : 1
-        case .idle, .starting: break
-        }
-        return count
+        (waiting == nil ? 0 : 1) + (upload?.isRepeat == false ? 1 : 0)
     }
 
     // MARK: Memory
@@ -243,25 +233,20 @@ package struct FrameSlots: Sendable {
     }
 
     /// Gives up the images that are kept behind a JPEG, or behind a copy in a shared buffer.
-    ///
-    /// - Returns: The images, to be released outside the lock.
-    mutating func takeSpares() -> (FrameContent?, FrameContent?) {
-        let spare = sent?.takeSpare()
+    mutating func giveUpSpares(to discards: inout UploaderMachine.Discards) {
+        discards.add(sent?.takeSpare())
         switch activity {
-        case .idle, .starting:
-            return (spare, nil)
+        case .idle, .starting: break
         case .encoding(var upload):
             // The encoder has the image too.
             activity = .idle
-            let image = upload.frame.takeImage()
+            discards.add(upload.frame.takeImage())
             activity = .encoding(upload)
-            return (spare, image)
         case .sending(var upload):
-            guard upload.frame.hasSpare else { return (spare, nil) }
+            guard upload.frame.hasSpare else { return }
             activity = .idle
-            let image = upload.frame.takeSpare()
+            discards.add(upload.frame.takeSpare())
             activity = .sending(upload)
-            return (spare, image)
         }
     }
 }

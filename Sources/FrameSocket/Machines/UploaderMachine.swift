@@ -143,11 +143,7 @@ package struct UploaderMachine: Sendable {
 
     /// Gives up images that are kept for other receivers, because the program needs the memory for its next one: their
     /// JPEGs stay.
-    package mutating func giveUpImages() {
-        let (first, second) = slots.takeSpares()
-        effects.discarded.add(first)
-        effects.discarded.add(second)
-    }
+    package mutating func giveUpImages() { slots.giveUpSpares(to: &effects.discarded) }
 
     /// Handles the passing of the time in ``timer``.
     package mutating func deadlinePassed(at now: UInt64) {

@@ -151,8 +151,7 @@ public final class SampleUploader: Sendable {
 
     /// Gives up images that are kept for other receivers beside their JPEGs, to make room for the next one.
     package func giveUpImages() {
-        // Released outside the lock.
-        _ = machine.withLock { $0.slots.takeSpares() }
+        handle { $0.giveUpImages() }
     }
 
     // MARK: Waiting

@@ -72,8 +72,7 @@ extension UploaderMachine {
         let growth = sharing.pool.growth(of: index, for: byteCount)
         if growth > 0, memoryLimit < .max {
             let need = EncodingRecipe.Settings(configuration).need(of: size, format)
-            if growth > memoryLimit - heldBytes - need { giveUpImages() }
-            guard growth <= memoryLimit - heldBytes - need else { return nil }
+            guard makeRoom(toGrow: growth, beside: need) else { return nil }
         }
         let lease = sharing.pool.lease(index, byteCount: byteCount)
         return (lease, !sharing.pool.isAnnounced(lease))
@@ -182,12 +181,14 @@ extension UploaderMachine {
             return nil
         }
         let growth = sharing.pool.growth(of: index, for: size)
-        if memoryLimit < .max {
-            let room = memoryLimit - frame.totalByteCount
-            if growth > room - heldBytes { giveUpImages() }
-            guard growth <= room - heldBytes else { return nil }
-        }
+        guard memoryLimit == .max || makeRoom(toGrow: growth, beside: frame.totalByteCount) else { return nil }
         return (index, size)
+    }
+
+    /// Returns whether a shared buffer can grow beside what is held and what a frame needs, giving up images if necessary.
+    private mutating func makeRoom(toGrow growth: Int, beside need: Int) -> Bool {
+        if growth > memoryLimit - need - heldBytes { giveUpImages() }
+        return growth <= memoryLimit - need - heldBytes
     }
 
     /// Handles an image that was copied to its shared buffer.

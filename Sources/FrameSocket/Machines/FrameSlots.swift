@@ -74,7 +74,7 @@ package struct FrameSlots: Sendable {
 
     /// The frame in progress, if there is one.
     @inline(__always)
-    private var upload: Upload? {
+    var upload: Upload? {
         switch activity {
         case .idle, .starting: nil
         case .encoding(let upload), .sending(let upload): upload
@@ -126,10 +126,6 @@ package struct FrameSlots: Sendable {
     /// The frame that would be sent next.
     @inline(__always)
     package var next: UploadFrame? { waiting ?? deferral?.frame ?? sent }
-
-    /// Whether any frame could be sent next.
-    @inline(__always)
-    var hasNext: Bool { waiting != nil || deferral != nil || sent != nil }
 
     /// Whether the frame that the receiver has, or gets next, is held.
     var isReferenceHeld: Bool { waiting != nil || sent != nil || upload != nil }
@@ -183,36 +179,12 @@ package struct FrameSlots: Sendable {
         if frame.ticket >= lost?.ticket ?? 0, isLatest(frame) { lost = (frame.ticket, cause) }
     }
 
-    /// Returns why the newest frame up to `ticket` has not been sent; nil if it has, or if a newer frame has taken its
-    /// place, or if the pacing has left it out.
-    func causeOfLoss(upTo ticket: UInt64, _ barrier: SampleUploader.DropCause?) -> SampleUploader.DropCause? {
-        if let deferral, deferral.frame.ticket <= ticket { return barrier ?? deferral.cause }
-        guard let lost, lost.ticket <= ticket else { return nil }
-        return lost.cause
-    }
-
     /// Returns the waiters that wait for nothing any longer; `pending` is the oldest frame that is neither sent nor
     /// dropped.
     mutating func takeFinished(before pending: UInt64) -> [UInt64] {
         guard finishers.contains(where: { $0.ticket < pending }) else { return [] }
         defer { finishers.removeAll { $0.ticket < pending } }
         return finishers.filter { $0.ticket < pending }.map(\.id)
-    }
-
-    /// Returns the oldest frame that is neither sent nor dropped.
-    ///
-    /// - Parameters:
-    ///   - isBarred: Whether no receiver can get a deferred frame now.
-    ///   - hasFailed: Whether the last attempt has failed, and the terms have not changed since.
-    /// - Returns: Its ticket, or nil.
-    @inline(__always)
-    func oldestPendingTicket(isBarred: Bool, hasFailed: Bool) -> UInt64? {
-        if let upload, !upload.isRepeat { return upload.frame.ticket }
-        if let ticket = waiting?.ticket { return ticket }
-        guard let deferral, !isBarred else { return nil }
-        // A frame that was held back for another cause follows at once, or when the terms say why its attempt has failed;
-        // but another user of the connection may be busy for any time.
-        return deferral.cause == .superseded && hasFailed ? nil : deferral.frame.ticket
     }
 
     /// The number of frames that are waiting or in progress for the first time.

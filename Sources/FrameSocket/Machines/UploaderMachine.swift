@@ -183,15 +183,24 @@ package struct UploaderMachine: Sendable {
     /// Returns why the newest frame up to `ticket` has not been sent; nil if it has, or if a newer frame has taken its
     /// place, or if the pacing has left it out.
     package func causeOfLoss(upTo ticket: UInt64) -> SampleUploader.DropCause? {
-        slots.causeOfLoss(upTo: ticket, barrier)
+        if let deferral = slots.deferral, deferral.frame.ticket <= ticket { return barrier ?? deferral.cause }
+        guard let lost = slots.lost, lost.ticket <= ticket else { return nil }
+        return lost.cause
     }
 
     /// Whether a frame up to `ticket` is still to be sent or dropped.
     package func isPending(upTo ticket: UInt64) -> Bool { oldestPendingTicket.map { $0 <= ticket } ?? false }
 
+    /// The oldest frame that is neither sent nor dropped.
     @inline(__always)
     private var oldestPendingTicket: UInt64? {
-        slots.oldestPendingTicket(isBarred: barrier != nil, hasFailed: schedule.hasFailed(under: terms.revision))
+        if let upload = slots.upload, !upload.isRepeat { return upload.frame.ticket }
+        if let ticket = slots.waiting?.ticket { return ticket }
+        guard let deferral = slots.deferral, barrier == nil else { return nil }
+        // A frame that was held back for another cause follows at once, or when the terms say why its attempt has failed;
+        // but another user of the connection may be busy for any time.
+        let isBusy = deferral.cause == .superseded && schedule.hasFailed(under: terms.revision)
+        return isBusy ? nil : deferral.frame.ticket
     }
 
     /// Ends the wait under `id`.
@@ -302,7 +311,7 @@ package struct UploaderMachine: Sendable {
     private mutating func nextDeadline(at now: UInt64) -> UInt64? {
         // When the frame in progress is done, whatever is due then follows at once.
         if barrier == nil, let time = sharing.greetingTime(terms, at: now) {
-            return slots.hasNext || !sharing.waiters.isEmpty ? time : nil
+            return slots.next != nil || !sharing.waiters.isEmpty ? time : nil
         }
         // The end of a wait that has passed, with something else in the way, needs no call.
         let waitEnd = sharing.hasWaited(at: now) ? nil : sharing.waitEnd
@@ -318,7 +327,7 @@ package struct UploaderMachine: Sendable {
             deadline = min(deadline ?? .max, again)
         }
         if let retryTime = schedule.retryTime(under: terms.revision, at: now) {
-            deadline = slots.hasNext ? retryTime : nil
+            deadline = slots.next == nil ? nil : retryTime
         }
         guard let waitEnd else { return deadline }
         return min(deadline ?? .max, waitEnd)

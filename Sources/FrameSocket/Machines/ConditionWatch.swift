@@ -25,7 +25,6 @@ struct ConditionWatch: Sendable {
     /// How long one is not met until it ends.
     private static let relief: UInt64 = 2_000_000_000
 
-    /// Notes that a difficulty has been met.
     mutating func note(_ condition: Conditions) {
         met.formUnion(condition)
         isActive = true

@@ -45,13 +45,11 @@ struct QualityControl: Sendable {
         follow(configuration)
     }
 
-    /// Whether the quality is adapted.
     @inline(__always)
     var isActive: Bool { adaptation != nil }
 
     // MARK: The configuration and the receiver
 
-    /// Adopts a configuration.
     mutating func follow(_ configuration: SampleUploader.Configuration) {
         let wasActive = isActive
         (adaptation, maximumQuality) = (configuration.adaptation, configuration.quality)

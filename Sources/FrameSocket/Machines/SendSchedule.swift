@@ -33,7 +33,6 @@ struct SendSchedule: Sendable {
 
     // MARK: The source
 
-    /// Records a submitted frame.
     mutating func note(_ frame: borrowing UploadFrame) {
         rhythm.add(frame.offeredAt)
         if !isKnownUnchanged(frame) { lastChangeAt = max(lastChangeAt, frame.offeredAt) }
@@ -150,7 +149,6 @@ struct SendSchedule: Sendable {
         retry = (revision, now.addingClamping(Self.retryInterval))
     }
 
-    /// Records that an attempt has succeeded.
     mutating func attemptSucceeded() { retry = nil }
 
     /// Whether the last attempt has failed, and the terms have not changed since.

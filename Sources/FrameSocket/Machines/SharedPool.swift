@@ -25,7 +25,6 @@ package struct SharedPool: Sendable {
         var lastLease: UInt64 = 0
     }
 
-    /// The number of the uploader.
     private let owner: UInt64
 
     /// The buffers; empty if nothing is shared.
@@ -44,7 +43,6 @@ package struct SharedPool: Sendable {
     @inline(__always)
     package var isOpen: Bool { !buffers.isEmpty }
 
-    /// The number of buffers.
     var count: Int { buffers.count }
 
     /// The bytes of every buffer.
@@ -58,7 +56,6 @@ package struct SharedPool: Sendable {
 
     private func isFree(_ index: Int) -> Bool { buffers[index].lease == nil && !isWithReceiver[index] }
 
-    /// Creates the pool of the uploader with a number.
     init(owner: UInt64) {
         self.owner = owner
     }
@@ -84,7 +81,6 @@ package struct SharedPool: Sendable {
     /// The bytes of the buffers that can be filled.
     var freeByteCount: Int { buffers.indices.reduce(0) { $0 + (isFree($1) ? buffers[$1].byteCount : 0) } }
 
-    /// Whether some buffer can be filled.
     var hasFree: Bool { buffers.indices.contains(where: isFree) }
 
     /// The index of the best buffer to fill with an image; nil while every one is in use.
@@ -112,7 +108,6 @@ package struct SharedPool: Sendable {
     /// The bytes by which the pool grows if a buffer is filled with an image.
     func growth(of index: Int, for byteCount: Int) -> Int { max(0, byteCount - buffers[index].byteCount) }
 
-    /// Takes a free buffer.
     mutating func lease(_ index: Int, byteCount: Int) -> Lease {
         lastLease += 1
         if buffers[index].byteCount != byteCount {

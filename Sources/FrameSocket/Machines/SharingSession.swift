@@ -162,7 +162,6 @@ package struct SharingSession: Sendable {
         image.changedRows = damage.rows(since: sentJob ?? 0)?.range
     }
 
-    /// Records that an image has been sent.
     mutating func sent(_ image: inout BufferedImage) {
         if !image.isSent {
             switch image.origin {

@@ -32,7 +32,6 @@ package struct UploaderMachine: Sendable {
     /// The recipe for the last pixels, which most likely also applies to the next.
     var lastRecipe: EncodingRecipe?
 
-    /// The maximum number of bytes to hold.
     private(set) var memoryLimit: Int
 
     /// The receiver's terms.

@@ -33,7 +33,6 @@ struct RateSchedule: Sendable {
         next += 1
     }
 
-    /// Restarts the grid at a frame that is sent.
     mutating func restart(at timestamp: UInt64) {
         start = timestamp
         next = 1

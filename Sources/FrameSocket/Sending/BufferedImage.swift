@@ -8,13 +8,10 @@ package struct BufferedImage: Sendable {
     /// The image, which keeps the buffer.
     package let pixels: PixelBuffer
 
-    /// The claim to the buffer.
     let claim: SharedClaim
 
-    /// How the image came to be in the buffer.
     let origin: Origin
 
-    /// The orientation of the image.
     var orientation = FrameOrientation.up
 
     /// Whether it was sent before, and is the receiver's last image.
@@ -68,7 +65,6 @@ extension BufferedImage {
         self.init(pixels: pixels, claim: claim, origin: .drawn, orientation: orientation)
     }
 
-    /// Returns the message that carries the image.
     func message(_ info: FrameInfo, isNew: Bool) -> FrameMessage? {
         guard let start = unsafe claim.memory.bytes.baseAddress else { return nil }
         let planes = unsafe pixels.withUnsafePlanes { planes in

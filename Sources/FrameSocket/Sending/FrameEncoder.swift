@@ -71,7 +71,6 @@ final class FrameEncoder: Sendable {
         return (try image.upright(from: orientation, pool: workspace.upright), .up)
     }
 
-    /// Scales, rotates and compresses pixels.
     private func encode(
         _ image: consuming PixelBuffer,
         _ steps: ImageRecipe,

@@ -35,7 +35,6 @@ extension EncodingRecipe.Settings {
         return need(content: content, besides: image.bufferByteCount, planes + image.copyByteCount, image.output, limit)
     }
 
-    /// Returns the need of a JPEG that is decoded.
     func need(decoding jpeg: FrameBytes, _ image: ImageRecipe, _ limit: Int) -> MemoryNeed {
         let decoded = EncodingMemory.bytes(of: image.output.scaledDecoding().plan.image, .bgrx)
         let buffers = decoded + image.bufferByteCount

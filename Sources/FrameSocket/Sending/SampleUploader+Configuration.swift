@@ -202,7 +202,6 @@ extension SampleUploader.Configuration {
         return result
     }
 
-    /// The maximum number of bytes to hold.
     var memoryLimit: Int { max(0, maximumMemory ?? .max) }
 
     /// Returns this configuration with the properties changed that differ between two others.

@@ -61,7 +61,6 @@ package struct UploadFrame: Sendable {
 
     // MARK: What the frame is
 
-    /// The orientation of the content.
     var orientation: FrameOrientation { fields.orientation }
 
     /// The presentation time in nanoseconds.
@@ -149,7 +148,6 @@ package struct UploadFrame: Sendable {
         return keeps ? fields.content : own.content.take()
     }
 
-    /// Takes the content back, unchanged.
     mutating func putBack(_ content: FrameContent) {
         own.content = content
     }
@@ -189,7 +187,6 @@ package struct UploadFrame: Sendable {
         own.info.orientation = image.orientation
     }
 
-    /// Whether the frame can be prepared from pixels.
     var hasPixels: Bool { content?.pixels != nil }
 
     /// The frame's image in a shared buffer, if it is in one.

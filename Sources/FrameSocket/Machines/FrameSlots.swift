@@ -72,12 +72,12 @@ package struct FrameSlots: Sendable {
 
     var activity = Activity.idle
 
-    /// The frame in progress, if there is one.
+    /// The ticket of the frame in progress, and whether it was sent before; nil if there is none.
     @inline(__always)
-    var upload: Upload? {
+    var inProgress: (ticket: UInt64, isRepeat: Bool)? {
         switch activity {
         case .idle, .starting: nil
-        case .encoding(let upload), .sending(let upload): upload
+        case .encoding(let upload), .sending(let upload): (upload.frame.ticket, upload.isRepeat)
         }
     }
 
@@ -128,11 +128,11 @@ package struct FrameSlots: Sendable {
     package var next: UploadFrame? { waiting ?? deferral?.frame ?? sent }
 
     /// Whether the frame that the receiver has, or gets next, is held.
-    var isReferenceHeld: Bool { waiting != nil || sent != nil || upload != nil }
+    var isReferenceHeld: Bool { waiting != nil || sent != nil || inProgress != nil }
 
     /// The ticket of the frame that a new receiver would get; nil if there is none.
     package var latestTicket: UInt64? {
-        deferral?.frame.ticket ?? waiting?.ticket ?? upload?.frame.ticket ?? sent?.ticket
+        deferral?.frame.ticket ?? waiting?.ticket ?? inProgress?.ticket ?? sent?.ticket
     }
 
     /// Whether nothing newer than a frame is held.
@@ -189,7 +189,7 @@ package struct FrameSlots: Sendable {
 
     /// The number of frames that are waiting or in progress for the first time.
     package var pendingCount: Int {
-        (waiting == nil ? 0 : 1) + (upload?.isRepeat == false ? 1 : 0)
+        (waiting == nil ? 0 : 1) + (inProgress?.isRepeat == false ? 1 : 0)
     }
 
     // MARK: Memory

@@ -193,7 +193,7 @@ package struct UploaderMachine: Sendable {
     /// The oldest frame that is neither sent nor dropped.
     @inline(__always)
     private var oldestPendingTicket: UInt64? {
-        if let upload = slots.upload, !upload.isRepeat { return upload.frame.ticket }
+        if let (ticket, isRepeat) = slots.inProgress, !isRepeat { return ticket }
         if let ticket = slots.waiting?.ticket { return ticket }
         guard let deferral = slots.deferral, barrier == nil else { return nil }
         // A frame that was held back for another cause follows at once, or when the terms say why its attempt has failed;

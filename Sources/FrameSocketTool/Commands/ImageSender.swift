@@ -8,6 +8,8 @@ final class ImageSender: Sendable {
         var startedAt = MonotonicClock.now()
         /// The number of files, or parts of standard input, that could not be sent.
         var badInputs = 0
+        /// The number of files of which only the first image was sent.
+        var partialFiles = 0
         var reports = ReportLimit(burst: 20, perSecond: 1)
         /// Whether it is known whether the receiver takes images in shared memory.
         var isSharingKnown = false
@@ -94,13 +96,10 @@ final class ImageSender: Sendable {
             }
             break
         }
-        let (badInputs, audioFailure) = state.withLock { ($0.badInputs, $0.audioFailure) }
-        guard badInputs == 0 else {
-            let what = command.sendsFiles ? "file" : "part"
-            let origin = command.sendsFiles ? "" : " of standard input"
-            throw CommandFailure(.badData, "\(Format.count(badInputs, what))\(origin) could not be sent")
+        try checkInputs()
+        if let audioFailure = state.withLock({ $0.audioFailure }) {
+            throw CommandFailure(audioFailure.code, "only part of the audio could be sent")
         }
-        if let audioFailure { throw CommandFailure(audioFailure.code, "only part of the audio could be sent") }
     }
 
     /// Sends the rest of the source, beginning with `first`.
@@ -213,11 +212,32 @@ final class ImageSender: Sendable {
         while true {
             do throws(CommandFailure) {
                 // The image that is kept for other receivers makes room for the next one.
-                return try source.next { uploader.giveUpImages() }
+                let image = try source.next { uploader.giveUpImages() }
+                if let omission = image?.omission {
+                    state.withLock { $0.partialFiles += 1 }
+                    Self.report(CommandFailure(.badData, omission), to: events)
+                    try events.check()
+                }
+                return image
             } catch {
                 try skip(in: &source, for: error)
             }
         }
+    }
+
+    /// Checks that everything was sent.
+    private func checkInputs() throws(CommandFailure) {
+        let (bad, partial) = state.withLock { ($0.badInputs, $0.partialFiles) }
+        guard command.sendsFiles else {
+            guard bad == 0 else {
+                throw CommandFailure(.badData, "\(Format.count(bad, "part")) of standard input could not be sent")
+            }
+            return
+        }
+        var sentences: [String] = []
+        if bad > 0 { sentences.append("\(Format.count(bad, "file")) could not be sent") }
+        if partial > 0 { sentences.append("only the first image of \(Format.count(partial, "file")) was sent") }
+        guard sentences.isEmpty else { throw CommandFailure(.badData, sentences.joined(separator: "; ")) }
     }
 
     /// Skips what cannot be read or sent, if there is more.

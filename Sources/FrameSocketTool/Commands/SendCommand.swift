@@ -17,7 +17,8 @@ struct SendCommand: Command {
         its size and format are given. The images of a directory are sent in the order
         of their numbers: frame-2 before frame-10. If there are several files, one that
         cannot be read or sent is skipped, and the exit code is 65. So is a part of a
-        stream of JPEGs that is damaged.
+        stream of JPEGs that is damaged. Of a file that holds several images, the first
+        is sent, the exit code is 65, and the message names a command that sends all.
 
           --fps N          send at most N frames a second; by default, as fast as they
                            are accepted

@@ -49,6 +49,18 @@ enum FileKind {
         }
     }
 
+    /// The command that sends every image of a file that holds several of this kind.
+    func commandForAll(in path: String) -> String {
+        let format =
+            switch self {
+            case .png: "-f image2pipe -c:v png"
+            case .pnm: "-f image2pipe"
+            case .jpeg, .empty, .foreign, .unknown: ""
+            }
+        guard !format.isEmpty else { return "framesocket send PATH - < \(path)" }
+        return "ffmpeg \(format) -i \(path) -c:v mjpeg -q:v 2 -f mjpeg - | framesocket send PATH -"
+    }
+
     private static let containers = ["AVI", "MP4", "QuickTime", "MPEG-TS", "FLV", "Ogg"]
 
     private static let formats: [(signature: String, offset: Int, name: String)] = [

@@ -1,7 +1,7 @@
 /// A file's path as the system sees it: bytes, which need not be UTF-8.
 ///
 /// A `String` would replace bytes that are not UTF-8 by other characters, and so name another file.
-struct FilePath: Sendable, Equatable {
+struct FilePath: Sendable, Hashable {
     private let bytes: [UInt8]
 
     init(_ text: String) {

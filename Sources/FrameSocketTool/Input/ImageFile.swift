@@ -7,6 +7,8 @@ struct ImageFile {
     static let extensions = [".jpg", ".jpeg", ".ppm", ".pgm", ".pnm", ".png"]
 
     let content: InputImage.Content
+    /// What is not sent of the file, and how to send it: images behind the first.
+    let omission: String?
 
     /// Reads a file; its pixels, if any, into memory of `pool`, and those of a PNG over a background, or with their alpha.
     init(
@@ -32,19 +34,28 @@ struct ImageFile {
         case .unknown: throw CommandFailure(.badData, "\(path.text): not a JPEG, PNG or PNM file")
         }
         let slice = bytes[...]
+        let end: Int?
         do throws(TurboJPEGError) {
             switch kind {
             case .jpeg:
                 // Checked here, so that an image that is sent unchanged has at least a size.
                 _ = try JPEGHeader.size(of: slice.span)
                 content = .jpeg(bytes)
+                end = JPEGHeader.endOfImage(in: slice.span)
             case .png:
                 content = .pixels(try PixelBuffer(png: slice.span, over: background, pool: pool))
+                end = FurtherImage.endOfPNG(bytes) ?? bytes.count
             case .pnm, .empty, .foreign, .unknown:
-                content = .pixels(try PixelBuffer(ppm: slice.span))
+                var count = 0
+                content = .pixels(try PixelBuffer(ppm: slice.span, end: &count))
+                end = count
             }
         } catch {
             throw CommandFailure(ExitCode(error), "\(path.text): \(Self.complaint(error, about: bytes))")
+        }
+        omission = FurtherImage.offset(in: bytes, kind, behind: end).map { offset in
+            "\(path.text): only the first image is sent, and another begins at byte \(offset); send all of them with "
+                + kind.commandForAll(in: path.text)
         }
     }
 

@@ -12,6 +12,8 @@ struct InputImage: Sendable {
     let content: Content
     /// Whether a JPEG of a stream had its end marker.
     var isComplete = true
+    /// What is not sent of the image's file, if that has not been reported yet.
+    var omission: String?
 
     /// The pixels; those of a JPEG, which may deviate from the format if `isLenient`, are decoded into memory of `pool`.
     func pixels(_ pool: PixelBuffer.Pool, isLenient: Bool) throws(CommandFailure) -> PixelBuffer {

@@ -10,7 +10,8 @@ struct PPMReader {
     private var channels = 3
     private var isASCII = false
     private var maximum = 255
-    private var position = 2
+    /// Where the next byte is read: behind the image, once its rows have been read.
+    private(set) var position = 2
 
     /// Reads the header, and checks that there are enough bytes for the samples that it states.
     init(head bytes: Span<UInt8>) throws(TurboJPEGError) {

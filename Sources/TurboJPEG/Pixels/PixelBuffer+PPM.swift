@@ -11,6 +11,12 @@ extension PixelBuffer {
     ///     four pixels.
     /// - Throws: `invalidPPM`, `truncatedPPM`, `unsupportedPPM`, `allocationFailed`.
     package init(ppm bytes: Span<UInt8>, as format: PixelFormat = .rgb) throws(TurboJPEGError) {
+        var end = 0
+        try self.init(ppm: bytes, as: format, end: &end)
+    }
+
+    /// Creates the first image of a file as ``init(ppm:as:)`` does, and states in `end` how many bytes it takes.
+    package init(ppm bytes: Span<UInt8>, as format: PixelFormat = .rgb, end: inout Int) throws(TurboJPEGError) {
         var reader = try PPMReader(head: bytes)
         // Chroma needs two rows at a time, so a planar image is created from a packed one.
         var image = try PixelBuffer(
@@ -28,6 +34,7 @@ extension PixelBuffer {
                 }
             }
         }
+        end = reader.position
         guard format.isPlanar else {
             self = image
             return

@@ -1,0 +1,94 @@
+import Foundation
+import FrameSocketTesting
+import TestDescriptions
+import Testing
+
+/// What `framesocket send` does with a file that holds more than one image, or something behind the first.
+@Suite(.serialized) struct SendSeveralImagesTests {
+    private let place: Workplace
+
+    init() throws {
+        place = try Workplace()
+    }
+
+    /// Sends what a shell writes to `$D/x`, with options, and gives the ending and the number of frames that came.
+    private func send(_ making: String, _ arguments: String) async throws -> (ending: Ending, frames: Int) {
+        let receiver = try await place.receiver("--json")
+        let ending = try await place.shell("(\(making)) >$D/x && $F send $S \(arguments) --json").ended()
+        try await receiver.printed(#""event":"closed""#)
+        receiver.send(.interrupt)
+        return (ending, try await receiver.ended().events("frame").count)
+    }
+
+    private static let ffmpeg = "ffmpeg -nostdin -loglevel error -f lavfi -i testsrc=size=64x48:rate=25 -frames:v 25"
+    private static let photo = "$X/jpeg/chelsea-420.jpg"
+
+    /// What writes the file, and what sends all of it.
+    private static let several: [(making: String, remedy: String)] = [
+        ("\(ffmpeg) -f mjpeg -", "framesocket send PATH - < "),
+        ("\(ffmpeg) -f image2pipe -c:v ppm -", "ffmpeg -f image2pipe -i "),
+        ("\(ffmpeg) -f image2pipe -c:v pgm -", "ffmpeg -f image2pipe -i "),
+        ("\(ffmpeg) -f image2pipe -c:v png -", "ffmpeg -f image2pipe -c:v png -i "),
+        ("printf 'P2 1 1 9 3\\nP2 1 1 9 4\\n'", "ffmpeg -f image2pipe -i "),
+        ("cat \(photo); head -c 20000 /dev/zero; cat \(photo)", "framesocket send PATH - < "),
+        ("cat \(photo); printf '\\001\\002'; cat \(photo)", "framesocket send PATH - < "),
+        ("cat $X/jpeg/chelsea-exif-6.jpg \(photo)", "framesocket send PATH - < "),
+    ]
+
+    @Test(arguments: several.map { (Short($0.making), $0.remedy) }, ["", "--passthrough"])
+    func `the first image of several is sent, and the rest is reported with the command that sends all`(
+        file: (making: Short, remedy: String),
+        options: String
+    ) async throws {
+        guard options.isEmpty || file.remedy.hasPrefix("framesocket") else { return }
+        let (ending, frames) = try await send(file.making.text, "$D/x --loop 3 \(options)")
+        #expect(ending.status == 65 && frames == 3, "\(ending)")
+        let errors = try ending.events("error")
+        #expect(errors.count == 1 && errors.first?.text("code") == "file.unfit", "\(ending)")
+        let message = errors.first?.text("message") ?? ""
+        #expect(message.contains("\(file.remedy)\(place.path("x"))"), "\(ending)")
+        #expect(ending.errors.contains("only the first image of 1 file was sent"), "\(ending)")
+    }
+
+    @Test func `the same on standard input that is named as a file`() async throws {
+        let (ending, frames) = try await send("\(Self.ffmpeg) -f mjpeg -", "/dev/stdin <$D/x")
+        #expect(ending.status == 65 && frames == 1 && ending.errors.contains("PATH - < /dev/stdin"), "\(ending)")
+    }
+
+    @Test func `each file of several is reported once, and all are sent`() async throws {
+        let (ending, frames) = try await send(
+            "cat \(Self.photo) \(Self.photo)",
+            "$D/x \(Self.photo) $D/x --loop 2"
+        )
+        #expect(ending.status == 65 && frames == 6, "\(ending)")
+        #expect(try ending.events("error").count == 1, "\(ending)")
+        #expect(ending.errors.contains("only the first image of 1 file was sent"), "\(ending)")
+    }
+
+    @Test func `images that the first one lists belong to it`() async throws {
+        let code = """
+            import sys
+            from PIL import Image
+            photo = Image.open("\(Places.fixture("photos/chelsea-451x300.png"))").convert("RGB")
+            photo.save(sys.stdout.buffer, "MPO", save_all=True, append_images=[photo.resize((90, 60))])
+            """
+        let (ending, frames) = try await send("\(Places.python) -c '\(code)'", "$D/x")
+        #expect(ending.status == 0 && frames == 1, "\(ending)")
+    }
+
+    /// What may stand behind an image and is none.
+    @Test(
+        arguments: [
+            "cat \(photo); head -c 20000 /dev/zero", "cat \(photo); printf 'text\\nP5'",
+            "cat \(photo); head -c 3000 \(photo) | tail -c 2900",
+            "cat \(photo); printf '\\377\\330\\377\\331\\377\\330\\377'",
+            "cat $X/photos/chelsea-451x300.png; head -c 5000 /dev/zero; echo junk",
+            "printf 'P2 1 1 9 3\\n# P2\\n'", "printf 'P5 1 1 9\\n\\003\\n\\nP'",
+        ].map { Short($0) }
+    )
+    func `padding and junk behind an image are no further image`(making: Short) async throws {
+        let (ending, frames) = try await send(making.text, "$D/x")
+        #expect(ending.status == 0 && frames == 1, "\(ending)")
+        #expect(try ending.events("error").isEmpty)
+    }
+}

@@ -20,7 +20,7 @@ struct ImageFile {
         do {
             bytes = try Files.contents(of: path)
         } catch {
-            throw CommandFailure(.noInput, error.message)
+            throw Self.unreadable(error)
         }
         let kind = FileKind(bytes)
         switch kind {
@@ -65,10 +65,14 @@ struct ImageFile {
         return error.libraryMessage.map { "\(error.message) (libpng: \($0))" } ?? error.message
     }
 
+    private static func unreadable(_ failure: Files.Failure) -> CommandFailure {
+        CommandFailure(.noInput, failure.isMissing ? "\(failure.name): no such file" : failure.message)
+    }
+
     /// Returns the files that `paths` name: files themselves, and the images in directories, in the order of ``FilePath``.
     ///
     /// Of a directory, what is not a file is left out: other directories, pipes, and links to nothing, such as the locks
-    /// of some editors.
+    /// of some editors. Of several paths, one that cannot be read is returned as a file, which fails when it is its turn.
     static func expand(_ paths: [String]) throws(CommandFailure) -> [FilePath] {
         var files: [FilePath] = []
         for path in paths {
@@ -83,7 +87,8 @@ struct ImageFile {
                 }
                 files += entries.map { FilePath(path).appending($0) }.filter(Files.mayBeRegular)
             } catch {
-                throw CommandFailure(.noInput, error.isMissing ? "\(path): no such file" : error.message)
+                guard paths.count > 1 else { throw unreadable(error) }
+                files.append(FilePath(path))
             }
         }
         guard !files.isEmpty else {

@@ -24,7 +24,7 @@ import Testing
             (65, "head -c 20000 $X/jpeg/chelsea-420.jpg | $F send $S -", "frame 0: the JPEG"),
             (65, "head -c 47 /dev/zero | $F send $S - --size 4x4 --format rgb", "after 47 of 48 bytes"),
             (66, "$F send $S $D/none.jpg", "none.jpg"),
-            (66, "$F send $S $X/jpeg/chelsea-420.jpg $D/none.jpg", "none.jpg"),
+            (65, "$F send $S $X/jpeg/chelsea-420.jpg $D/none.jpg", "none.jpg: no such file"),
             (66, "mkdir $D/empty; $F send $S $D/empty", "no images"),
             (66, "$F demo --fixtures $D/none", "none"),
             (69, "$F send $D/none $X/jpeg/chelsea-420.jpg --wait 0.3", "none"),

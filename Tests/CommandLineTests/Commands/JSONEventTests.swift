@@ -89,7 +89,7 @@ import Testing
         ("echo x >$D/x; $F send $S $D/x --json", 65, ["sent", "failed"]),
         ("$F send $S $X/jpeg --token-file $D/none --json", 66, ["sent", "failed"]),
         ("$F send $S $X/jpeg --audio $D/none --json", 66, ["sent", "failed"]),
-        ("$F send $S $X/jpeg/chelsea-420.jpg $D/none --json --quiet", 66, ["sent", "failed"]),
+        ("$F send $S $X/jpeg/chelsea-420.jpg $D/none --json --quiet", 65, ["error file.unfit", "sent", "failed"]),
         ("$F replay $S $D/none --json", 66, ["sent", "failed"]),
         ("echo x >$D/x; $F replay $S $D/x --json", 65, ["sent", "failed"]),
         ("$F replay $S $D --json", 66, ["sent", "failed"]),

@@ -66,6 +66,23 @@ import Testing
         #expect(try await receiver.ended().events("frame").count == 4)
     }
 
+    /// How a file becomes unfit, and why it is not sent.
+    @Test(arguments: [
+        ("true", "b.jpg: no such file"), (": >$D/b.jpg", "b.jpg: the file is empty"),
+        ("ln -s none $D/b.jpg", "b.jpg: no such file"), (": >$D/c; ln -s c/x $D/b.jpg", "b.jpg: Not a directory"),
+    ])
+    func `one of several files that is missing is skipped like a bad one`(making: String, reason: String) async throws {
+        let receiver = try await place.receiver("--json")
+        let ending = try await place.shell("\(making); $F send $S \(jpeg) $D/b.jpg \(jpeg) --loop 2 --json").ended()
+        #expect(ending.status == 65 && ending.errors.contains(reason), "\(ending)")
+        #expect(try ending.events.map(\.name) == ["error", "sent", "failed"], "\(ending)")
+        #expect(ending.errors.contains("1 file could not be sent"))
+        let frames = try ending.events("sent").first?["frames"]
+        #expect(frames == 4, "\(ending)")
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+    }
+
     @Test func `what is not a file is left out of a directory`() async throws {
         let receiver = try await place.receiver("--json")
         let ending = try await place.shell(

@@ -131,7 +131,7 @@ import Testing
         ("--watermark $D/mark.png --watermark-at 0,0,-1", 64, "for --watermark-at: expected"),
         ("--watermark $D/mark.png --watermark-at 0,-1.1,1", 64, "for --watermark-at: expected"),
         ("--watermark $D/mark.png --watermark-at 0,,1", 64, "for --watermark-at: expected"),
-        ("--watermark $D/none.png", 66, "none.png: No such file or directory"),
+        ("--watermark $D/none.png", 66, "none.png: no such file"),
         ("--watermark $D/empty.png", 65, "empty.png: the file is empty"),
         ("--watermark $D/cut.png", 65, "cut.png: The PNG cannot be read."),
         ("--watermark $D/cut.jpg", 65, "cut.jpg: "),

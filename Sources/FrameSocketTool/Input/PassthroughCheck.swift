@@ -14,11 +14,11 @@ final class PassthroughCheck: Sendable {
         self.decoder = decoder
     }
 
-    /// Returns the JPEG up to its end: receivers reject what cameras append.
+    /// Returns the JPEG up to its end: receivers reject what cameras append, and padding beyond the size of a short body.
     static func trimmed(_ jpeg: [UInt8]) -> [UInt8] {
         let bytes = jpeg[...]
         guard let end = JPEGHeader.endOfImage(in: bytes.span), end < jpeg.count else { return jpeg }
-        return jpeg[end...].allSatisfy { $0 == 0 } ? jpeg : Array(jpeg[..<end])
+        return Array(jpeg[..<end])
     }
 
     /// Checks that receivers accept the JPEG.

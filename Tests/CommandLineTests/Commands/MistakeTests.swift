@@ -191,12 +191,20 @@ import Testing
         #expect(try await receiver.ended().events("error").count == 1)
     }
 
-    @Test func `whatever follows a JPEG's end is left out`() async throws {
-        // As cameras write them.
-        let rest = try [1, 2, 3] + Data.bytes(at: jpeg).dropFirst(100)
-        let followed = try place.file("followed.jpg", Data.bytes(at: jpeg) + rest)
+    /// What cameras and programs write behind the end of a JPEG.
+    @Test(
+        arguments: [
+            [1, 2, 3, 0xFF, 0xD8, 0xFF], [0], [UInt8](repeating: 0, count: 10_240),
+            [UInt8](repeating: 0, count: 20_000),
+            Array("text".utf8),
+        ],
+        [[], ["--force"]]
+    )
+    func `whatever follows a JPEG's end is left out`(tail: [UInt8], options: [String]) async throws {
+        let followed = try place.file("followed.jpg", Data.bytes(at: jpeg) + tail)
         let receiver = try await place.receiver("--count", "1", "--decode", "--output", place.path("out"))
-        let ending = try await place.send(followed, "--passthrough")
+        let sending = ["send", place.socket, followed, "--passthrough", "--no-padding"]
+        let ending = try await place.framesocket(sending + options).ended()
         #expect(ending.status == 0, "\(ending)")
         #expect(await receiver.ended().status == 0)
         #expect(try Data.bytes(at: place.path("out/frame-000000.jpg")) == Data.bytes(at: jpeg))

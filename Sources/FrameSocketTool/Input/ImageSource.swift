@@ -84,6 +84,7 @@ struct RawSource: ImageSource {
 
     mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage? {
         guard let pixels = try reader.read(index, advice: "are --size and --format right?", makeRoom) else {
+            guard index > 0 else { throw StandardInput.noImage("it is empty") }
             return nil
         }
         defer { index += 1 }
@@ -134,6 +135,8 @@ struct StreamSource: ImageSource {
 /// A YUV4MPEG2 stream on standard input, which describes itself.
 struct Y4MSource: ImageSource {
     private let header: Y4MHeader
+    /// The header as it was read, without its magic and the end of the line.
+    private let line: String
     private let reader: RawReader
     private var index = 0
 
@@ -142,6 +145,7 @@ struct Y4MSource: ImageSource {
         guard let line = try StandardInput.line(atMost: Y4MHeader.maximumByteCount) else {
             throw CommandFailure(.badData, "standard input ends within the first line of the Y4M stream")
         }
+        self.line = line
         header = try Y4MHeader(parsing: line)
         reader = try RawReader(
             width: header.size.width,
@@ -153,7 +157,12 @@ struct Y4MSource: ImageSource {
     }
 
     mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage? {
-        guard let line = try StandardInput.line(atMost: Y4MHeader.maximumByteCount) else { return nil }
+        guard let line = try StandardInput.line(atMost: Y4MHeader.maximumByteCount) else {
+            guard index > 0 else {
+                throw StandardInput.noImage("it ends behind the header \"\(Y4MHeader.magic)\(self.line)\"")
+            }
+            return nil
+        }
         guard line == "FRAME" || line.hasPrefix("FRAME ") else {
             throw CommandFailure(.badData, "the Y4M stream has no frame header where frame \(index) should begin")
         }
@@ -202,7 +211,10 @@ struct MJPEGSource: ImageSource {
             }
         }
         isOver = true
-        guard index > 0 else { throw CommandFailure(.badData, "no JPEG on standard input") }
+        guard index > 0 else {
+            guard reader.byteCount > 0 else { throw StandardInput.noImage("it is empty") }
+            throw CommandFailure(.badData, "no image on standard input: no JPEG in \(reader.byteCount) bytes")
+        }
         return nil
     }
 

@@ -122,6 +122,12 @@ enum StandardInput {
         }
     }
 
+    /// The failure of a command that was to send video and read none, which looks as if all were well to whoever does not check how
+    /// the program in front of it ended.
+    static func noImage(_ reason: String) -> CommandFailure {
+        CommandFailure(.badData, "no image on standard input: \(reason); did the program that writes it fail?")
+    }
+
     /// Skips `count` bytes, or as many as there are, and returns how many there were.
     static func skip(_ count: Int) throws(Files.Failure) -> Int {
         if count == 0 { return 0 }

@@ -97,11 +97,6 @@ import Testing
         #expect(try place.names(in: "out").count == 2)
     }
 
-    @Test func `an empty raw stream is not a failure`() async throws {
-        #expect(try await send([], "--size", "4x4", "--format", "rgb").status == 0)
-        #expect(try place.names(in: "out") == [])
-    }
-
     #if os(Linux)
         @Test func `many frames need no more memory than a few`() async throws {
             let (frameSize, options) = (1920 * 1080 * 4, ["--size", "1920x1080", "--format", "bgra"])
@@ -249,9 +244,22 @@ import Testing
         #expect(try place.contents(of: "out") == Array(jpegs[..<2]))
     }
 
-    @Test func `empty standard input ends with exit code 65`() async throws {
-        let ending = try await send([])
-        #expect(ending.status == 65)
+    /// Video without an image, as a program that fails leaves it, and the option that it takes.
+    @Test(
+        arguments: [
+            ("", []), ("", ["--passthrough"]), ("", ["--size", "4x4", "--format", "rgb"]),
+            ("", ["--size", "4x4", "--format", "i420"]), ("YUV4MPEG2 W64 H48 F25:1\n", []), ("\r\n--boundary\r\n", []),
+        ] as [(String, [String])]
+    )
+    func `standard input without an image ends with exit code 65`(input: String, options: [String]) async throws {
+        let receiver = try await place.receiver("--json", "--output", place.path("out"))
+        let sending = ["send", place.socket, "-", "--json"] + options
+        let ending = try await place.framesocket(sending, input: .file(place.file("in", Array(input.utf8)))).ended()
+        receiver.send(.interrupt)
+        _ = await receiver.ended()
+        #expect(ending.status == 65, "\(ending)")
+        #expect(try ending.events.map(\.name) == ["sent", "failed"], "\(ending)")
+        #expect(try ending.events.last?.text("message")?.hasPrefix("no image on standard input: ") == true, "\(ending)")
         #expect(try place.names(in: "out") == [])
     }
 

@@ -109,9 +109,21 @@ struct ReplayCommand: Command {
             return WireLogReplay(self, path, events)
         }
         guard try begins(input, MatroskaReader.begins) else {
-            throw CommandFailure(.badData, "\(input.name): neither a Matroska file nor a wire log")
+            throw CommandFailure(.badData, "\(input.name): neither a Matroska file nor a wire log\(try remedy(input))")
         }
         return try FileReplay(self, events)
+    }
+
+    /// What a file is that cannot be replayed, and how to send it; empty if that is unknown.
+    private func remedy(_ input: InputFile) throws(CommandFailure) -> String {
+        do {
+            let kind = FileKind(try input.peek(FileKind.byteCount))
+            if let video = kind.video(in: file) { return ", but \(video)" }
+            guard case .jpeg = kind else { return "" }
+            return ", but a JPEG; send it with framesocket send"
+        } catch {
+            throw CommandFailure(.noInput, error.message)
+        }
     }
 
     /// The event of a replay of which nothing is known but that nothing was sent.

@@ -41,11 +41,24 @@ enum FileKind {
         case .jpeg, .empty, .unknown: nil
         case .png: "PNG images; convert them with ffmpeg -f image2pipe -c:v png -i - -c:v mjpeg -q:v 2 -f mjpeg -"
         case .pnm: "PNM images; convert them with ffmpeg -f image2pipe -i - -c:v mjpeg -q:v 2 -f mjpeg -"
-        case .foreign("Matroska"):
-            "a Matroska file; send it with framesocket replay, or convert it with ffmpeg -i - -c:v mjpeg -q:v 2 -f mjpeg -"
-        case .foreign(let name) where Self.containers.contains(name):
-            "\(name); if its video is Motion JPEG, take it out with ffmpeg -i - -c:v copy -f mjpeg -"
+        case .foreign where video(in: "-") != nil: video(in: "-")
         case .foreign(let name): "\(name), which is not supported; convert it to JPEG"
+        }
+    }
+
+    /// What a file of video is, and how to send it, or standard input (`-`); nil for other kinds.
+    func video(in path: String) -> String? {
+        let (file, sending) = path == "-" ? ("", "") : (" PATH \(path)", " | framesocket send PATH -")
+        switch self {
+        case .foreign("Y4M"): return "Y4M video; send it with framesocket send PATH -\(path == "-" ? "" : " < \(path)")"
+        case .foreign("Matroska"):
+            return
+                "a Matroska file; send it with framesocket replay\(file), or convert it with ffmpeg -i \(path) -c:v mjpeg "
+                + "-q:v 2 -f mjpeg -\(sending)"
+        case .foreign(let name) where Self.containers.contains(name):
+            return
+                "\(name); if its video is Motion JPEG, take it out with ffmpeg -i \(path) -c:v copy -f mjpeg -\(sending)"
+        case .jpeg, .png, .pnm, .empty, .foreign, .unknown: return nil
         }
     }
 
@@ -64,7 +77,8 @@ enum FileKind {
     private static let containers = ["AVI", "MP4", "QuickTime", "MPEG-TS", "FLV", "Ogg"]
 
     private static let formats: [(signature: String, offset: Int, name: String)] = [
-        ("GIF8", 0, "GIF"), ("WEBP", 8, "WebP"), ("BM", 0, "BMP"), ("%PDF", 0, "PDF"), ("qoif", 0, "QOI"),
+        ("YUV4MPEG2", 0, "Y4M"), ("GIF8", 0, "GIF"), ("WEBP", 8, "WebP"), ("BM", 0, "BMP"), ("%PDF", 0, "PDF"),
+        ("qoif", 0, "QOI"),
         ("ftypavif", 4, "AVIF"), ("ftyphei", 4, "HEIF"), ("ftypmif1", 4, "HEIF"), ("ftypqt", 4, "QuickTime"),
         ("ftyp", 4, "MP4"),
         ("moov", 4, "QuickTime"), ("mdat", 4, "QuickTime"), ("wide", 4, "QuickTime"), ("AVI ", 8, "AVI"),

@@ -20,13 +20,20 @@ enum FurtherImage {
         guard end.map({ $0 < bytes.count }) ?? true else { return nil }
         if let end, let offset = rest(of: bytes, from: end) { return offset }
         guard case .jpeg = kind else { return nil }
+        return firstJPEG(in: bytes, from: end ?? 1)
+    }
+
+    /// Whether there is a JPEG somewhere.
+    static func hasJPEG(_ bytes: [UInt8]) -> Bool { firstJPEG(in: bytes, from: 0) != nil }
+
+    private static func firstJPEG(in bytes: [UInt8], from end: Int) -> Int? {
         var reader = JPEGStreamReader()
         for start in stride(from: 0, to: bytes.count, by: pieceByteCount) {
             reader.append(bytes[start..<min(start + pieceByteCount, bytes.count)])
-            if let offset = nextImage(of: &reader, from: end ?? 1) { return offset }
+            if let offset = nextImage(of: &reader, from: end) { return offset }
         }
         reader.finish()
-        return nextImage(of: &reader, from: end ?? 1)
+        return nextImage(of: &reader, from: end)
     }
 
     /// Where a PNG ends; nil if its chunks do not lead to an end.

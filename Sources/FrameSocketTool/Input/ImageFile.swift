@@ -27,11 +27,19 @@ struct ImageFile {
         case .jpeg, .png, .pnm: break
         case .empty: throw CommandFailure(.badData, "\(path.text): the file is empty")
         case .foreign(let name):
+            if let video = kind.video(in: path.text) {
+                throw CommandFailure(.badData, "\(path.text): no image file, but \(video)")
+            }
             throw CommandFailure(
                 .badData,
                 "\(path.text): \(name) files are not supported; convert it to JPEG, PNG or PNM"
             )
-        case .unknown: throw CommandFailure(.badData, "\(path.text): not a JPEG, PNG or PNM file")
+        case .unknown:
+            // A stream of them, such as multipart/x-mixed-replace.
+            let remedy =
+                FurtherImage.hasJPEG(bytes)
+                ? ", but a stream of JPEGs; send it with \(kind.commandForAll(in: path.text))" : ""
+            throw CommandFailure(.badData, "\(path.text): not a JPEG, PNG or PNM file\(remedy)")
         }
         let slice = bytes[...]
         let end: Int?

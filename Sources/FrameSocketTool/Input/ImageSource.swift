@@ -213,7 +213,11 @@ struct MJPEGSource: ImageSource {
         isOver = true
         guard index > 0 else {
             guard reader.byteCount > 0 else { throw StandardInput.noImage("it is empty") }
-            throw CommandFailure(.badData, "no image on standard input: no JPEG in \(reader.byteCount) bytes")
+            throw CommandFailure(
+                .badData,
+                "no image on standard input: no JPEG in \(Format.count(reader.byteCount, "byte")); raw video requires "
+                    + "--size and --format"
+            )
         }
         return nil
     }

@@ -77,6 +77,7 @@ struct ReplayCommand: Command {
             // Files and sockets block, so they are used on a thread of their own.
             await withPreference(for: IOThread()) {
                 do throws(CommandFailure) {
+                    try ServerLink.checkIsSocket(endpoint)
                     let input = try open()
                     let replay = try makeReplay(of: input, events)
                     state.withLock { $0.replay = replay }

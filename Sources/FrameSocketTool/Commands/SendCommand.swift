@@ -188,6 +188,7 @@ struct SendCommand: Command {
             // Opening and reading files and pipes blocks, so it happens on a thread of its own.
             await Task(preferring: IOThread()) {
                 do throws(CommandFailure) {
+                    try ServerLink.checkIsSocket(endpoint)
                     let sender = try ImageSender(self, makeSource(), events)
                     try state.withLock { state throws(CommandFailure) in
                         try Interruption.check()

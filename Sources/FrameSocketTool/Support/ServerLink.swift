@@ -34,6 +34,19 @@ final class ServerLink: Sendable {
         self.settings = settings
     }
 
+    /// Checks that no other file is where the server's socket should be.
+    ///
+    /// A path that does not exist is waited for, but no server replaces such a file.
+    static func checkIsSocket(_ endpoint: SocketEndpoint) throws(CommandFailure) {
+        guard case .path(let path) = endpoint, let status = Files.status(of: path), status.kind != S_IFSOCK else {
+            return
+        }
+        throw CommandFailure(
+            .cannotCreate,
+            "\(path): the file at this path is not a socket; name the path of a server, and then the file to send"
+        )
+    }
+
     /// Connects to a server, within the remaining time.
     func open() async throws(CommandFailure) -> SocketConnection {
         let connection = SocketConnection(to: endpoint, configuration: settings)

@@ -28,6 +28,14 @@ import Testing
         (65, "printf 'YUV4MPEG2 W4 H2\\n' | $F replay $S -", "send it with framesocket send PATH -"),
         (65, "$F replay $S $X/jpeg/chelsea-420.jpg", "but a JPEG; send it with framesocket send"),
         (65, "head -c 5000 /dev/zero | tr '\\0' x | $F send $S -", "raw video requires --size and --format"),
+        (73, "$F send $X/jpeg/chelsea-420.jpg $S --wait 600", "the file at this path is not a socket"),
+        (73, "$F send $X/jpeg/chelsea-420.jpg $D/none --wait 600", "the file at this path is not a socket"),
+        (
+            73, "$F send /dev/null $X/jpeg/chelsea-420.jpg --wait 600",
+            "/dev/null: the file at this path is not a socket"
+        ),
+        (73, "$F send $D $X/jpeg --wait 600", "the file at this path is not a socket"),
+        (73, ": >$D/x; $F replay $D/x $X/jpeg/chelsea-420.jpg --wait 600", "x: the file at this path is not a socket"),
         (65, "printf 'RIFF1234WEBPVP8 ' >$D/x; $F send $S $D/x", "WebP files are not supported"),
         (65, "printf '\\0\\0\\0\\040ftypheic' >$D/x; $F send $S $D/x", "HEIF files are not supported"),
         (65, "head -c 5000 $X/photos/chelsea-451x300.png >$D/x.png; $F send $S $D/x.png", "(libpng: "),

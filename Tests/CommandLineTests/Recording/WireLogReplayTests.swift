@@ -169,7 +169,7 @@ import Testing
 
     @Test(arguments: [
         (73, "$D/$(printf '%0120d' 0)", "120"), (73, "$D/x/", "ends with a slash"),
-        (69, "$D/none/s", "no server was reached"), (69, "$D/log", "no server was reached"),
+        (69, "$D/none/s", "no server was reached"), (73, "$D/log", "not a socket"),
         (69, "$D/log/s", "Not a directory"),
     ])
     func `a path that is unusable fails as it does for send`(code: Int32, path: String, reason: String) async throws {

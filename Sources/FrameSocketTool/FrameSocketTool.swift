@@ -70,7 +70,7 @@ enum FrameSocketTool {
     private static func run(_ words: [String]) async -> ExitCode {
         switch words.first {
         case nil:
-            Terminal.say(help)
+            Terminal.say(lines: help)
             return .usage
         case "--help", "-h", "help":
             guard words.count > 1, words[0] == "help" else { return show(help) }

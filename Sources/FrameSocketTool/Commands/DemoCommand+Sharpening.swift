@@ -37,11 +37,11 @@ extension DemoCommand {
         receiver.stop()
         _ = await receiver.ended()
         Terminal.say(
-            """
-            Adaptive, at most \(Format.bytes(max(1, byteCount * 10 / 3))) a second: \(moving.sent) frames in 1.5 s, the last at \
-            quality \(moving.quality ?? quality); at quality \(statistics.quality ?? quality) \
-            \(Format.decimal(seconds, digits: 2)) s after the screen stood still.
-            """
+            lines: """
+                Adaptive, at most \(Format.bytes(max(1, byteCount * 10 / 3))) a second: \(moving.sent) frames in 1.5 s, the last at \
+                quality \(moving.quality ?? quality); at quality \(statistics.quality ?? quality) \
+                \(Format.decimal(seconds, digits: 2)) s after the screen stood still.
+                """
         )
         guard statistics.quality == quality, receiver.counts.errors == 0 else {
             throw CommandFailure(.badData, "the screen that stood still did not become sharp")

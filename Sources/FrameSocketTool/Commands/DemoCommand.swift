@@ -132,13 +132,13 @@ struct DemoCommand: Command {
         uploader.connection.close()
         let statistics = uploader.statistics
         Terminal.say(
-            """
-            Sent \(statistics.sent) of \(statistics.offered), dropped \(statistics.dropped); \
-            encoding \(Format.milliseconds(statistics.encoding.mean)), transfer \
-            \(Format.milliseconds(statistics.transfer.mean)) per frame. \
-            Received and decoded: \(receiver.counts.frames), errors: \(receiver.counts.errors).
-            The received images are in \(directory)
-            """
+            lines: """
+                Sent \(statistics.sent) of \(statistics.offered), dropped \(statistics.dropped); \
+                encoding \(Format.milliseconds(statistics.encoding.mean)), transfer \
+                \(Format.milliseconds(statistics.transfer.mean)) per frame. \
+                Received and decoded: \(receiver.counts.frames), errors: \(receiver.counts.errors).
+                The received images are in \(directory)
+                """
         )
         hasNamedImages.withLock { $0 = true }
         guard areAllIdentical, statistics.sent == count, receiver.counts.frames == count, status == 0 else {
@@ -203,13 +203,13 @@ struct DemoCommand: Command {
         _ = await receiver.ended()
         let drops = statistics.drops.map { "\($0.value) because \($0.key)" }.joined(separator: ", ")
         Terminal.say(
-            """
-            Live: offered \(statistics.offered) frames in \(Format.decimal(elapsed, digits: 1)) s, sent \(statistics.sent) \
-            (\(Format.decimal(Double(statistics.sent) / elapsed, digits: 0)) per second), \
-            dropped: \(drops.isEmpty ? "none" : drops); received \(receiver.counts.frames).
-            A frame waited \(Format.milliseconds(statistics.queueAge.mean)) to be sent, \
-            at most \(Format.milliseconds(statistics.queueAge.maximum)).
-            """
+            lines: """
+                Live: offered \(statistics.offered) frames in \(Format.decimal(elapsed, digits: 1)) s, sent \(statistics.sent) \
+                (\(Format.decimal(Double(statistics.sent) / elapsed, digits: 0)) per second), \
+                dropped: \(drops.isEmpty ? "none" : drops); received \(receiver.counts.frames).
+                A frame waited \(Format.milliseconds(statistics.queueAge.mean)) to be sent, \
+                at most \(Format.milliseconds(statistics.queueAge.maximum)).
+                """
         )
         guard receiver.counts.frames == statistics.sent, receiver.counts.errors == 0 else {
             throw CommandFailure(.badData, "some of the frames that were sent did not arrive")

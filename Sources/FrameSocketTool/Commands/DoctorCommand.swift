@@ -80,8 +80,8 @@ extension PathDiagnosis.Finding {
     /// The finding for a person.
     fileprivate var report: String {
         let mark = severity == .note ? "ok" : severity.description
-        let first = "\(mark.rightPadded(9))\(message) (\(code))"
-        return remedy.map { "\(first)\n\("remedy:".leftPadded(16)) \($0)" } ?? first
+        let first = "\(mark.rightPadded(9))\(message.visible) (\(code))"
+        return remedy.map { "\(first)\n\("remedy:".leftPadded(16)) \($0.visible)" } ?? first
     }
 }
 

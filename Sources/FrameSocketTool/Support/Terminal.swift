@@ -28,14 +28,19 @@ enum Terminal {
         return true
     }
 
-    /// Prints a message for a person, on standard error.
+    /// Prints a message for a person, on standard error: one line, whatever is in the names and foreign texts that it shows.
     static func say(_ text: String) {
-        write(text + "\n")
+        write(text.visible + "\n")
+    }
+
+    /// Prints a text of this program's own, which may have several lines.
+    static func say(lines text: String) {
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) { say(String(line)) }
     }
 
     /// Shows a line that the next one replaces; does nothing unless standard error is a terminal.
     static func showProgress(_ text: String) {
-        if isInteractive { write("\r\u{1B}[K" + text) }
+        if isInteractive { write("\r\u{1B}[K" + text.visible) }
     }
 
     /// Erases the line that ``showProgress(_:)`` left.

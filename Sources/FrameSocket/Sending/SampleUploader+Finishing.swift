@@ -14,7 +14,8 @@ extension SampleUploader {
     /// uploader.connection.close()
     /// ```
     ///
-    /// A frame that the pacing has deferred is sent at once. If no server is connected, the call waits for one, for at most
+    /// A frame that the pacing has deferred is sent at once; one for which ``Configuration/Adaptation/maximumByteRate`` or the
+    /// receiver leaves no room is sent when there is room, and waited for until then. If no server is connected, the call waits for one, for at most
     /// `connectTimeout` of the connection's configuration in all, and for as long as the exchange of tokens with a server
     /// may take that it has reached by then. It does not wait for a receiver that has requested a pause, or wants no
     /// frames. Frames submitted during the call do not prolong it. It returns at once if nothing is to be sent.

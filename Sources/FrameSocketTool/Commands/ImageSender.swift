@@ -143,12 +143,14 @@ final class ImageSender: Sendable {
             if !command.isQuiet { Terminal.showProgress("\(Format.count(count, "frame")) sent") }
         }
         // The last frame is sent even if pacing has held it back.
-        try? await uploader.finish()
+        let isFinished = (try? await uploader.finish()) != nil
         guard uploader.statistics.offered > 0 else { return true }
         guard try await isAccepted(.taken, uploader) else {
             first = last
             return false
         }
+        // What a byte rate still holds back has nobody to go to any longer.
+        if !isFinished, connection.closeReason != nil, try await !link.hasStopped(connection) { throw lost(uploader) }
         await becomeSharp(uploader)
         try await link.deliver(connection)
         return true

@@ -55,6 +55,14 @@ import Testing
         #expect(try #require(summary["dropped"]) > 20 && #require(summary["bytes"]) < 3_000_000)
     }
 
+    @Test func `a last image that was still held back when the receiver left is reported`() async throws {
+        let receiver = try await place.receiver("--count", "1")
+        let sent = try await place.framesocket(["send", place.socket] + screens + ["--max-rate", "1", "--json"]).ended()
+        #expect(await receiver.ended().status == 0)
+        #expect(sent.status == 69 && sent.errors.contains("the receiver ended the connection after 1 frame"), "\(sent)")
+        #expect(try sent.events("failed").count == 1)
+    }
+
     /// Shows P345.
     @Test func `a maximum that does not suffice is reported`() async throws {
         let (_, sent) = try await send(

@@ -159,7 +159,7 @@ package struct FrameSlots: Sendable {
     /// Takes back the number of the frame in progress, which is not sent after all, unless a receiver may know it; newer
     /// frames, which are still to be sent, move up.
     mutating func takeBackNumber(of frame: inout UploadFrame) {
-        guard let sequence = frame.sequence, !frame.wasSubmitted else { return }
+        guard let sequence = frame.sequence, !frame.isKnown else { return }
         frame.sequence = nil
         nextSequence &-= 1
         if let number = waiting?.sequence, number > sequence { waiting?.sequence = number - 1 }

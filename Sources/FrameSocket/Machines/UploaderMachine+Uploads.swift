@@ -275,7 +275,6 @@ extension UploaderMachine {
         guard let message = upload.frame.message(withTiming: configuration.sendsTiming, isNew: isNew) else {
             return
         }
-        upload.frame.wasSubmitted = true
         if let lease { sharing.pool.submitted(lease) }
         sharing.isLatestShared = lease != nil
         (upload.revision, upload.connection) = (terms.revision, terms.connection)
@@ -291,6 +290,8 @@ extension UploaderMachine {
     package mutating func sent(_ failure: SampleUploader.DropCause?, at now: UInt64) {
         guard case .sending(var upload) = slots.activity else { return }
         slots.activity = .idle
+        // A connection that ended before has had nothing of it.
+        if failure == nil || failure == .connectionLost { upload.frame.isKnown = true }
         // If the receiver is gone meanwhile, the image leaves its buffer, but not what was sent.
         let (wasShared, byteCount) = (upload.frame.bufferedImage != nil, upload.frame.jpeg?.jpeg.count ?? 0)
         settleBuffer(of: &upload, isSent: failure == nil)

@@ -20,7 +20,7 @@ package struct UploadFrame: Sendable {
         var decidedFor: UInt64? = 0
         var recipe: EncodingRecipe?
         var quality: Int?
-        var wasSubmitted = false
+        var isKnown = false
 
         init(_ content: FrameContent?, _ info: FrameInfo, timestamp: UInt64, offeredAt: UInt64) {
             (self.content, self.info, orientation) = (content, info, info.orientation)
@@ -33,7 +33,7 @@ package struct UploadFrame: Sendable {
             (copy.original, copy.jpeg, copy.orientation) = (original, jpeg, orientation)
             (copy.sourceTime, copy.ticket) = (sourceTime, ticket)
             (copy.digest, copy.look, copy.decidedFor, copy.recipe) = (digest, look, decidedFor, recipe)
-            (copy.quality, copy.wasSubmitted) = (quality, wasSubmitted)
+            (copy.quality, copy.isKnown) = (quality, isKnown)
             return copy
         }
     }
@@ -87,10 +87,10 @@ package struct UploadFrame: Sendable {
         set { own.info.sequence = newValue }
     }
 
-    /// Whether the connection has had it under its number, which a receiver may know since then.
-    var wasSubmitted: Bool {
-        get { fields.wasSubmitted }
-        set { own.wasSubmitted = newValue }
+    /// Whether a receiver may have seen it under its number.
+    var isKnown: Bool {
+        get { fields.isKnown }
+        set { own.isKnown = newValue }
     }
 
     /// A hash of the content, if it has been computed.

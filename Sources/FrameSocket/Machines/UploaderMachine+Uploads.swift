@@ -232,6 +232,8 @@ extension UploaderMachine {
         }
         schedule.forget(upload.frame)
         effects.discarded.add(upload.frame.takeSpare())
+        // The JPEG is what another receiver wanted: an equal image that can be encoded is sent.
+        upload.frame.digest = nil
         keepSent(upload.frame)
     }
 

@@ -266,6 +266,24 @@ import Testing
         #expect(rig.messages.count == 2, "there is no image for another quality")
     }
 
+    @Test func `an equal image is sent to a receiver that got the latest one as it was`() throws {
+        var rig = ImageRig(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil)))
+        let image = try testImage(64, 48, as: .bgra)
+        rig.change { $0.preferences = .init(size: BufferSize(width: 16, height: 16)) }
+        try rig.send(.pixels(image))
+        rig.encodingFails = true
+        rig.change { terms in
+            terms.connection += 1
+            terms.preferences = .init()
+        }
+        #expect(rig.messages.map(\.bufferSize.width) == [16, 16])
+        rig.encodingFails = false
+        rig.offer(.pixels(image))
+        #expect(rig.messages.map(\.bufferSize.width) == [16, 16, 64])
+        rig.offer(.pixels(image))
+        #expect(rig.machine.statistics.drops == [.unchanged: 1])
+    }
+
     /// Shows P304.
     @Test func `an image that could not be copied after all is prepared again, and not sent as it was`() throws {
         var rig = ImageRig(.init(sharing: .allowed(buffers: 1)))

@@ -9,6 +9,7 @@ enum EBML: UInt32 {
     case documentTypeVersion = 0x4287
     case documentTypeReadVersion = 0x4285
     case void = 0xEC
+    case checksum = 0xBF
 
     case segment = 0x1853_8067
     case seekHead = 0x114D_9B74
@@ -49,6 +50,13 @@ enum EBML: UInt32 {
     case simpleBlock = 0xA3
     case blockGroup = 0xA0
     case block = 0xA1
+    case encryptedBlock = 0xAF
+    case position = 0xA7
+    case previousSize = 0xAB
+
+    case attachments = 0x1941_A469
+    case chapters = 0x1043_A770
+    case tags = 0x1254_C367
 
     case cues = 0x1C53_BB6B
     case cuePoint = 0xBB

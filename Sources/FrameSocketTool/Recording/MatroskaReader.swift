@@ -4,7 +4,7 @@ import JPEGStreams
 ///
 /// A flat walk over the elements: those that contain others are entered, those of interest are read, all others are
 /// skipped. So it makes no difference whether a length is known, and a truncated file ends with its last complete
-/// frame.
+/// frame. Damage costs the rest of its cluster.
 struct MatroskaReader {
     /// A frame as it was recorded.
     struct Entry {
@@ -13,10 +13,23 @@ struct MatroskaReader {
         let jpeg: [UInt8]
     }
 
+    /// What the file consists of.
+    enum Part {
+        /// A frame; without bytes if it cannot be decompressed.
+        case frame(Entry)
+        case damage(MatroskaDamage)
+    }
+
+    /// Ends the reading of an element.
+    private struct Damaged: Error {
+        let damage: MatroskaDamage
+    }
+
     /// The maximum number of bytes of a block: a JPEG, the block's own header, and a segment with the orientation.
     static let maximumFrameLength = JPEGStreamReader.maximumImageByteCount + 64
 
-    private let input: InputFile
+    private let name: String
+    private var walk: MatroskaWalk
     private var scale: UInt64 = 1_000_000
     private var clusterTime: UInt64 = 0
     /// The tracks of the segment, the last of which may still be described.
@@ -27,42 +40,53 @@ struct MatroskaReader {
     private var hasUnknownFrames = false
     /// Further frames of the block that was read last, in reverse order.
     private var laced: [Entry] = []
-    /// Whether the file ends within an element.
-    private(set) var isCut = false
 
     /// Creates a reader.
     init(_ input: InputFile) {
-        self.input = input
+        name = input.name
+        walk = MatroskaWalk(input)
     }
 
     /// Whether bytes begin as a Matroska file does.
     static func begins(_ bytes: some Sequence<UInt8>) -> Bool { bytes.starts(with: EBML.header.id) }
 
-    /// The next frame; nil at the end.
-    ///
-    /// A frame that is damaged, so that it cannot be decompressed, has no bytes.
-    mutating func next() throws(CommandFailure) -> Entry? {
-        if let entry = laced.popLast() { return entry }
+    /// Whether the file ends within an element.
+    var isCut: Bool { walk.isCut }
+
+    /// The next frame, or damage; nil at the end.
+    mutating func next() throws(CommandFailure) -> Part? {
+        if let entry = laced.popLast() { return .frame(entry) }
         do {
-            while let (id, size) = try element() {
-                if let entry = try take(EBML(rawValue: id), size) { return entry }
+            while true {
+                switch try walk.next() {
+                case .element(let head): if let entry = try take(head) { return .frame(entry) }
+                case .damage(let damage): return .damage(damage)
+                case .end:
+                    try end()
+                    return nil
+                }
             }
-            try chooseTrack()
+        } catch let damaged as Damaged {
+            return .damage(damaged.damage)
         } catch let failure as Files.Failure {
             throw CommandFailure(.noInput, failure.message)
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw CommandFailure(.badData, "\(input.name): \(error)")
+            throw CommandFailure(.badData, "\(name): \(error)")
         }
+    }
+
+    /// Checks that there was something to read.
+    private mutating func end() throws(CommandFailure) {
+        try chooseTrack()
         if track == nil { throw wrong("no Motion JPEG track") }
         if hasUnknownFrames { throw wrong("its tracks follow its frames; rewrite it: ffmpeg -i FILE -c copy OUT.mkv") }
-        return nil
     }
 
     /// Handles an element; returns the first frame if it holds any.
-    private mutating func take(_ element: EBML?, _ size: UInt64?) throws -> Entry? {
-        switch element {
+    private mutating func take(_ head: MatroskaHead) throws -> Entry? {
+        switch head.element {
         case .segment:
             // Another one may follow, with tracks and times of its own.
             (tracks, track, scale, clusterTime) = ([], nil, 1_000_000, 0)
@@ -73,49 +97,62 @@ struct MatroskaReader {
         case .trackEntry:
             tracks.append(MatroskaTrack())
         case .timestampScale:
-            scale = max(1, try number(size))
+            scale = max(1, try number(head))
         case .timestamp:
-            clusterTime = try number(size)
+            clusterTime = try number(head)
         case .simpleBlock, .block:
-            return try firstFrame(ofBlock: size)
+            return try firstFrame(ofBlock: head)
         case .trackNumber, .codecID, .codecPrivate, .frameDuration, .contentEncoding, .encodingOrder, .encodingScope,
             .encodingType, .contentCompression, .compressionAlgorithm, .compressionSettings:
-            try describe(element, size)
+            try describe(head)
         default:
-            guard let size else { throw wrong("an element without an end") }
-            try skip(size)
+            try skip(head)
         }
         return nil
     }
 
-    private mutating func skip(_ size: UInt64) throws(Files.Failure) {
-        if try !input.skip(size) { isCut = true }
+    /// Skips an element, unless that would skip frames.
+    private mutating func skip(_ head: MatroskaHead) throws {
+        let isLost = try isUnrecognizedBlock(head)
+        if let damage = try walk.skip(head) { throw Damaged(damage: damage) }
+        guard isLost, !isCut else { return }
+        walk.countAsBlock()
+        throw damaged(.lostFrame)
+    }
+
+    /// Whether the content of an element begins as a frame's, although the element is none.
+    private func isUnrecognizedBlock(_ head: MatroskaHead) throws -> Bool {
+        // A block's header, and the first bytes of a JPEG that is not compressed.
+        guard let size = head.size, size > 8, let track, walk.isInCluster, track.encodings.isEmpty else { return false }
+        let start = try walk.input.peek(12)
+        guard let number = MatroskaBlock.number(in: start), number.value == track.number else { return false }
+        return start.dropFirst(number.length + 3).starts(with: [0xFF, 0xD8])
     }
 
     // MARK: Tracks
 
     /// Takes a part of the last track's description, or of its last encoding.
-    private mutating func describe(_ element: EBML?, _ size: UInt64?) throws {
-        guard var last = tracks.popLast() else { return try skip(size ?? 0) }
+    private mutating func describe(_ head: MatroskaHead) throws {
+        guard var last = tracks.popLast() else { return try skip(head) }
         defer { tracks.append(last) }
-        switch element {
-        case .trackNumber: last.number = try number(size)
-        case .codecID: last.codec = String(decoding: try content(size, atMost: 256).prefix { $0 != 0 }, as: UTF8.self)
+        switch head.element {
+        case .trackNumber: last.number = try number(head)
+        case .codecID: last.codec = String(decoding: try content(head, atMost: 256).prefix { $0 != 0 }, as: UTF8.self)
         // Longer ones belong to codecs that are not read.
-        case .codecPrivate where (size ?? .max) > 65_536: try skip(size ?? 0)
-        case .codecPrivate: last.codecPrivate = try content(size, atMost: 65_536)
-        case .frameDuration: last.frameDuration = try number(size)
+        case .codecPrivate where (head.size ?? .max) > 65_536: try skip(head)
+        case .codecPrivate: last.codecPrivate = try content(head, atMost: 65_536)
+        case .frameDuration: last.frameDuration = try number(head)
         case .contentEncoding: last.encodings.append(MatroskaEncoding())
         default:
-            guard var encoding = last.encodings.popLast() else { return try skip(size ?? 0) }
-            switch element {
-            case .encodingOrder: encoding.order = try number(size)
-            case .encodingScope: encoding.scope = try number(size)
-            case .encodingType: encoding.type = try number(size)
+            guard var encoding = last.encodings.popLast() else { return try skip(head) }
+            switch head.element {
+            case .encodingOrder: encoding.order = try number(head)
+            case .encodingScope: encoding.scope = try number(head)
+            case .encodingType: encoding.type = try number(head)
             // zlib, unless an algorithm follows.
             case .contentCompression: encoding.algorithm = encoding.algorithm ?? 0
-            case .compressionAlgorithm: encoding.algorithm = try number(size)
-            default: encoding.settings = try content(size, atMost: 65_536)
+            case .compressionAlgorithm: encoding.algorithm = try number(head)
+            default: encoding.settings = try content(head, atMost: 65_536)
             }
             last.encodings.append(encoding)
         }
@@ -144,23 +181,30 @@ struct MatroskaReader {
     // MARK: Blocks
 
     /// The first frame in a block: the track's number, a time relative to the cluster's, flags, and one or more frames.
-    private mutating func firstFrame(ofBlock size: UInt64?) throws -> Entry? {
+    private mutating func firstFrame(ofBlock head: MatroskaHead) throws -> Entry? {
         try chooseTrack()
-        guard let size else { throw wrong("an element without an end") }
-        let start = try input.peek(Int(min(size, 8)))
+        let start = try walk.input.peek(Int(clamping: min(head.size ?? 0, 8)))
         if let number = MatroskaBlock.number(in: start)?.value, number != track?.number {
             hasUnknownFrames = hasUnknownFrames || track == nil
-            try skip(size)
-            return nil
+            try skip(head)
+            // Among several tracks, it may as well be that of another one.
+            guard !isCut, let track, tracks.count == 1 else { return nil }
+            throw damaged(.foreignTrack(number, only: track.number))
         }
-        let bytes = try content(size, atMost: Self.maximumFrameLength)
-        guard let track, let block = MatroskaBlock(bytes) else { return nil }
+        if let size = head.size, size <= UInt64(Self.maximumFrameLength),
+            let damage = try walk.damage(inBlockOf: size)
+        {
+            throw Damaged(damage: damage)
+        }
+        let bytes = try content(head, atMost: Self.maximumFrameLength)
+        guard !isCut, let track else { return nil }
+        guard let block = MatroskaBlock(bytes) else { throw damaged(.badBlock) }
         let distance = UInt64(block.time.magnitude)
         let (time, isOutside) =
             block.time < 0
             ? clusterTime.subtractingReportingOverflow(distance) : clusterTime.addingReportingOverflow(distance)
         let (nanoseconds, overflows) = time.multipliedReportingOverflow(by: scale)
-        guard !isOutside, !overflows else { throw wrong("a time beyond all bounds") }
+        guard !isOutside, !overflows else { throw damaged(.badTime) }
         laced = block.frames.enumerated().reversed().map { index, frame in
             let (later, overflows) = track.frameDuration.multipliedReportingOverflow(by: UInt64(index))
             let (time, isOutside) = nanoseconds.addingReportingOverflow(later)
@@ -171,47 +215,24 @@ struct MatroskaReader {
 
     // MARK: Elements
 
-    /// The ID of the next element and its size, nil if that is unknown; nil at the end.
-    private mutating func element() throws(Files.Failure) -> (id: UInt32, size: UInt64?)? {
-        guard !isCut, let first = try input.byte() else { return nil }
-        guard let id = try variable(first, atMost: 4, keepsMarker: true),
-            let sizeStart = try input.byte(), let size = try variable(sizeStart, atMost: 8, keepsMarker: false)
-        else {
-            isCut = true
-            return nil
-        }
-        let length = sizeStart.leadingZeroBitCount + 1
-        let isUnknown = size == (1 << (7 * UInt64(length))) - 1
-        return (UInt32(truncatingIfNeeded: id), isUnknown ? nil : size)
-    }
-
-    /// A number whose first byte states its length; nil if the file ends within it, or if it is malformed.
-    private func variable(_ first: UInt8, atMost most: Int, keepsMarker: Bool) throws(Files.Failure) -> UInt64? {
-        let more = first.leadingZeroBitCount
-        guard more < most else { return nil }
-        var number = UInt64(keepsMarker ? first : first & (0x7F >> UInt8(more)))
-        for _ in 0..<more {
-            guard let next = try input.byte() else { return nil }
-            number = number << 8 | UInt64(next)
-        }
-        return number
-    }
-
-    private mutating func number(_ size: UInt64?) throws -> UInt64 {
-        try content(size, atMost: 8).reduce(0) { $0 << 8 | UInt64($1) }
+    private mutating func number(_ head: MatroskaHead) throws -> UInt64 {
+        try content(head, atMost: 8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     /// The content of an element; nothing if the file ends within it.
-    private mutating func content(_ size: UInt64?, atMost most: Int) throws -> [UInt8] {
-        guard let size, size <= UInt64(most) else { throw wrong("an element that is too large") }
-        guard let bytes = try input.bytes(Int(size)) else {
-            isCut = true
-            return []
+    private mutating func content(_ head: MatroskaHead, atMost most: Int) throws -> [UInt8] {
+        guard let size = head.size, size <= UInt64(most) else {
+            throw Damaged(damage: try walk.recover(from: walk.start, .tooLarge))
         }
-        return bytes
+        return try walk.content(size) ?? []
+    }
+
+    /// Damage that ends with the last element, so that nothing has to be searched for.
+    private func damaged(_ reason: MatroskaDamage.Reason) -> Damaged {
+        Damaged(damage: MatroskaDamage(start: walk.start, extent: .to(walk.input.offset), reason: reason))
     }
 
     private func wrong(_ what: String) -> CommandFailure {
-        CommandFailure(.badData, "\(input.name): \(what)")
+        CommandFailure(.badData, "\(name): \(what)")
     }
 }

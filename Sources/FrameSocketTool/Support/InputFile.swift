@@ -4,6 +4,14 @@ final class InputFile {
     private let descriptor: Int32
     private var buffer: [UInt8] = []
     private var position = 0
+    /// The place of the buffer's first byte in the file.
+    private var base: UInt64 = 0
+
+    /// The number of bytes before the next one that can be read again.
+    static let lookBack = 64
+
+    /// The place of the next byte.
+    var offset: UInt64 { base + UInt64(position) }
 
     /// Opens a file; `-` is standard input.
     init(_ path: String) throws(Files.Failure) {
@@ -49,6 +57,18 @@ final class InputFile {
         return Array(found)
     }
 
+    /// What has been read already, without consuming it; empty at the end.
+    func atHand() throws(Files.Failure) -> ArraySlice<UInt8> {
+        _ = try peek(1)
+        return buffer[position...]
+    }
+
+    /// Goes back to a place, if it is at most ``lookBack`` bytes away; otherwise as far as that.
+    func goBack(to offset: UInt64) {
+        guard offset < self.offset else { return }
+        position -= min(position, Self.lookBack, Int(clamping: self.offset - offset))
+    }
+
     /// Skips the next `count` bytes; returns false if there are not that many.
     func skip(_ count: UInt64) throws(Files.Failure) -> Bool {
         var left = count
@@ -64,9 +84,12 @@ final class InputFile {
     /// Reads once; returns false at the end.
     private func fill() throws(Files.Failure) -> Bool {
         guard descriptor >= 0 else { return false }
-        if position > 0 {
-            buffer.removeFirst(position)
-            position = 0
+        // Moving the rest costs less than was consumed since the last time.
+        let consumed = position - Self.lookBack
+        if consumed > 0, consumed >= buffer.count / 2 {
+            buffer.removeFirst(consumed)
+            base += UInt64(consumed)
+            position -= consumed
         }
         return try Files.read(from: descriptor, into: &buffer, name: name)
     }

@@ -99,6 +99,11 @@ import Testing
         ("echo x >$D/x; $F send $S $D/x $X/jpeg/chelsea-420.jpg --json", 65, ["error file.unfit", "sent", "failed"]),
         ("head -c 60000 $D/r >$D/x; $F replay $S $D/x --json", 0, ["error file.truncated", "sent"]),
         ("head -c 60000 $D/r >$D/x; $F replay $S $D/x --json --quiet", 0, ["error file.truncated", "sent"]),
+        (
+            "{ head -c 60000 $D/r; tail -c +60002 $D/r; } >$D/x; $F replay $S $D/x --json", 65,
+            ["error file.unfit", "sent", "failed"]
+        ),
+        ("{ cat $D/r; head -c 999 /dev/zero; } | $F replay $S - --json", 65, ["error file.unfit", "sent", "failed"]),
         ("head -c 60 $D/l >$D/x; $F replay $S $D/x --json", 0, ["error file.truncated", "sent"]),
         // Behind the header of the second record, which has bytes.
         ("head -c 63 $D/l >$D/x; $F replay $S $D/x --json", 0, ["error file.truncated", "sent"]),

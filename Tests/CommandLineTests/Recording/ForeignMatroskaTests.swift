@@ -13,11 +13,8 @@ import Testing
         ]
     }
 
-    private func read(_ bytes: [UInt8]) throws -> (entries: [MatroskaReader.Entry], isCut: Bool) {
-        var reader = MatroskaReader(InputFile(bytes, name: "r.mkv"))
-        var entries: [MatroskaReader.Entry] = []
-        while let entry = try reader.next() { entries.append(entry) }
-        return (entries, reader.isCut)
+    private func read(_ bytes: [UInt8]) throws -> MatroskaContents {
+        try MatroskaContents(of: bytes)
     }
 
     // MARK: Elements
@@ -85,10 +82,11 @@ import Testing
     @Test(arguments: ["MJPG", "mjpg", "jpeg", "dmb1", "AVI1", "CJPG"])
     func `Motion JPEG of Video for Windows is read, whatever the case of its code`(code: String) throws {
         let track = Self.track(1, "V_MS/VFW/FOURCC", EBML.codecPrivate.element(Self.bitmapHeader(code)))
-        let (entries, isCut) = try read(Self.file(track))
+        let contents = try read(Self.file(track))
         #expect(
-            entries.map(\.jpeg) == Self.jpegs && entries.map(\.time) == [0, 100, 200, 300].map { $0 * 1_000_000 }
-                && !isCut
+            contents.entries.map(\.jpeg) == Self.jpegs
+                && contents.entries.map(\.time) == [0, 100, 200, 300].map { $0 * 1_000_000 }
+                && contents.isWhole
         )
     }
 
@@ -180,11 +178,11 @@ import Testing
             void + Self.simple(1, 0, Self.jpegs[0]) + group(Self.jpegs[1]), checksum + group(Self.jpegs[2]) + void,
         ]
         for isUnknown in [false, true] {
-            let (entries, isCut) = try read(
+            let contents = try read(
                 Self.file([checksum + void + Self.track(1, "V_MJPEG", void)], clusters, isUnknown: isUnknown)
             )
-            #expect(entries.map(\.jpeg) == Array(Self.jpegs[..<3]) && !isCut)
-            #expect(entries.map(\.time) == [0, 3_000_000, 103_000_000])
+            #expect(contents.entries.map(\.jpeg) == Array(Self.jpegs[..<3]) && contents.isWhole)
+            #expect(contents.entries.map(\.time) == [0, 3_000_000, 103_000_000])
         }
     }
 
@@ -324,9 +322,9 @@ import Testing
             """
         ).ended()
         try #require(written.status == 0, "\(written)")
-        let (entries, isCut) = try read(Data.bytes(at: place.path("a.mkv")))
-        #expect(entries.map(\.time) == (0..<10).map { $0 * 40_000_000 } && !isCut)
-        for entry in entries { #expect(try JPEGHeader(inspecting: entry.jpeg.span).width == 64) }
+        let contents = try read(Data.bytes(at: place.path("a.mkv")))
+        #expect(contents.entries.map(\.time) == (0..<10).map { $0 * 40_000_000 } && contents.isWhole)
+        for entry in contents.entries { #expect(try JPEGHeader(inspecting: entry.jpeg.span).width == 64) }
     }
 
     @Test(

@@ -144,6 +144,21 @@ import Testing
         #expect(frames.count == 2)
     }
 
+    @Test(arguments: ["$F replay $S $D/bad.mkv", "cat $D/bad.mkv | $F replay $S -"])
+    func `frames behind damage are sent, from files and pipes, and the exit code tells`(command: String) async throws {
+        _ = try await record { try await place.send(Self.fixtures[0], "--passthrough", "--loop", "10") }
+        var bytes = try Data.bytes(at: place.path("r.mkv"))
+        bytes.remove(at: bytes.count / 2)
+        _ = try place.file("bad.mkv", bytes)
+        let receiver = try await place.receiver("--json", "--count", "10")
+        let ending = try await place.shell(command + " --speed 0 --json").ended()
+        #expect(ending.status == 65 && ending.errors.contains("1 part of "), "\(ending)")
+        let errors = try ending.events("error")
+        #expect(errors.map { $0.text("code") } == ["file.unfit"])
+        #expect(errors.first?.text("message")?.contains("damaged from byte ") == true)
+        #expect(try await receiver.ended().events("frame").count == 10)
+    }
+
     @Test func `a file written by ffmpeg is replayed, even from a pipe`() async throws {
         let receiver = try await place.receiver("--json", "--count", "50")
         let pipe = try await place.shell(

@@ -48,7 +48,8 @@ private func readRecording(_ bytes: [UInt8]) {
     var reader = MatroskaReader(InputFile(bytes, name: "file"))
     do {
         // What comes out may be more than what went in: frames can be compressed.
-        while let entry = try reader.next() {
+        while let part = try reader.next() {
+            guard case .frame(let entry) = part else { continue }
             let (_, jpeg) = OrientationSegment.removed(from: entry.jpeg)
             guard jpeg.count <= MatroskaReader.maximumFrameLength + 65_536 else { fatalError("a frame is too large") }
         }

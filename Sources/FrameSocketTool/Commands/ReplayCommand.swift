@@ -13,8 +13,8 @@ struct ReplayCommand: Command {
         tcp:PORT on this machine, at the pace at which they were recorded. - is standard
         input. FILE may also come first.
 
-        Damaged parts of FILE are reported, the frames behind them are sent, and the exit
-        code is 65.
+        Damaged parts of FILE are reported, and the frames behind them are sent; the
+        exit code is 65 then.
 
         If FILE is a wire log (receive --wire-log), every byte of it is sent as it was
         received, valid or not, each connection over one of its own.

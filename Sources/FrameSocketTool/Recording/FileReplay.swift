@@ -77,7 +77,7 @@ struct FileReplay: Replay {
         if bad > 0 { faults.append("\(Format.count(bad, "frame")) could not be sent") }
         if damaged > 0 {
             faults.append(
-                "\(Format.count(damaged, "part")) of \(input.name) cannot be read, and the frames there are lost"
+                "\(Format.count(damaged, "part")) of \(input.name) cannot be read; any frames there are lost"
             )
         }
         guard faults.isEmpty else { throw CommandFailure(.badData, faults.joined(separator: "; ")) }

@@ -3,8 +3,8 @@ extension ReceptionStatistics {
     public struct Loss: Sendable, Hashable {
         /// The count of missing numbers between the lowest and the highest.
         ///
-        /// A number that arrives late is no longer missing.
-        public private(set) var missing: UInt64 = 0
+        /// A number that arrives late is no longer missing, nor is that of a frame that arrived and was superseded.
+        public var missing: UInt64 { absent - min(absent, superseded) }
 
         /// The count of numbers that arrived after a higher one.
         public private(set) var reordered = 0
@@ -17,9 +17,16 @@ extension ReceptionStatistics {
 
         /// The fraction that did not arrive, from 0 to 1; 0 before any number has arrived.
         public var rate: Double {
-            received == 0 ? 0 : Double(missing) / (Double(received) + Double(missing))
+            let arrived = Double(received) + Double(min(absent, superseded))
+            return received == 0 ? 0 : Double(missing) / (arrived + Double(missing))
         }
 
+        /// The count of numbers between the lowest and the highest that were not added.
+        private var absent: UInt64 = 0
+        /// How many of these belong to frames that arrived.
+        ///
+        /// A number that is added late may be one that was taken for one of these: then this is more than what is absent.
+        private var superseded: UInt64 = 0
         private var highest: UInt64?
         private var lowest: UInt64 = 0
         /// Which of the 64 numbers up to the highest have arrived; the lowest bit is the highest number.
@@ -35,11 +42,17 @@ extension ReceptionStatistics {
 
         /// Counts a number.
         public mutating func add(_ number: UInt64) {
+            add(number, after: 0)
+        }
+
+        /// Counts a number before which the given count of frames arrived that are not added.
+        mutating func add(_ number: UInt64, after superseded: UInt64) {
             received += 1
             guard let highest else { return begin(at: number) }
             if number > highest {
                 let step = number - highest
-                missing &+= step - 1
+                absent &+= step - 1
+                self.superseded &+= min(superseded, step - 1)
                 window = step < Self.reach ? window << step | 1 : 1
                 self.highest = number
                 return
@@ -54,10 +67,10 @@ extension ReceptionStatistics {
             window |= 1 << age
             reordered += 1
             if number < lowest {
-                missing &+= lowest - number - 1
+                absent &+= lowest - number - 1
                 lowest = number
             } else {
-                missing &-= 1
+                absent &-= 1
             }
         }
 

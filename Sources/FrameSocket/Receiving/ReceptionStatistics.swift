@@ -23,10 +23,13 @@ public struct ReceptionStatistics: Sendable, Hashable {
     /// The arrival jitter, if the sender states presentation times.
     public private(set) var jitter = Jitter()
 
-    /// The gaps in the sender's numbers.
+    /// The gaps in the sender's numbers, without those of frames that arrived and were superseded.
     public private(set) var loss = Loss()
 
-    /// The number of frames that the sender meant to send and did not, from gaps in its numbers.
+    /// The number of frames that the sender numbered and dropped, from gaps in its numbers.
+    ///
+    /// What its pacing or a budget leaves out has no number. A frame that arrived and that a newer one replaced is not
+    /// missing: `FrameConnection.Statistics.supersededFrames` counts it.
     public var missing: UInt64 { loss.missing }
 
     /// The number of frames that the sender sent again, on a receiver's request or while its source is silent.
@@ -36,18 +39,23 @@ public struct ReceptionStatistics: Sendable, Hashable {
 
     private var lastTimestamp: UInt64?
     private var lastSequence: UInt64?
+    private var lastIndex: Int?
 
     /// Creates empty statistics.
     public init() {}
 
     /// Adds a frame; add the frames of one connection, in order.
     public mutating func add(_ frame: Frame) {
+        // The connection counts every frame that arrives: those between two that are added were superseded.
+        let superseded = lastIndex.map { max(0, frame.index.subtractingReportingOverflow($0).partialValue - 1) } ?? 0
+        lastIndex = frame.index
         add(
             byteCount: frame.jpeg?.count ?? 0,
             timestamp: frame.timestamp,
             sequence: frame.sequence,
             receivedAt: frame.receivedAt,
-            transferTime: frame.transferTime
+            transferTime: frame.transferTime,
+            after: UInt64(superseded)
         )
     }
 
@@ -66,10 +74,28 @@ public struct ReceptionStatistics: Sendable, Hashable {
         receivedAt: UInt64,
         transferTime: Duration
     ) {
+        add(
+            byteCount: byteCount,
+            timestamp: timestamp,
+            sequence: sequence,
+            receivedAt: receivedAt,
+            transferTime: transferTime,
+            after: 0
+        )
+    }
+
+    private mutating func add(
+        byteCount: Int,
+        timestamp: UInt64?,
+        sequence: UInt64?,
+        receivedAt: UInt64,
+        transferTime: Duration,
+        after superseded: UInt64
+    ) {
         frames += 1
         bytes &+= UInt64(max(0, byteCount))
         transfer.add(transferTime)
-        if let sequence { loss.add(sequence) }
+        if let sequence { loss.add(sequence, after: superseded) }
         defer { (lastTimestamp, lastSequence) = (timestamp, sequence) }
         if let sequence, sequence == lastSequence, timestamp == lastTimestamp {
             repeats += 1

@@ -263,8 +263,8 @@ extension PathExaminer {
         return PathDiagnosis.Finding(
             .silentServer,
             .failure,
-            "process \(peer.processID) of user \(peer.userID) listens, but has not accepted a connection within "
-                + "\(patience)",
+            "process \(peer.processID) of user \(peer.userID) listens, but within \(patience) it has either not accepted "
+                + "a connection, or not closed it after this side did",
             remedy: "check whether it is stopped or busy: ps -o pid,stat,wchan,args -p \(peer.processID)",
             values: values(of: peer)
         )

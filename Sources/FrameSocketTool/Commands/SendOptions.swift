@@ -33,7 +33,8 @@ struct SendOptions {
           --shared         send images in shared memory, without encoding, to a receiver
                            on this machine that asks for it
           --no-strips      encode whole images, without restart markers
-          --plain          send only the fields that existing Jitsi senders send
+          --plain          send frames with only the fields that existing Jitsi senders
+                           send; a receiver that says hello still gets an answer
         """
 
     let configuration: SampleUploader.Configuration

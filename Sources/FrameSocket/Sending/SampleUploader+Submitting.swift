@@ -7,8 +7,9 @@ extension SampleUploader {
     /// Submits a frame.
     ///
     /// Never blocks, and keeps only a reference to the pixels, which is released when a newer image has been encoded or
-    /// copied, before that is sent. A source that draws in two images in turn, and waits for ``finish()`` in between, never has one copied;
-    /// one that has a single image uses ``send(copying:color:orientation:timestamp:damage:)``.
+    /// copied, before that is sent. A source that draws in two images in turn, and waits for ``finish()`` in between, never
+    /// has one copied, except after an image that was left out as unchanged, because the older one then stays the latest.
+    /// One that has a single image uses ``send(copying:color:orientation:timestamp:damage:)``.
     ///
     /// A source that knows what it has changed since its last image states that as `damage`: the rest is neither looked
     /// at nor encoded, nor copied to shared memory.
@@ -77,9 +78,11 @@ extension SampleUploader {
         }
     }
 
-    /// Submits a JPEG, to be sent unchanged.
+    /// Submits a JPEG, to be sent unchanged unless it has to be rotated.
     ///
-    /// Never blocks. The configured quality and size do not apply.
+    /// Never blocks. The configured size does not apply. With ``Configuration/appliesOrientation`` and an
+    /// orientation other than `up` and `unknown` it is rotated upright: without loss if its size allows that, or else it
+    /// is decoded, and encoded at the configured quality.
     ///
     /// - Parameters:
     ///   - jpeg: The JPEG.
@@ -100,7 +103,9 @@ extension SampleUploader {
     /// Submits a JPEG, to be sent in the configured size.
     ///
     /// Never blocks. If the configured size differs from the JPEG's own, the JPEG is decoded at the smallest sufficient
-    /// size, scaled, and encoded at the configured quality. Otherwise it is sent unchanged.
+    /// size, scaled, and encoded at the configured quality. With a watermark it is decoded and encoded as well, and with
+    /// ``Configuration/appliesOrientation`` and an orientation other than `up` and `unknown` it is rotated, as
+    /// ``send(jpeg:bufferSize:orientation:timestamp:)`` says. Otherwise it is sent unchanged.
     ///
     /// - Parameters:
     ///   - jpeg: The JPEG.

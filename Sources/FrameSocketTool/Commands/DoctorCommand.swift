@@ -11,15 +11,17 @@ struct DoctorCommand: Command {
 
         Examines PATH as a server that is about to listen there would, and as a sender
         that is about to connect would: the path, its directory, what exists there, who
-        listens, the descriptor limit, the JPEG library and shared memory. Nothing is
-        changed; a server that listens sees a sender that connects and leaves.
+        listens, the descriptor limit, the JPEG library and shared memory. For a moment,
+        a socket is created beside PATH, to try whether that is possible; nothing else
+        is changed. A server that listens sees a sender that connects and leaves.
 
           --json           print one JSON object
           --timeout S      seconds that a server may take to answer (2)
 
         The exit code is that of the worst finding: 0 if nothing is wrong, 69 if nobody
-        listens at a socket owned by you, 73 if a server cannot listen, 75 if a server
-        does not answer.
+        listens at a socket owned by you, if a server turns you away or is another
+        user's, if another process holds the lock, or if few descriptors are left; 73 if
+        a server cannot listen, 75 if a server does not answer.
         """
 
     let path: String

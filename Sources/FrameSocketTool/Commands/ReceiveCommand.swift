@@ -65,7 +65,8 @@ struct ReceiveCommand: Command {
                            several
           --metrics FILE   write Prometheus counters to FILE every 5 seconds
           --timeout S      end after S seconds; exit code 75 unless --count is reached
-                           by then or, without --count, a frame has arrived
+                           by then or, without --count, a frame that could be used
+                           has arrived
           --quiet          print nothing but failures on standard error
         """
 

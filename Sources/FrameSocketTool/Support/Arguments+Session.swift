@@ -70,8 +70,9 @@ extension Arguments {
 /// The files with this side's token and the other's; a line feed at their end is not part of the token.
 struct HandshakeTokenFiles {
     static let help = """
-          --token-file F   send the contents of F, 4 to 1024 bytes, before the first
-                           frame, and expect them from the other side
+          --token-file F   send the contents of F, 4 to 1024 bytes without a line feed
+                           at their end, before the first frame, and expect them from
+                           the other side; a file that others can read is refused
           --peer-token-file F
                            expect the contents of F instead
         """
@@ -102,7 +103,7 @@ struct HandshakeTokenFiles {
             }
             guard bytes.count >= minimumByteCount else {
                 throw CommandFailure(
-                    .usage,
+                    .badData,
                     "\(path): the token has \(Format.count(bytes.count, "byte")); --token-file and --peer-token-file "
                         + "require files with \(minimumByteCount) to \(HandshakeTokens.maximumByteCount) bytes"
                 )

@@ -49,13 +49,14 @@ import Testing
         (73, "$F --version >/dev/full", "standard output"),
         (66, "printf t >$D/k; chmod 644 $D/k; $F send $S $X/jpeg --token-file $D/k", "chmod 600"),
         (65, "$F send $S $X/jpeg --token-file /dev/zero", "at most 1024 bytes"),
-        (64, ": >$D/k; chmod 600 $D/k; $F send $S $X/jpeg --token-file $D/k --wait 1", "4 to 1024 bytes"),
-        (64, "(umask 77; printf abc >$D/k); $F send $S $X/jpeg --token-file $D/k", "has 3 bytes"),
-        (64, "(umask 77; echo abc >$D/k); $F receive $D/t --token-file $D/k", "has 3 bytes"),
-        (64, "(umask 77; printf a >$D/k); $F record $D/t $D/x --token-file $D/k", "k: the token has 1 byte"),
-        (64, "(umask 77; printf ab >$D/k); $F preview $D/t --token-file $D/k --http 127.0.0.1:0", "has 2 bytes"),
+        (65, ": >$D/k; chmod 600 $D/k; $F send $S $X/jpeg --token-file $D/k --wait 1", "4 to 1024 bytes"),
+        (65, "(umask 77; printf abc >$D/k); $F send $S $X/jpeg --token-file $D/k", "has 3 bytes"),
+        (65, "(umask 77; echo abc >$D/k); $F receive $D/t --token-file $D/k", "has 3 bytes"),
+        (65, "(umask 77; head -c 1025 /dev/zero >$D/k); $F receive $D/t --token-file $D/k", "at most 1024 bytes"),
+        (65, "(umask 77; printf a >$D/k); $F record $D/t $D/x --token-file $D/k", "k: the token has 1 byte"),
+        (65, "(umask 77; printf ab >$D/k); $F preview $D/t --token-file $D/k --http 127.0.0.1:0", "has 2 bytes"),
         (
-            64,
+            65,
             "(umask 77; printf abcd >$D/l; printf abc >$D/k); $F send $S $X/jpeg --token-file $D/l "
                 + "--peer-token-file $D/k", "k: the token has 3 bytes"
         ),

@@ -57,12 +57,14 @@ extension Files {
     ///   - path: The file.
     ///   - overwrites: Whether it may already exist.
     /// - Returns: The descriptor, which the caller closes.
-    /// - Throws: The system's error; `ELOOP` for a link that is not followed.
+    /// - Throws: The system's error; `ELOOP` for a link that is not followed, `EISDIR` for a directory.
     static func openForWriting(_ path: String, overwrites: Bool) throws(Failure) -> Int32 {
         let status = status(of: path, followsLinks: false)
         let isLink = status?.kind == S_IFLNK
         let isTrusted = isLink && (status?.st_uid == geteuid() || status?.st_uid == 0)
         guard isTrusted || !isLink else { throw Failure(path, ELOOP) }
+        // That it exists would suggest to replace it.
+        guard !isDirectory(path) else { throw Failure(path, EISDIR) }
         var flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrites ? O_TRUNC : O_EXCL)
         // A link that is planted after the check is not followed either.
         if !isTrusted { flags |= O_NOFOLLOW }

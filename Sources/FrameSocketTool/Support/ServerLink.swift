@@ -157,7 +157,14 @@ final class ServerLink: Sendable {
             throw failure("the server has taken another sender instead; end that one, or send to another path")
         case .tokenRejected:
             throw failure("\(reason) It expects a token; name its file with --token-file.")
-        case .disconnected, .versionMismatch, .noHost, .error:
+        case .versionMismatch:
+            let own = ControlRequest.Hello.currentVersion
+            let other = connection.receiver.hello.map { "supports version \($0.version), and " } ?? ""
+            throw failure(
+                "\(reason) The receiver \(other)accepts no sender with version \(own) of the control channel, the highest "
+                    + "that this program supports; update the sender"
+            )
+        case .disconnected, .noHost, .error:
             throw failure("\(reason)")
         }
     }

@@ -34,7 +34,7 @@ public struct TransportEvent: Sendable, Hashable, CustomStringConvertible {
         public static let connectionEnded = Code("connection.ended")
         /// A connection has failed; ``TransportEvent/error`` says why.
         public static let connectionFailed = Code("connection.failed")
-        /// A sender was refused, because every slot is taken.
+        /// A sender was refused, because every slot is taken: ``FrameServer/Limits/maximumConnections``.
         public static let refusedForPlace = Code("refused.place")
         /// A sender was refused, because its user may not connect.
         public static let refusedForUser = Code("refused.user")

@@ -36,8 +36,8 @@ extension ListeningDriver: ListenerMachine.System {
             report(.warning, .refusedForUser, text, peer: acceptedPeer, error: refusal)
         } else {
             let places = configuration.limits.maximumConnections
-            let text =
-                "a sender was refused: all \(places) slots are taken; raise maximumConnections if it should not be"
+            let taken = places == 1 ? "the only slot is taken" : "all \(places) slots are taken"
+            let text = "a sender was refused: \(taken); it can connect once another sender has left"
             report(.warning, .refusedForPlace, text, peer: acceptedPeer)
         }
     }

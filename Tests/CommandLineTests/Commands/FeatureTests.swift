@@ -156,7 +156,10 @@ import Testing
         let sent = try await place.framesocket(["send", place.socket, photo, "--loop", "3", "--json"] + sending).ended()
         #expect(sent.status == code, "\(sent)")
         if !isAccepted {
-            #expect(sent.errors.contains("version"))
+            // Which version, and which side to update, whichever side refuses.
+            #expect(sent.errors.contains("version 1 of the control channel"))
+            let outdated = receiving.contains("--minimum-version") ? "sender" : "receiver"
+            #expect(sent.errors.contains("update the \(outdated)"))
             receiver.send(.terminate)
         }
         let told = await receiver.ended()

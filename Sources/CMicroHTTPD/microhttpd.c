@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 // The names under which systems keep the version of the library that the header belongs to.
@@ -19,7 +20,7 @@ static const char *const names[] = {
 #define FUNCTIONS(each) \
     each(start_daemon) each(stop_daemon) each(suspend_connection) each(resume_connection) each(get_connection_info) \
     each(lookup_connection_value) each(create_response_from_buffer) each(create_response_from_callback) \
-    each(add_response_header) each(queue_response) each(destroy_response)
+    each(add_response_header) each(queue_response) each(destroy_response) each(get_connection_values) each(http_unescape)
 
 static struct {
 #define MEMBER(name) __typeof__(MHD_##name) *name;
@@ -45,6 +46,16 @@ incomplete:
     return dlerror();
 }
 
+// Decodes the escapes of a path or an argument. An escaped NUL would end the text, so that a path that is not served would be
+// taken for the one in front of it: it becomes a byte that is in no UTF-8.
+static size_t unescape(void *context, struct MHD_Connection *connection, char *text)
+{
+    (void)context, (void)connection;
+    for (char *escape = text; (escape = strstr(escape, "%00")); escape += 3)
+        escape[1] = escape[2] = 'F';
+    return library.http_unescape(text);
+}
+
 struct MHD_Daemon *microhttpd_start(
     int listener, unsigned connections, size_t memory, unsigned timeout, MHD_AccessHandlerCallback handler,
     MHD_NotifyConnectionCallback changed, MHD_RequestCompletedCallback completed, void *context)
@@ -57,6 +68,7 @@ struct MHD_Daemon *microhttpd_start(
         MHD_OPTION_CONNECTION_TIMEOUT, timeout,
         MHD_OPTION_NOTIFY_CONNECTION, changed, context,
         MHD_OPTION_NOTIFY_COMPLETED, completed, context,
+        MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
         MHD_OPTION_END);
 }
 
@@ -117,6 +129,27 @@ bool microhttpd_addresses(struct MHD_Connection *connection, char *text, size_t 
 const char *microhttpd_field(struct MHD_Connection *connection, const char *name)
 {
     return library.lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+struct field_count {
+    const char *name;
+    int count;
+};
+
+static enum MHD_Result count_field(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind, (void)value;
+    struct field_count *fields = context;
+    if (strcasecmp(name, fields->name) == 0)
+        fields->count++;
+    return MHD_YES;
+}
+
+int microhttpd_field_count(struct MHD_Connection *connection, const char *name)
+{
+    struct field_count fields = {name, 0};
+    library.get_connection_values(connection, MHD_HEADER_KIND, count_field, &fields);
+    return fields.count;
 }
 
 const char *microhttpd_argument(struct MHD_Connection *connection, const char *name)

@@ -33,6 +33,9 @@ bool microhttpd_addresses(struct MHD_Connection *connection, char *text, size_t 
 // A field of a request's header; NULL if it is absent.
 const char *microhttpd_field(struct MHD_Connection *connection, const char *name);
 
+// How many fields with this name a request's header has.
+int microhttpd_field_count(struct MHD_Connection *connection, const char *name);
+
 // An argument of a request's query, behind the question mark; NULL if it is absent.
 const char *microhttpd_argument(struct MHD_Connection *connection, const char *name);
 

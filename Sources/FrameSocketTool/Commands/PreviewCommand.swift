@@ -117,7 +117,7 @@ struct PreviewCommand: Command {
         // A page server that cannot accept a connection would retry again and again.
         configuration.limits.maximumConnections = try ProcessLimits.places(
             configuration.limits.maximumConnections,
-            beside: ProcessLimits.laterDescriptors + connections
+            beside: ProcessLimits.laterDescriptors + connections + 1
         )
         // Senders report that they are paused only if asked to.
         configuration.hello = ControlRequest.Hello()
@@ -151,7 +151,7 @@ struct PreviewCommand: Command {
         return server
     }
 
-    /// The maximum number of connections to the page.
+    /// The maximum number of connections to the page that last.
     private var connections: Int { viewers * Self.connectionsPerViewer + Self.furtherConnections }
 
     /// Starts to serve the page.
@@ -163,10 +163,13 @@ struct PreviewCommand: Command {
             names: names + ownNames,
             user: isChecked ? geteuid() : nil
         )
-        let clients = HTTPConnections(identifiesClients: isChecked, refusal: routes.refusal)
+        let clients = HTTPConnections(
+            maximum: connections,
+            identifiesClients: isChecked,
+            refusal: routes.refusal
+        )
         let page = try HTTPServer(
             at: address,
-            connections: connections,
             clients: clients,
             wait: routes.wait,
             answer: routes.answer

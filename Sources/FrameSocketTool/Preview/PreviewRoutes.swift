@@ -55,6 +55,9 @@ struct PreviewRoutes: Sendable {
     }
 
     private func refusal(of request: HTTPRequest) -> HTTPResponse? {
+        guard request.hostCount <= 1 else {
+            return HTTPResponse(status: 400, "The request has several fields Host.")
+        }
         guard request.isForThisHost(named: names) else {
             return HTTPResponse(
                 status: 421,

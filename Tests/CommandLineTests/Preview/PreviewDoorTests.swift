@@ -84,6 +84,54 @@ import Testing
         #expect(try await others.lines(1) == ["held"])
     }
 
+    @Test func `idle connections of the owner keep nobody out: the oldest makes way`() async throws {
+        let site = try await site()
+        let client = try python(
+            """
+            # As many as there may be: two for each of 16 viewers, and 32.
+            held = [socket.create_connection(("127.0.0.1", port)) for _ in range(64)]
+            own = []
+            for _ in range(8):
+                own.append(socket.create_connection(("127.0.0.1", port), timeout=60))
+                own[-1].sendall(\(Self.request))
+                print(own[-1].recv(100).split(b"\\r\\n")[0].decode())
+            for client in held[:8]:
+                client.settimeout(60)
+                assert client.recv(1) == b""
+            def isOpen(client):
+                client.setblocking(False)
+                try: return client.recv(1) != b""
+                except BlockingIOError: return True
+            # The others are still there: they have not been closed for being late.
+            print(sum(isOpen(client) for client in held[8:]))
+            """,
+            site.port
+        )
+        #expect(await client.ended().lines == Array(repeating: "HTTP/1.1 200 OK", count: 8) + ["56"])
+    }
+
+    @Test(arguments: [
+        (#"GET /%73tate HTTP/1.1\r\nHost: localhost"#, "200 OK"),
+        // Not the path in front of the NUL.
+        (#"GET /%00 HTTP/1.1\r\nHost: localhost"#, "404 Not Found"),
+        (#"GET /state%00 HTTP/1.1\r\nHost: localhost"#, "404 Not Found"),
+        (#"GET /state?sender=%00 HTTP/1.1\r\nHost: localhost"#, "400 Bad Request"),
+        (#"GET / HTTP/1.1\r\nHost: localhost\r\nhost: localhost"#, "400 Bad Request"),
+        (#"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example"#, "400 Bad Request"),
+    ])
+    func `a request means one thing`(head: String, status: String) async throws {
+        let site = try await site()
+        let client = try python(
+            """
+            s = socket.create_connection(("127.0.0.1", port), timeout=60)
+            s.sendall(b"\(head)\\r\\n\\r\\n")
+            print(s.recv(100).split(b"\\r\\n")[0].decode())
+            """,
+            site.port
+        )
+        #expect(await client.ended().lines == ["HTTP/1.1 \(status)"])
+    }
+
     @Test func `a request that arrives byte by byte has a deadline`() async throws {
         let site = try await site()
         let client = try python(

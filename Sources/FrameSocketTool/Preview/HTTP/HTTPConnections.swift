@@ -5,7 +5,8 @@ import Locking
 /// The connections of an HTTP server: who owns them, and when a request has to be complete.
 ///
 /// The client's owner is checked before anything is read. Clients that are not allowed are answered at once, and so
-/// cannot keep places from others by sending slowly.
+/// cannot keep places from others by sending slowly. If there are too many connections, the one that has been idle
+/// for longest makes way for a new one.
 @safe final class HTTPConnections: Sendable {
     /// How long a client may take over its first request, and over each further one on the same connection.
     private static let patience: UInt64 = 10_000_000_000
@@ -21,6 +22,9 @@ import Locking
         var deadline: UInt64?
     }
 
+    /// The maximum number of connections that last; there is one more while another makes way.
+    let maximum: Int
+
     private let clients = Locked<[UInt: Client]>([:])
     private let identifiesClients: Bool
     private let refusal: @Sendable (UInt32?) -> HTTPResponse?
@@ -28,9 +32,11 @@ import Locking
     /// Creates a table of connections.
     ///
     /// - Parameters:
+    ///   - maximum: The maximum number of connections.
     ///   - identifiesClients: Whether to ask the system who connects.
     ///   - refusal: Returns the answer to a user's program that is not allowed; nil if it is.
-    init(identifiesClients: Bool, refusal: @escaping @Sendable (UInt32?) -> HTTPResponse?) {
+    init(maximum: Int, identifiesClients: Bool, refusal: @escaping @Sendable (UInt32?) -> HTTPResponse?) {
+        self.maximum = maximum
         self.identifiesClients = identifiesClients
         self.refusal = refusal
     }
@@ -46,12 +52,28 @@ import Locking
         clients.withLock { clients in
             for (key, client) in clients {
                 guard let deadline = client.deadline, deadline <= now else { continue }
-                guard let connection = unsafe OpaquePointer(bitPattern: key) else { continue }
-                // Within the lock, which the library needs to close the socket: the descriptor is still the client's.
-                unsafe shutdown(microhttpd_socket(connection), Self.bothHalves)
-                clients[key]?.deadline = nil
+                Self.close(key, in: &clients)
             }
         }
+    }
+
+    /// Has the client that has been without a whole request for longest make way, if there are too many; if every one of
+    /// them is being answered, the one that came last.
+    private func makeWay() {
+        clients.withLock { clients in
+            guard clients.count > maximum else { return }
+            // All have the same time for a request: the earliest deadline is that of the oldest wait.
+            let idle = clients.compactMap { key, client in client.deadline.map { (key, $0) } }
+            if let (key, _) = idle.min(by: { $0.1 < $1.1 }) { Self.close(key, in: &clients) }
+        }
+    }
+
+    /// Closes a connection; within the lock, which the library needs to close the socket: the descriptor is still the
+    /// client's.
+    private static func close(_ key: UInt, in clients: inout [UInt: Client]) {
+        guard let connection = unsafe OpaquePointer(bitPattern: key) else { return }
+        unsafe shutdown(microhttpd_socket(connection), bothHalves)
+        clients[key]?.deadline = nil
     }
 
     // MARK: On the server's thread
@@ -63,7 +85,7 @@ import Locking
         let socket = unsafe microhttpd_socket(connection)
         var size = Self.systemBuffer
         _ = unsafe setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-        guard identifiesClients, let refusal = refusal(userID) else { return }
+        guard identifiesClients, let refusal = refusal(userID) else { return makeWay() }
         let bytes = Self.bytes(of: refusal)
         // Far less than an empty socket buffer holds.
         _ = unsafe bytes.withUnsafeBytes { unsafe send(socket, $0.baseAddress, $0.count, 0) }

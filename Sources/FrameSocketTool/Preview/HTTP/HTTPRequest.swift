@@ -6,6 +6,8 @@ struct HTTPRequest: Sendable {
     var path: String
     /// The field `Host`; nil if absent.
     var host: String?
+    /// How many fields `Host` there are; RFC 9112 forbids several, which programs on the way could read differently.
+    var hostCount = 1
     /// The field `Sec-Fetch-Site`, in which a browser says which site's page asks; nil for other programs.
     var site: String?
     /// The value of `sender` in the query; nil if there is none.

@@ -28,15 +28,13 @@ import FrameSocket
     ///
     /// - Parameters:
     ///   - address: Where to listen.
-    ///   - connections: The maximum number of connections; further ones are closed at once.
-    ///   - clients: Checks who connects.
+    ///   - clients: Checks who connects, and that there are not too many.
     ///   - wait: Returns what a request waits for before it is answered; nil if it is answered at once. Called on the
     ///     server's thread.
     ///   - answer: Returns the answer to a request, whose body is ignored; called on the server's thread.
     /// - Throws: `unavailable` if the port is in use or the library is missing, `cannotCreate` for everything else.
     init(
         at address: HTTPAddress,
-        connections: Int,
         clients: HTTPConnections,
         wait: @escaping @Sendable (HTTPRequest) -> HTTPWait?,
         answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
@@ -49,7 +47,8 @@ import FrameSocket
         let responder = Responder(wait, answer, clients)
         let started = unsafe microhttpd_start(
             listener.descriptor,
-            UInt32(clamping: connections),
+            // At its own limit, the library would leave further clients unanswered until a connection ends.
+            UInt32(clamping: clients.maximum + 1),
             Self.memoryPerConnection,
             Self.idleSeconds,
             Responder.handler,
@@ -137,6 +136,7 @@ private final class Responder: Sendable {
             method: String(cString: method),
             path: String(cString: url),
             host: field("Host", of: connection),
+            hostCount: Int(microhttpd_field_count(connection, "Host")),
             site: field("Sec-Fetch-Site", of: connection),
             sender: argument("sender", of: connection),
             viewer: argument("viewer", of: connection),

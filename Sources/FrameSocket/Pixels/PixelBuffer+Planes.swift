@@ -51,28 +51,79 @@ private func convertAndScale(
     _ target: (luma: UnsafeArea, blue: UnsafeArea, red: UnsafeArea),
     _ convert: PlaneConverter
 ) {
-    let bands = unsafe ScalingBand.all(
-        sourceHeight: Int(source.height),
-        targetHeight: Int(target.luma.height),
-        step: 2
-    )
-    let rows = bands.map(\.source.count).max() ?? 0
-    let width = unsafe source.width
-    let half = (width + 1) / 2
-    let lumaBytes = Int(width) * rows
-    let chromaBytes = Int(half) * ((rows + 1) / 2)
+    let (width, height) = unsafe (Int(source.width), Int(source.height))
+    let half = (width: (width + 1) / 2, height: (height + 1) / 2)
+    let luma = unsafe AreaMean(target.luma, of: (width, height))
+    let chroma = unsafe AreaMean(target.blue, of: half)
+    let bands = unsafe bands(of: Int(target.luma.height), luma, chroma)
+    let halfRows = bands.map(\.converted.count).max() ?? 0
+    let (lumaBytes, chromaBytes) = (width * 2 * halfRows, half.width * halfRows)
     unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: lumaBytes + 2 * chromaBytes) { scratch in
-        guard let luma = scratch.baseAddress else { return }
-        let (blue, red) = unsafe (luma + lumaBytes, luma + lumaBytes + chromaBytes)
+        guard let base = scratch.baseAddress else { return }
+        let (blue, red) = unsafe (base + lumaBytes, base + lumaBytes + chromaBytes)
         for band in bands {
-            let part = unsafe source.rows(band.source)
+            let rows = 2 * band.converted.lowerBound..<min(2 * band.converted.upperBound, height)
+            let part = unsafe source.rows(rows)
+            let pairs = band.converted.count
+            let lumaRows = unsafe UnsafeArea(base, width: width, height: rows.count, bytesPerSample: 1)
+            let blueRows = unsafe UnsafeArea(blue, width: half.width, height: pairs, bytesPerSample: 1)
+            let redRows = unsafe UnsafeArea(red, width: half.width, height: pairs, bytesPerSample: 1)
             // The result only reports a wrong size or pointer.
-            _ = unsafe convert(part.base, part.stride, luma, width, blue, half, red, half, width, part.height)
-            let halfHeight = unsafe (part.height + 1) / 2
-            let chroma = band.target.lowerBound / 2..<(band.target.upperBound + 1) / 2
-            unsafe scale(UnsafeArea(luma, width: width, height: part.height), into: target.luma.rows(band.target))
-            unsafe scale(UnsafeArea(blue, width: half, height: halfHeight), into: target.blue.rows(chroma))
-            unsafe scale(UnsafeArea(red, width: half, height: halfHeight), into: target.red.rows(chroma))
+            _ = unsafe convert(
+                part.base,
+                part.stride,
+                lumaRows.base,
+                lumaRows.stride,
+                blueRows.base,
+                blueRows.stride,
+                redRows.base,
+                redRows.stride,
+                part.width,
+                part.height
+            )
+            unsafe luma.writeRows(band.luma, of: lumaRows, from: rows.lowerBound, into: target.luma)
+            let first = band.converted.lowerBound
+            unsafe chroma.writeRows(band.chroma, of: blueRows, from: first, into: target.blue)
+            unsafe chroma.writeRows(band.chroma, of: redRows, from: first, into: target.red)
         }
+    }
+}
+
+/// Rows of a result in I420, and the rows of chroma, each of two rows of pixels, of which they are made.
+private typealias PlaneBand = (luma: Range<Int>, chroma: Range<Int>, converted: Range<Int>)
+
+/// Divides a result into bands that are made of few enough rows to stay in the cache.
+///
+/// Where a row belongs to the means of two bands, it is converted for each: means do not depend on the bands.
+private func bands(of height: Int, _ luma: AreaMean, _ chroma: AreaMean) -> [PlaneBand] {
+    // Two rows of the result share one of chroma.
+    let step = 2 * max(1, 32 * height / luma.source(of: 0..<height).count)
+    return stride(from: 0, to: height, by: step).map { start in
+        let rows = start..<min(start + step, height)
+        let halfRows = start / 2..<(rows.upperBound + 1) / 2
+        let (pixels, pairs) = (luma.source(of: rows), chroma.source(of: halfRows))
+        let first = min(pixels.lowerBound / 2, pairs.lowerBound)
+        return (rows, halfRows, first..<max((pixels.upperBound + 1) / 2, pairs.upperBound))
+    }
+}
+
+extension AreaMean {
+    /// Creates the step for a whole plane.
+    @unsafe fileprivate init(_ to: UnsafeArea, of size: (width: Int, height: Int)) {
+        unsafe self.init(width: Int(to.width), height: Int(to.height), of: size)
+    }
+
+    /// Writes some rows of a target, of the rows from which they are made.
+    @unsafe fileprivate func writeRows(
+        _ rows: Range<Int>,
+        of from: UnsafeArea,
+        from firstRow: Int,
+        into to: UnsafeArea
+    ) {
+        let target = unsafe to.rows(rows)
+        let source = source(of: rows)
+        let part = unsafe from.rows(source.lowerBound - firstRow..<source.upperBound - firstRow)
+        if isLeftToLibyuv(channels: 1) { return unsafe scale(part, into: target) }
+        unsafe write(0..<width, rows, of: part, from: source.lowerBound, into: target)
     }
 }

@@ -2,11 +2,12 @@ internal import CYUV
 public import TurboJPEG
 
 extension PixelBuffer {
-    /// Returns the image in another size (libyuv): every new pixel is the mean of what it covers, up to half the size,
-    /// and interpolated above.
+    /// Returns the image in another size: every new pixel is the mean of what it covers, up to half the size, and
+    /// interpolated above.
     ///
-    /// If only one side shrinks below half, it alone is averaged; by up to an eighth below half, like half of an odd
-    /// width, it is interpolated too. Planes that are one sample wide are enlarged without interpolation.
+    /// Means count parts of pixels, and are rounded to the nearest value; those of packed pixels at exactly half the size
+    /// are rounded twice. If only one side shrinks to half or less, it alone is averaged. Planes that are one sample wide
+    /// are enlarged without interpolation.
     ///
     /// Planar formats are scaled plane by plane, without conversion to RGB. An image that already has the size is
     /// returned unchanged, without a copy.
@@ -47,7 +48,6 @@ func scale(_ from: UnsafeArea, into to: UnsafeArea) {
         }
         return
     }
-    if unsafe from.bytesPerSample > 1 && needsBoxFilter(from, to) { return unsafe scaleByBox(from, into: to) }
     if unsafe from.bytesPerSample > 1 && isInterpolated(from, to) { return unsafe interpolate(from, into: to) }
     // The results only report a wrong size or pointer, which buffers rule out.
     let scaler: Scaler =
@@ -70,7 +70,7 @@ func scale(_ from: UnsafeArea, into to: UnsafeArea) {
     )
 }
 
-/// Scales an area by exact means as far as its sides shrink a lot, and by libyuv the rest of the way, in bands.
+/// Scales an area by exact means where its sides shrink to half or less, and by libyuv the rest of the way, in bands.
 private func scale(_ from: UnsafeArea, by mean: AreaMean, into to: UnsafeArea) {
     let (width, height) = unsafe (Int(to.width), Int(to.height))
     if mean.width == width && mean.height == height {
@@ -94,20 +94,10 @@ private func scale(_ from: UnsafeArea, by mean: AreaMean, into to: UnsafeArea) {
     }
 }
 
-/// Returns whether libyuv would skip pixels of several bytes: it uses all of them at a half and a quarter, and
-/// interpolates between four above a half, as in planes.
-private func needsBoxFilter(_ from: UnsafeArea, _ to: UnsafeArea) -> Bool {
-    let isBelowHalf = unsafe 2 * to.width < from.width && 2 * to.height < from.height
-    let isQuarter = unsafe 4 * to.width == from.width && 4 * to.height == from.height
-    return unsafe isBelowHalf && !(isQuarter && from.bytesPerSample == 4)
-}
-
 /// Returns whether libyuv would interpolate between columns of pixels of several bytes, with weights that lose up to one
 /// part in 128; those of planes do not.
 private func isInterpolated(_ from: UnsafeArea, _ to: UnsafeArea) -> Bool {
-    let isHalf = unsafe 2 * to.width == from.width && 2 * to.height == from.height
-    let isQuarter = unsafe 4 * to.width == from.width && 4 * to.height == from.height
-    return unsafe to.width != from.width && !isHalf && !isQuarter
+    unsafe to.width != from.width && 2 * to.width > from.width
 }
 
 /// `ScalePlane` with the signature of its siblings, which return a result.

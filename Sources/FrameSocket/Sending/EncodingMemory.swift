@@ -36,12 +36,16 @@ enum EncodingMemory {
 
     /// Returns the bytes of one channel before and after scaling, if pixels are interpolated one channel at a time.
     static func bytes(ofChannelFrom part: PixelBuffer.Rectangle, to scaled: BufferSize, _ format: PixelFormat) -> Int {
-        let (whole, scaled) = (encodable(BufferSize(width: part.width, height: part.height)), encodable(scaled))
-        let isHalf = 2 * scaled.width == whole.width && 2 * scaled.height == whole.height
-        let isBelowHalf = 2 * scaled.width < whole.width && 2 * scaled.height < whole.height
-        guard scaled.width != whole.width, !isHalf, !isBelowHalf, format != .gray, format != .i420 else { return 0 }
-        let byteCount = whole.width * whole.height + scaled.width * scaled.height
-        return format == .nv12 ? byteCount / 4 : byteCount
+        // Only the chroma of `nv12` has several channels. Half of an odd number of samples may be more than half.
+        func samples(_ size: BufferSize) -> BufferSize {
+            let size = encodable(size)
+            guard format == .nv12 else { return size }
+            return BufferSize(width: (size.width + 1) / 2, height: (size.height + 1) / 2)
+        }
+        let (from, to) = (samples(BufferSize(width: part.width, height: part.height)), samples(scaled))
+        let isAveraged = 2 * to.width <= from.width && 2 * to.height <= from.height
+        guard to.width != from.width, !isAveraged, format != .gray, format != .i420 else { return 0 }
+        return from.width * from.height + to.width * to.height
     }
 
     /// Returns the most bytes that a copy of an image takes while it is made, in another size if the plan says so.

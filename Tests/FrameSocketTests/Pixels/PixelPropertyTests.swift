@@ -135,7 +135,7 @@ import Testing
                     Issue.record("\(name): \(sample) at \(x),\(y),\(channel) is not in \(bounds)")
                     return
                 }
-                // The edge of a mean may lie a sample beside that of the area.
+                // Chroma is of pairs of rows and columns: the edge of its mean may lie a sample beside that of the area.
                 func share(_ after: Int, of before: Int) -> Double {
                     2 * after > before ? 0 : 3 * Double(after) / Double(before)
                 }

@@ -41,8 +41,8 @@ import Testing
                 }
             }
         }
-        // A quarter is a half of a half, and rounded twice.
-        #expect(worst <= 2)
+        // Half of packed pixels is rounded twice.
+        #expect(worst <= (ratio == 2 ? 1 : 0.501))
     }
 
     /// Detail that a smaller image cannot show becomes gray, and no pattern.
@@ -97,19 +97,5 @@ import Testing
         #expect(
             planar.format.canBecomePlanes(by: SampleUploader.OutputScale.half.plan(forWidth: 100, height: 100)) == false
         )
-    }
-
-    @Test(arguments: [(1080, 540, 1), (1080, 361, 1), (2160, 100, 2), (7, 3, 2), (5, 1, 1), (4000, 1, 2), (1, 1, 1)])
-    func `bands cover all rows`(source: Int, target: Int, step: Int) {
-        let bands = ScalingBand.all(sourceHeight: source, targetHeight: target, step: step)
-        #expect(bands.first?.source.lowerBound == 0 && bands.first?.target.lowerBound == 0)
-        #expect(bands.last?.source.upperBound == source && bands.last?.target.upperBound == target)
-        for (band, next) in zip(bands, bands.dropFirst()) {
-            #expect(
-                band.source.upperBound == next.source.lowerBound && band.target.upperBound == next.target.lowerBound
-            )
-            #expect(band.source.upperBound % step == 0 && band.target.upperBound % step == 0)
-        }
-        #expect(bands.allSatisfy { !$0.source.isEmpty && !$0.target.isEmpty })
     }
 }

@@ -24,6 +24,32 @@ struct Matrix: Equatable, CustomStringConvertible {
         )
     }
 
+    /// The means of the samples that each new one covers, by area: slow and plain.
+    func scaledByArea(toWidth width: Int, height: Int) -> [[[Double]]] {
+        func shares(_ index: Int, _ from: Int, _ to: Int) -> [(Int, Double)] {
+            let (start, end) = (Double(index * from) / Double(to), Double((index + 1) * from) / Double(to))
+            return (Int(start)..<min(from, Int(end.rounded(.up)))).map {
+                ($0, min(end, Double($0 + 1)) - max(start, Double($0)))
+            }
+        }
+        let columns = (0..<width).map { shares($0, self.width, width) }
+        return (0..<height).map { y in
+            let rows = shares(y, self.height, height).map { (self.rows[$0.0], $0.1) }
+            return columns.map { columns in
+                var sums = [Double](repeating: 0, count: self.rows[0][0].count)
+                var area = 0.0
+                for (row, tall) in rows {
+                    for (column, wide) in columns {
+                        let sample = row[column]
+                        for byte in sums.indices { sums[byte] += tall * wide * Double(sample[byte]) }
+                        area += tall * wide
+                    }
+                }
+                return sums.map { $0 / area }
+            }
+        }
+    }
+
     var description: String {
         rows.map { $0.map { $0.map { String($0, radix: 16) }.joined(separator: ".") }.joined(separator: " ") }
             .joined(separator: "\n")
@@ -47,5 +73,14 @@ extension PixelBuffer {
                 }
             )
         }
+    }
+
+    /// The greatest distance of a sample from the mean of what it covers in a source.
+    func worstError(ofMeansOf source: PixelBuffer) -> Double {
+        zip(matrices, source.matrices).map { matrix, source in
+            let expected = source.scaledByArea(toWidth: matrix.width, height: matrix.height)
+            return zip(matrix.rows.joined().joined(), expected.joined().joined()).map { abs(Double($0) - $1) }.max()
+                ?? 0
+        }.max() ?? 0
     }
 }

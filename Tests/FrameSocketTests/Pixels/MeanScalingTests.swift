@@ -1,0 +1,179 @@
+import TestDescriptions
+import TestSupport
+import Testing
+
+@testable import FrameSocket
+
+/// Images at half their size and smaller: every sample is the rounded mean of what it covers.
+@Suite(.tags(.computes)) struct MeanScalingTests {
+    typealias Sizes = (from: (Int, Int), to: (Int, Int))
+
+    /// Sums of doubles differ from halves by a little.
+    static let halfStep = 0.500_001
+
+    /// Those of a third, a quarter and less, of odd sides, and of a single row or column.
+    static let sizes: [Sizes] = [
+        ((400, 300), (40, 30)), ((200, 150), (40, 30)), ((160, 90), (80, 45)), ((192, 108), (64, 36)),
+        ((160, 96), (40, 24)), ((192, 108), (85, 48)), ((137, 77), (64, 36)), ((68, 69), (29, 31)), ((99, 97), (7, 48)),
+        ((300, 263), (12, 11)), ((33, 15), (1, 1)), ((1, 90), (1, 30)), ((90, 1), (40, 1)), ((1, 263), (1, 100)),
+        ((2, 300), (1, 7)), ((5, 3), (2, 1)),
+    ]
+
+    @Test(arguments: PixelFormat.allCases)
+    func `an image of one value keeps it exactly`(format: PixelFormat) throws {
+        for (from, to) in Self.sizes {
+            var image = try PixelBuffer(width: from.0, height: from.1, format: format)
+            for value: UInt8 in [0, 1, 59, 127, 128, 254, 255] {
+                for plane in 0..<image.planeCount {
+                    try image.withMutablePlane(plane) { for index in $0.indices { $0[index] = value } }
+                }
+                let scaled = try image.scaled(toWidth: to.0, height: to.1)
+                for plane in 0..<scaled.planeCount {
+                    for y in 0..<scaled.plane(plane).height {
+                        let isKept = scaled.row(y, ofPlane: plane).allSatisfy { $0 == value }
+                        #expect(isKept, "\(value), \(from) to \(to), row \(y) of plane \(plane)")
+                    }
+                }
+            }
+        }
+    }
+
+    /// One side at half or less, the other above, where libyuv interpolates.
+    @Test(
+        arguments: [PixelFormat.gray, .rgb, .bgra],
+        [((90, 60), (30, 45)), ((60, 90), (45, 31)), ((61, 40), (30, 40))] as [Sizes]
+    )
+    func `one value is kept by one step if only one side shrinks to half`(format: PixelFormat, sizes: Sizes) throws {
+        let (from, to) = sizes
+        for value: UInt8 in [0, 1, 59, 127, 128, 254, 255] {
+            let image = try PixelBuffer(width: from.0, height: from.1, format: format) { _, _, _ in value }
+            let scaled = try image.scaled(toWidth: to.0, height: to.1)
+            #expect(scaled.worstError(ofMeansOf: image) <= 1, "\(value)")
+        }
+    }
+
+    @Test(
+        arguments: [PixelFormat.gray, .rgb, .bgra, .i420, .nv12],
+        [
+            ((68, 68), (29, 29)), ((69, 40), (31, 17)), ((11, 50), (5, 24)), ((80, 100), (34, 33)), ((75, 9), (24, 2)),
+            ((137, 77), (64, 36)), ((281, 10), (128, 3)), ((10, 256), (3, 114)), ((300, 170), (128, 72)),
+            ((128, 60), (72, 30)), ((70, 60), (70, 17)),
+        ] as [Sizes]
+    )
+    func `a line at each edge counts with its mean`(format: PixelFormat, sizes: Sizes) throws {
+        let (from, to) = sizes
+        for edge in 0..<4 {
+            let shapes = try PixelBuffer(width: from.0, height: from.1, format: format).planeShapes
+            let image = try PixelBuffer(width: from.0, height: from.1, format: format) { plane, x, y in
+                let column = x / shapes[plane].bytesPerSample
+                let last = (shapes[plane].width - 1, shapes[plane].height - 1)
+                return [column == 0, column == last.0, y == 0, y == last.1][edge] ? 255 : 0
+            }
+            let scaled = try image.scaled(toWidth: to.0, height: to.1)
+            let isMean = 2 * to.0 <= from.0 && 2 * to.1 <= from.1
+            // An interpolated side is not a mean, but a line shows.
+            guard isMean else {
+                let edge = scaled.matrices[0]
+                let line = edge.rows.joined().joined().max() ?? 0
+                #expect(line >= 60, "edge \(edge)")
+                continue
+            }
+            #expect(try scaled.worstError(ofMeansOf: image) <= Self.halfStep, "edge \(edge)")
+        }
+    }
+
+    @Test(arguments: PixelFormat.allCases)
+    func `noise becomes its exact mean, rounded`(format: PixelFormat) throws {
+        for (from, to) in Self.sizes {
+            let image = try OutputScalingTests.noise(format, width: from.0, height: from.1)
+            let scaled = try image.scaled(toWidth: to.0, height: to.1)
+            let isPacked = image.plane(0).bytesPerSample > 2
+            // libyuv rounds half of packed pixels twice.
+            let isTwice = isPacked && from.0 == 2 * to.0 && from.1 == 2 * to.1
+            let worst = zip(scaled.matrices, image.matrices).map { matrix, source in
+                // Chroma of odd sides may stay above half.
+                guard 2 * matrix.width <= source.width, 2 * matrix.height <= source.height else { return 0 }
+                let means = source.scaledByArea(toWidth: matrix.width, height: matrix.height).joined().joined()
+                return zip(matrix.rows.joined().joined(), means).map { abs(Double($0) - $1) }.max() ?? 0
+            }
+            #expect((worst.max() ?? 0) <= (isTwice ? 1 : Self.halfStep), "\(from) to \(to)")
+        }
+    }
+
+    /// Every row on its own, and parts of rows, as bands and tiles have them.
+    @Test(arguments: 1...4, Self.sizes) func `a part of the means is the same as in the whole`(
+        channels: Int,
+        sizes: Sizes
+    ) throws {
+        let (from, to) = sizes
+        let format: PixelFormat = [.gray, .nv12, .rgb, .bgra][channels - 1]
+        let plane = channels == 2 ? 1 : 0
+        let image = try OutputScalingTests.noise(format, width: from.0, height: from.1)
+        var whole = try PixelBuffer(width: to.0, height: to.1, format: format)
+        var parts = try PixelBuffer(width: to.0, height: to.1, format: format)
+        func write(_ target: inout PixelBuffer, inParts: Bool) throws {
+            try unsafe target.withUnsafeMutablePlanes { targets throws(TurboJPEGError) in
+                unsafe image.withUnsafePlanes { sources in
+                    let (source, area) = unsafe (UnsafeArea(sources[plane]), UnsafeArea(targets[plane]))
+                    let (width, height) = unsafe (Int(area.width), Int(area.height))
+                    let mean = unsafe AreaMean(
+                        width: width,
+                        height: height,
+                        of: (Int(source.width), Int(source.height))
+                    )
+                    guard inParts else { return unsafe mean.write(0..<width, 0..<height, of: source, into: area) }
+                    for y in 0..<height {
+                        let rows = mean.source(of: y..<y + 1)
+                        let part = unsafe source.rows(rows)
+                        for columns in [0..<width / 3, width / 3..<width] where !columns.isEmpty {
+                            unsafe mean.write(
+                                columns,
+                                y..<y + 1,
+                                of: part,
+                                from: rows.lowerBound,
+                                into: area.part(columns, y..<y + 1)
+                            )
+                        }
+                    }
+                }
+            }
+        }
+        try write(&whole, inParts: false)
+        try write(&parts, inParts: true)
+        #expect(parts.bytes(ofPlane: plane) == whole.bytes(ofPlane: plane))
+    }
+
+    /// As many bands as there are: planes made while scaling are the means of the planes of the whole image.
+    @Test(arguments: [PixelFormat.bgra, .rgba], [(403, 302), (404, 304), (257, 541), (300, 451)], [2, 3, 4, 7, 40])
+    func `planes made in bands are means of the whole`(format: PixelFormat, size: (Int, Int), divisor: Int) throws {
+        let (width, height) = (size.0 / divisor, size.1 / divisor)
+        let image = try OutputScalingTests.noise(format, width: size.0, height: size.1)
+        let plan = SampleUploader.OutputScale.fit(width: width, height: height).plan(forWidth: size.0, height: size.1)
+        guard format.canBecomePlanes(by: plan) else { return }
+        let pool = PixelBuffer.Pool()
+        let part = try image.cropped(toWidth: plan.part.width, height: plan.part.height)
+        let found = try image.planes(by: plan, pool: pool)
+        #expect(try found.worstError(ofMeansOf: part.converted(to: .i420, pool: pool)) <= Self.halfStep)
+    }
+
+    @Test(
+        arguments: [
+            ((640, 360), (213, 120)), ((640, 360), (160, 90)), ((455, 256), (200, 112)), ((301, 171), (150, 85)),
+        ] as [Sizes],
+        [40, 62, 80]
+    )
+    func `a flat screen arrives neutral, as at full size`(sizes: Sizes, quality: Int) throws {
+        let (from, to) = sizes
+        for value: UInt8 in [0, 1, 16, 59, 62, 127, 128, 200, 254, 255] {
+            let image = try PixelBuffer(width: from.0, height: from.1, format: .bgra) { _, _, _ in value }
+            func arrived(_ scale: SampleUploader.OutputScale) throws -> [UInt8] {
+                let configuration = SampleUploader.Configuration(quality: quality, scale: scale, strips: .off)
+                let sent = try FrameEncoder().encode(.pixels(image), .up, configuration)
+                return try ReferenceImage(JPEGDecoder().decode(sent.jpeg.span, as: .rgb)).planes[0].bytes
+            }
+            let full = try arrived(.full)[0]
+            #expect(abs(Int(full) - Int(value)) <= 4)
+            #expect(try arrived(.fit(width: to.0, height: to.1)).allSatisfy { $0 == full }, "\(value)")
+        }
+    }
+}

@@ -43,7 +43,7 @@ struct AreaMean {
 
     /// Writes the means of these columns and rows of the result to an area of that size.
     ///
-    /// - Parameter firstRow: The row with which `from` begins, if it is only a part.
+    /// `from` begins with row `firstRow` if it is only a part.
     @unsafe func write(
         _ columns: Range<Int>,
         _ rows: Range<Int>,

@@ -310,7 +310,7 @@ extension World {
             check(
                 .sequenceAscends,
                 uploader.machine.slots.nextSequence
-                    <= UInt64(statistics.sent + statistics.repeats + others.values.reduce(0, +)),
+                    <= UInt64(statistics.sent + statistics.repeats + sender.lostCount + others.values.reduce(0, +)),
                 "uploader \(sender.index): \(uploader.machine.slots.nextSequence) numbers for \(statistics.sent) frames sent"
             )
             let held = uploader.machine.heldBytes

@@ -114,6 +114,8 @@ final class SimSender {
     var finisherTimes: [Int: UInt64] = [:]
     /// When a frame last could not be sent.
     var failedAt: UInt64 = 0
+    /// How many frames had begun on a connection that was lost: each keeps its number, whatever becomes of it.
+    var lostCount = 0
     var lastSequence: UInt64?
     var lastWritten: UInt32 = 0
     /// Whether the system took a frame for a receiver that had gone, and none since for another.

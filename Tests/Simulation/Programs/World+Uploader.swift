@@ -205,6 +205,7 @@ extension World {
         check(.toldOnce, isKnown, "uploader \(sender.index) is told twice what became of a frame")
         let cause = settlement.error.map { Self.cause($0) }
         if cause != nil { sender.failedAt = now }
+        if cause == .connectionLost { sender.lostCount += 1 }
         sender.hasLostFrame = cause == nil && sender.socket >= 0 && sockets[sender.socket].peerHasEnded
         let before = sender.uploader?.machine.statistics
         handle(sender) { $0.sent(cause, at: now) }

@@ -107,9 +107,9 @@ import Testing
         ("head -c 60 $D/l >$D/x; $F replay $S $D/x --json", 0, ["error file.truncated", "sent"]),
         // Behind the header of the second record, which has bytes.
         ("head -c 63 $D/l >$D/x; $F replay $S $D/x --json", 0, ["error file.truncated", "sent"]),
+        ("printf a >$D/k; chmod 600 $D/k; $F receive $D/t --token-file $D/k --json", 65, ["failed"]),
+        ("printf a >$D/k; chmod 600 $D/k; $F send $S $X/jpeg --token-file $D/k --json", 65, ["sent", "failed"]),
         // Nothing is done, and nothing said, if a command was typed wrong.
-        ("printf a >$D/k; chmod 600 $D/k; $F receive $D/t --token-file $D/k --json", 64, []),
-        ("printf a >$D/k; chmod 600 $D/k; $F send $S $X/jpeg --token-file $D/k --json", 64, []),
         ("$F send tcp:9 $X/jpeg --json", 64, []), ("$F replay tcp:9 $D/l --json", 64, []),
         ("$F replay tcp:9 $D/r --json", 64, []), ("$F send", 64, []),
         // Except why a command cannot listen.

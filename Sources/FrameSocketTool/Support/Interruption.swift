@@ -11,6 +11,8 @@ enum Interruption {
         var isEnding = false
         /// Whether the work has ended, interrupted or not.
         var isWorkDone = false
+        var hasSignal = false
+        /// Whether the signal came before the work had ended, whose outcome nobody looks at then.
         var isInterrupted = false
         var isTermination = false
         var termination = ExitCode.interrupted
@@ -117,10 +119,11 @@ enum Interruption {
         // Whatever hangs, a signal ends the program.
         if number != SIGALRM { alarm(endLimit) }
         let (end, mustExit, isDraining) = state.withLock { state in
-            let mustExit = state.isInterrupted || (state.end == nil && !state.isEnding)
+            let mustExit = state.hasSignal || (state.end == nil && !state.isEnding)
             // The alarm ends what an earlier signal began.
-            if number != SIGALRM { state.isTermination = !state.isInterrupted && number == SIGTERM }
-            state.isInterrupted = true
+            if number != SIGALRM { state.isTermination = !state.hasSignal && number == SIGTERM }
+            state.hasSignal = true
+            if !state.isWorkDone { state.isInterrupted = true }
             return (state.end.take(), mustExit, state.isTermination && state.drains)
         }
         if mustExit { exit(code.rawValue) }

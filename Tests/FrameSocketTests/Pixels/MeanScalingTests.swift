@@ -78,7 +78,7 @@ import Testing
                 #expect(line >= 60, "edge \(edge)")
                 continue
             }
-            #expect(try scaled.worstError(ofMeansOf: image) <= Self.halfStep, "edge \(edge)")
+            #expect(scaled.worstError(ofMeansOf: image) <= Self.halfStep, "edge \(edge)")
         }
     }
 

@@ -54,9 +54,11 @@ extension UploaderMachine {
 
     func sharpeningTime(of frame: borrowing UploadFrame, at now: UInt64) -> UInt64? {
         guard let sentQuality = frame.quality, sentQuality < configuration.quality, frame.content != nil,
-            !sharing.pool.isOpen, slots.isLatest(frame)
+            slots.isLatest(frame)
         else { return nil }
-        return quality.sharpeningTime(changedAt: schedule.lastChangeAt, at: now)
+        // Nothing limits it any longer.
+        guard quality.isActive else { return now }
+        return sharing.pool.isOpen ? nil : quality.sharpeningTime(changedAt: schedule.lastChangeAt, at: now)
     }
 
     /// Chooses the quality of an image that is encoded; a JPEG that is sent as it is, or rotated, keeps its own.

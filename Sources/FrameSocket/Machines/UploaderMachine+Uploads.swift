@@ -56,7 +56,7 @@ extension UploaderMachine {
         schedule.reference.ticket = frame.ticket
         // Neither a preference nor a low quality is a reason to send the same again.
         let isDue = slots.isOwed || schedule.repeatTime.map { $0 <= now } ?? false
-        let isSharpening = quality.isActive && sharpeningTime(of: frame, at: now).map { $0 <= now } ?? false
+        let isSharpening = sharpeningTime(of: frame, at: now).map { $0 <= now } ?? false
         return begin(
             frame,
             isForced: true,
@@ -189,7 +189,7 @@ extension UploaderMachine {
             }
             upload.byteCount = jpeg.jpeg.count + (upload.frame.recipe?.need.workspace ?? 0)
             upload.frame.become(jpeg)
-            (upload.frame.quality, statistics.quality) = (upload.quality, upload.quality)
+            upload.frame.quality = upload.quality
             if upload.connection != terms.connection, upload.frame.decidedFor != look, upload.frame.content != nil {
                 // Another receiver has come meanwhile, and gets the image in its own terms.
                 takeBackCount(of: upload)
@@ -282,6 +282,7 @@ extension UploaderMachine {
         (upload.revision, upload.connection) = (terms.revision, terms.connection)
         schedule.refer(to: upload.frame, look: look)
         slots.isOwed = false
+        statistics.quality = upload.frame.quality
         schedule.noteSubmission(at: now)
         if lease == nil { quality.submitted(message.jpeg.count, at: now) }
         (effects.message, effects.connection) = (message, terms.connection)

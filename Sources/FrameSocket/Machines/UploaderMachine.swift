@@ -263,7 +263,7 @@ package struct UploaderMachine: Sendable {
         guard slots.sent != nil else { return nil }
         if slots.isOwed || (slots.sent?.decidedFor ?? 0 < preferredLook && slots.sent?.content != nil) { return .sent }
         // A repeat as it was would take the room.
-        if quality.isActive, let time = sharpeningTime(at: now) { return time <= now ? .sent : nil }
+        if slots.sent?.quality != nil, let time = sharpeningTime(at: now) { return time <= now ? .sent : nil }
         return schedule.repeatTime.map { $0 <= now } ?? false ? .sent : nil
     }
 
@@ -273,11 +273,10 @@ package struct UploaderMachine: Sendable {
         configuration = ownConfiguration.preferring(terms.preferences)
         edition += 1
         quality.follow(configuration)
+        let isNewLook = EncodingRecipe.Settings(configuration) != old
+        if isNewLook { look += 1 }
         // An image that was sent at less than the quality that is wanted now has not been sent yet.
-        if EncodingRecipe.Settings(configuration) != old || (wasAdapted && !quality.isActive) {
-            look += 1
-            schedule.reference.digest = nil
-        }
+        if isNewLook || (wasAdapted && !quality.isActive) { schedule.reference.digest = nil }
         if schedule.pacer.pacing != configuration.pacing {
             schedule.pacer.pacing = configuration.pacing
             effects.statesRate = true
@@ -318,7 +317,8 @@ package struct UploaderMachine: Sendable {
             !(sharing.pool.isOpen && awaitsBuffer(at: now) && candidate(at: now) != nil)
         else { return waitEnd }
         let again =
-            (quality.isActive ? sharpeningTime(at: now) : nil) ?? (slots.sent == nil ? nil : schedule.repeatTime)
+            (slots.sent?.quality == nil ? nil : sharpeningTime(at: now))
+            ?? (slots.sent == nil ? nil : schedule.repeatTime)
         var deadline = slots.deferral?.dueAt
         if quality.isActive {
             deadline = dueTime(again: again, at: now)
@@ -349,8 +349,7 @@ package struct UploaderMachine: Sendable {
     /// repeated.
     package var silentSince: UInt64? {
         guard case .idle = slots.activity, barrier == nil, slots.waiting == nil,
-            slots.deferral?.cause ?? .paced == .paced, slots.sent != nil,
-            !quality.isActive || sharpeningTime(at: 0) == nil
+            slots.deferral?.cause ?? .paced == .paced, slots.sent != nil, sharpeningTime(at: 0) == nil
         else { return nil }
         return schedule.lastEventAt
     }

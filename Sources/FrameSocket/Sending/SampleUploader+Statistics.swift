@@ -37,7 +37,7 @@ extension SampleUploader {
         /// The time from the first byte written to the last.
         public internal(set) var transfer = TimeSummary()
 
-        /// The quality of the latest JPEG, if it follows what is possible; nil otherwise.
+        /// The quality of the image sent last, if that is a JPEG whose quality follows what is possible; nil otherwise.
         public internal(set) var quality: Int?
 
         /// The difficulties that there are now; see ``SampleUploader/conditions``.

@@ -118,6 +118,35 @@ import Testing
         #expect(uploader.configuration.adaptation == .init(maximumByteRate: 1_000, minimumQuality: 50))
     }
 
+    /// Shows P341.
+    @Test(arguments: [true, false], [true, false])
+    func `when nothing limits the quality any longer, only an image that was sent at less is sent again`(
+        isReceivers: Bool,
+        isBlurred: Bool
+    ) throws {
+        var configuration = SampleUploader.Configuration(strips: .off)
+        var rig = ImageRig(configuration)
+        if isReceivers {
+            rig.change { $0.preferences = .init(byteRate: 1_000_000) }
+        } else {
+            configuration.adaptation = .init(maximumByteRate: 1_000_000)
+            rig.machine.update(configuration, at: rig.now)
+        }
+        try rig.send(.pixels(try testImage(64, 48)))
+        if isBlurred { rig.machine.slots.sent?.quality = 30 }
+        if isReceivers {
+            rig.change { $0.preferences = .init() }
+        } else {
+            configuration.adaptation = nil
+            rig.machine.update(configuration, at: rig.now)
+            rig.settle()
+        }
+        #expect(rig.messages.map(\.info.sequence) == (isBlurred ? [0, 0] : [0]))
+        #expect(rig.machine.statistics.sharpened == (isBlurred ? 1 : 0))
+        let timer = rig.machine.timer
+        #expect(timer == nil)
+    }
+
     @Test func `JPEGs that are sent unchanged keep their bytes, and count`() {
         UploaderCase(
             "the third replaces the second, which has to wait",

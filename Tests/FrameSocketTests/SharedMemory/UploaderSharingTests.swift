@@ -177,6 +177,7 @@ import Testing
         var uploader = SharingUploader(configuration)
         uploader.change { $0.acceptsSharedMemory = false }
         #expect(try uploader.send(.pixels(image)).job.lease == nil)
+        #expect(uploader.machine.statistics.quality == 80)
         uploader.machine.slots.sent?.quality = 30
         #expect(uploader.machine.sharpeningTime(at: 0) != nil)
         uploader.change { terms in
@@ -184,6 +185,7 @@ import Testing
             terms.refreshes += 1
         }
         #expect(try uploader.encodeNext()?.job.lease != nil)
+        #expect(uploader.machine.statistics.quality == nil, "the latest image is no JPEG")
         // Nor if sharing ends: what the receiver has is what was drawn.
         configuration.sharing = .off
         uploader.machine.update(configuration, at: 0)

@@ -5,7 +5,8 @@ internal import FrameWire
 /// Images whose quality follows what is possible.
 extension World {
     func isAdapted(_ sender: SimSender) -> Bool {
-        sender.uploader?.machine.configuration.adaptation != nil
+        // What was sent at less is made sharp after the program has switched this off, too.
+        sender.plan.adaptation != nil || sender.uploader?.machine.configuration.adaptation != nil
     }
 
     /// Whether an uploader has no room for its next frame.
@@ -39,7 +40,7 @@ extension World {
 
     /// Whether a receiver has the latest image at less than the highest quality although its pixels are there.
     func isBlurred(_ sender: SimSender, _ number: UInt32, _ monitor: SenderMonitor) -> Bool {
-        guard isAdapted(sender), isImageKept(sender, number), let header = monitor.header, header.contentLength > 0,
+        guard isImageKept(sender, number), let header = monitor.header, header.contentLength > 0,
             let machine = sender.uploader?.machine, !machine.sharing.pool.isOpen
         else { return false }
         return monitor.lastQuality < machine.configuration.quality

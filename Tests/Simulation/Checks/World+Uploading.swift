@@ -5,9 +5,22 @@ internal import FrameWire
 /// What uploaders owe once everything has come to rest.
 extension World {
     func stopUploadFaults() {
-        for sender in senders { sender.encoderFails = false }
+        for sender in senders {
+            sender.encoderFails = false
+            endAdaptation(of: sender)
+        }
         releaseDrawings()
         drainOutlet()
+    }
+
+    /// Lets some programs limit the quality no longer.
+    private func endAdaptation(of sender: SimSender) {
+        guard isAdapted(sender), sender.racing.chance(40),
+            var configuration = sender.uploader?.machine.ownConfiguration
+        else { return }
+        coverage.count(.adaptationEnded)
+        configuration.adaptation = nil
+        handle(sender) { $0.update(configuration, at: now) }
     }
 
     /// Whether every shared buffer is in use, so that the next frame waits for one.

@@ -246,6 +246,9 @@ extension World {
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
             configuration.pacing = Self.pacing(pacing)
             if sender.racing.chance(20) { changeMemory(of: sender, &configuration) }
+            if let adaptation = sender.plan.adaptation, sender.racing.chance(30) {
+                configuration.adaptation = configuration.adaptation == nil ? adaptation : nil
+            }
             handle(sender) { $0.update(configuration, at: now) }
         case .share(let count):
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }

@@ -5,8 +5,7 @@ internal import FrameWire
 /// Images whose quality follows what is possible.
 extension World {
     func isAdapted(_ sender: SimSender) -> Bool {
-        // What was sent at less is made sharp after the program has switched this off, too.
-        sender.plan.adaptation != nil || sender.uploader?.machine.configuration.adaptation != nil
+        sender.uploader?.machine.configuration.adaptation != nil
     }
 
     /// Whether an uploader has no room for its next frame.

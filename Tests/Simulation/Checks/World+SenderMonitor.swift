@@ -137,7 +137,9 @@ extension World {
             coverage.count(.latestFrameRepeated)
             let isAsked = monitors[index].mayRepeat || senders[sender].mayRepeat
             let isPreferred = monitors[index].newPreferences > 0
-            let isSharper = isAdapted(senders[sender]) && quality > monitors[index].lastQuality
+            // What was sent at less is made sharp also after the program has switched the adaptation off.
+            let mayBeBlurred = senders[sender].plan.adaptation != nil || isAdapted(senders[sender])
+            let isSharper = mayBeBlurred && quality > monitors[index].lastQuality
             if isSharper { coverage.count(.sharpened) }
             check(
                 .repeatsHaveReasons,

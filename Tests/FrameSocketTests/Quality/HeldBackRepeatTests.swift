@@ -70,6 +70,8 @@ import Testing
         #expect(messages == [1000, 7400])
     }
 
+    /// Shows P76.
+    ///
     /// Its first attempt has ended with its connection, but may have brought its number to a receiver.
     @Test func `the number of a frame that is held back is not given to the next one if it was sent under it`() throws {
         var configuration = SampleUploader.Configuration(strips: .off)

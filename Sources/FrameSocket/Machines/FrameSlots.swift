@@ -25,8 +25,8 @@ package struct FrameSlots: Sendable {
         var isRepeat = false
         /// Whether it is sent again because it was sent at less than the maximum quality.
         var isSharpening = false
-        /// The quality that it is encoded at.
-        var quality: Int?
+        /// The quality that it is encoded at, if that follows what is possible.
+        var quality: UploadFrame.Quality?
         /// Whether such a frame got its number for this upload.
         var isNumbered = false
         /// Whether the pacing has counted it in advance, which is taken back if it turns out to be unchanged.

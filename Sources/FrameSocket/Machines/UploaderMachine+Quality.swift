@@ -53,7 +53,7 @@ extension UploaderMachine {
     }
 
     func sharpeningTime(of frame: borrowing UploadFrame, at now: UInt64) -> UInt64? {
-        guard let sentQuality = frame.quality, sentQuality < configuration.quality, frame.content != nil,
+        guard let sent = frame.quality, sent.used < min(sent.highest, configuration.quality), frame.content != nil,
             slots.isLatest(frame)
         else { return nil }
         // Nothing limits it any longer.
@@ -63,23 +63,26 @@ extension UploaderMachine {
 
     /// Chooses the quality of an image that is encoded; a JPEG that is sent as it is, or rotated, keeps its own.
     mutating func chooseQuality(of upload: inout FrameSlots.Upload, for job: inout EncodingJob, at now: UInt64) {
-        if upload.frame.recipe == nil { return }
+        // Not always that of the configuration: there may be no memory for what the receiver prefers.
+        guard let highest = upload.frame.recipe?.settings.quality else { return }
         if case .jpeg? = job.content { return }
         // A frame that had to wait for so long that the source is still by now is sharp at once, if there is room.
         let isStill =
             slots.isLatest(upload.frame) && quality.sharpeningTime(changedAt: schedule.lastChangeAt, at: now) <= now
-        job.quality = quality.begin(
+        let possible = quality.begin(
             sharpening: upload.isSharpening || isStill,
             interval: schedule.interval,
             at: now
         )
-        upload.quality = job.quality
+        let used = min(possible, highest)
+        job.quality = used
+        upload.quality = UploadFrame.Quality(used: used, highest: highest)
     }
 
     /// Takes in the size of a JPEG, and returns whether it is sent: there is room for it, and an image that is sent again is
     /// still the latest.
     mutating func isWorthSending(_ upload: borrowing FrameSlots.Upload, _ byteCount: Int, at now: UInt64) -> Bool {
-        guard quality.isActive, let used = upload.quality else { return true }
+        guard quality.isActive, let used = upload.quality?.used else { return true }
         let hasRoom = quality.encoded(byteCount, quality: used, sharpening: used > quality.level, at: now)
         return hasRoom && (!upload.isSharpening || slots.isLatest(upload.frame))
     }

@@ -282,7 +282,7 @@ extension UploaderMachine {
         (upload.revision, upload.connection) = (terms.revision, terms.connection)
         schedule.refer(to: upload.frame, look: look)
         slots.isOwed = false
-        statistics.quality = upload.frame.quality
+        statistics.quality = upload.frame.quality?.used
         schedule.noteSubmission(at: now)
         if lease == nil { quality.submitted(message.jpeg.count, at: now) }
         (effects.message, effects.connection) = (message, terms.connection)

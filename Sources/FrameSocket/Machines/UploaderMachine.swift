@@ -39,7 +39,7 @@ package struct UploaderMachine: Sendable {
     private var hasTerms = false
 
     /// Whether the receiver has been told that there is no memory for what it prefers at present.
-    var hasRefusedPreferences = false
+    package internal(set) var hasRefusedPreferences = false
 
     /// Whether the connection has ended for good.
     private(set) var isClosed = false

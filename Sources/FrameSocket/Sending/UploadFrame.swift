@@ -19,7 +19,7 @@ package struct UploadFrame: Sendable {
         var look: UInt64?
         var decidedFor: UInt64? = 0
         var recipe: EncodingRecipe?
-        var quality: Int?
+        var quality: Quality?
         var isKnown = false
 
         init(_ content: FrameContent?, _ info: FrameInfo, timestamp: UInt64, offeredAt: UInt64) {
@@ -125,8 +125,15 @@ package struct UploadFrame: Sendable {
         set { own.decidedFor = newValue }
     }
 
-    /// The quality at which ``jpeg`` was made of the content; nil if it was not.
-    var quality: Int? {
+    /// A quality that follows what is possible.
+    struct Quality: Sendable {
+        let used: Int
+        /// What it would be if anything were possible.
+        let highest: Int
+    }
+
+    /// The quality at which ``jpeg`` was made of the content; nil if it was not, or does not follow what is possible.
+    var quality: Quality? {
         get { fields.quality }
         set { own.quality = newValue }
     }

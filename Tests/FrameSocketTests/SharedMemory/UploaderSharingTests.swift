@@ -178,7 +178,7 @@ import Testing
         uploader.change { $0.acceptsSharedMemory = false }
         #expect(try uploader.send(.pixels(image)).job.lease == nil)
         #expect(uploader.machine.statistics.quality == 80)
-        uploader.machine.slots.sent?.quality = 30
+        uploader.machine.slots.sent?.quality = .init(used: 30, highest: 80)
         #expect(uploader.machine.sharpeningTime(at: 0) != nil)
         uploader.change { terms in
             terms.acceptsSharedMemory = true

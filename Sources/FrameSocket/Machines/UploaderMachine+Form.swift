@@ -22,8 +22,9 @@ extension UploaderMachine {
             let isImageWanted = isForOthers || isSharpening || (sharing.pool.isOpen && frame.hasPixels)
             guard frame.content != nil, isImageWanted else { return isWithin ? .asItIs : .nothing(.outsideLimits) }
             let form = prepare(&frame)
+            let becomesSharper = isSharpening && isImprovable(&frame)
             guard case .nothing = form, isWithin else {
-                return form == .encode && !isForOthers && !isSharpening && isWithin ? .asItIs : form
+                return form == .encode && !isForOthers && !becomesSharper && isWithin ? .asItIs : form
             }
             effects.discarded.add(frame.takeSpare())
             return .asItIs
@@ -40,6 +41,14 @@ extension UploaderMachine {
             }
         }
         return prepare(&frame)
+    }
+
+    /// Whether a JPEG of a higher quality than that of the one that was sent can be made by the recipe: there may be no
+    /// memory any longer for what the receiver prefers.
+    private func isImprovable(_ frame: inout UploadFrame) -> Bool {
+        guard let sent = frame.quality, let highest = frame.recipe?.settings.quality else { return false }
+        if highest <= sent.used { frame.quality = UploadFrame.Quality(used: sent.used, highest: highest) }
+        return highest > sent.used
     }
 
     /// Decides how the content of a frame is sent, and makes the recipe for that.

@@ -123,11 +123,15 @@ struct QualityControl: Sendable {
         return quality
     }
 
-    private mutating func chooseLevel(_ interval: UInt64, at now: UInt64) {
-        // One frame must not take longer than the next one may take to come.
+    /// The bytes of a frame that takes no longer than the next one may take to come, and the quality for that.
+    private func possible(_ interval: UInt64) -> (byteCount: Double, quality: Int) {
         let longest = Double(max(min(interval, 200_000_000), adaptation?.longestInterval ?? 0))
         let target = rate.map { $0 * Self.usage * longest } ?? .infinity
-        let possible = JPEGSize.quality(for: target, size ?? 0, in: minimumQuality...maximumQuality)
+        return (target, JPEGSize.quality(for: target, size ?? 0, in: minimumQuality...maximumQuality))
+    }
+
+    private mutating func chooseLevel(_ interval: UInt64, at now: UInt64) {
+        let (target, possible) = possible(interval)
         if possible < level {
             higherSince = nil
             // A tenth too much is made up for by the next frames.
@@ -143,12 +147,13 @@ struct QualityControl: Sendable {
 
     /// Returns why a frame that is held back is late, if that is a difficulty: the receiver takes less than the maximum, or
     /// the quality is at its lowest already.
-    func difficulty(for byteCount: Int?, at now: UInt64) -> SampleUploader.Conditions? {
+    func difficulty(for byteCount: Int?, interval: UInt64, at now: UInt64) -> SampleUploader.Conditions? {
         guard let end = holdEnd(for: byteCount, at: now), end >= now.addingClamping(Self.shortestDelay) else {
             return nil
         }
         if let rate = link.rate, rate < maximumRate ?? .infinity { return .receiverSlow }
-        return level == minimumQuality ? .budgetLow : nil
+        // The next image may be a long time off, because the one before it was large.
+        return min(level, possible(interval).quality) == minimumQuality ? .budgetLow : nil
     }
 
     /// A shorter delay is not noticed, in nanoseconds.

@@ -98,7 +98,9 @@ extension UploaderMachine {
         if slots.isOwed, !slots.isFrameComing { schedule.pacer.refresh() }
         if quality.isActive, holdEnd(of: frame, at: now) != nil {
             schedule.pacer.passOver(at: frame.sourceTime)
-            if let difficulty = quality.difficulty(for: frame.knownByteCount, at: now) { watch.note(difficulty) }
+            let interval = schedule.interval
+            let difficulty = quality.difficulty(for: frame.knownByteCount, interval: interval, at: now)
+            if let difficulty { watch.note(difficulty) }
             return .paced
         }
         let isChanged = frame.digest == nil || frame.digest != schedule.reference.digest

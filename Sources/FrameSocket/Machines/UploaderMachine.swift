@@ -274,9 +274,9 @@ package struct UploaderMachine: Sendable {
         edition += 1
         quality.follow(configuration)
         let isNewLook = EncodingRecipe.Settings(configuration) != old
-        if isNewLook { look += 1 }
         // An image that was sent at less than the quality that is wanted now has not been sent yet.
         if isNewLook || (wasAdapted && !quality.isActive) { schedule.reference.digest = nil }
+        if isNewLook { look += 1 }
         if schedule.pacer.pacing != configuration.pacing {
             schedule.pacer.pacing = configuration.pacing
             effects.statesRate = true

@@ -113,10 +113,17 @@ final class ImageSender: Sendable {
     ) async throws(CommandFailure) -> Bool {
         let connection = uploader.connection
         var last: InputImage?
+        let isRetry = first != nil
         while let image = try nextImage(first.take(), of: &source, uploader) {
             last = link.isAdmitted ? nil : image
             if connection.closeReason != nil {
                 first = image
+                if !isRetry, uploader.statistics.offered == 0 {
+                    if try await link.hasStopped(connection) { return true }
+                    // A server waits for a first frame for a limited time. This one was not there by then.
+                    try link.startOver(after: connection)
+                    return false
+                }
                 guard try await link.isAdmitted(connection, isSent: uploader.statistics.sent > 0) else { return false }
                 if try await link.hasStopped(connection) { return true }
                 throw lost(uploader)

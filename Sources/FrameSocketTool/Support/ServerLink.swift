@@ -117,6 +117,15 @@ final class ServerLink: Sendable {
         return false
     }
 
+    /// Gives the next attempts the whole time to wait, since the server ended a connection before there was anything to send.
+    ///
+    /// - Throws: A failure if it has ended it for a reason that holds for every other.
+    func startOver(after connection: SocketConnection) throws(CommandFailure) {
+        try checkEnd(of: connection)
+        if let error = connection.closeReason?.error, error.code != .connectionLost { throw failure(error) }
+        state.withLock { $0.start = .now }
+    }
+
     /// Waits until the server has read everything, or has ended.
     ///
     /// - Throws: A failure if it has lost any of it.

@@ -92,6 +92,22 @@ import Testing
         _ = await closing.result
     }
 
+    /// A receiver waits ten seconds for a first frame; a camera that reports motion may take longer. Here the time that the sender
+    /// itself waits for a server is over by then.
+    @Test func `an image that comes after the server has ended the wait for it goes over another connection`() async throws {
+        let server = try PeerSocket.listening(at: place.socket)
+        let shell = "mkfifo $D/late; cat $D/late | $F send $S - --wait 0.5 --json --quiet; echo \"status $?\" >&2"
+        let sender = try place.shell(shell)
+        try await server.accepted().close()
+        server.close()
+        let receiver = try await place.receiver("--count", "1", "--json")
+        let cat = try place.shell("sleep 0.6; cat $X/jpeg/chelsea-420.jpg > $D/late")
+        let ending = await sender.ended()
+        try #require(ending.errors.contains("status 0"), "\(ending)")
+        #expect(await cat.ended().status == 0)
+        #expect(try await receiver.ended().events("frame").count == 1)
+    }
+
     @Test func `a receiver that is killed midway is a failure`() async throws {
         let receiver = try await place.receiver("--json")
         let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet"])

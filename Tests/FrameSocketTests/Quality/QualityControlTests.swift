@@ -72,6 +72,16 @@ private typealias Adaptation = SampleUploader.Configuration.Adaptation
         #expect(source.sent.count == 31 && source.sent.allSatisfy { $0.quality == 80 })
     }
 
+    @Test(arguments: [(20_000, true), (1_500_000, false)])
+    func `whether the maximum suffices is known before the second image is made`(rate: Int, isDifficult: Bool) {
+        var source = Source(.init(maximumByteRate: rate, minimumQuality: 40))
+        source.run(33, size: 200_000)
+        #expect(source.sent.map(\.quality) == [80])
+        source.now += 50_000_000
+        let difficulty = source.control.difficulty(for: nil, interval: 33_000_000, at: source.now)
+        #expect(difficulty == (isDifficult ? .budgetLow : nil))
+    }
+
     // MARK: What gives way first
 
     @Test func `detail is kept at the cost of frames, down to the lowest rate, and motion at the cost of quality`() {

@@ -66,7 +66,8 @@ extension World {
         // The same wait may have begun for a caller.
         let isSame = sender.hasAwaitedBuffer || limit.overflow || end <= limit.partialValue
         check(.buffersAreAwaited, isSame, "uploader \(sender.index) waits for a buffer until \(end), not \(limit.0)")
-        if end > 0 { sender.bufferWaitEnd = min(sender.bufferWaitEnd, end) }
+        // After a wait in vain the frame is about to be encoded, or waits anew if a buffer comes and goes meanwhile.
+        if end > now { sender.bufferWaitEnd = min(sender.bufferWaitEnd, end) }
         // The timer is rounded up to milliseconds, and its thread has other things to do.
         let isInTime = now <= since + 2_050_000_000
         check(.buffersAreAwaited, isInTime, "uploader \(sender.index): a frame waits too long for a buffer")

@@ -49,6 +49,11 @@ extension UploaderMachine {
         reclaimBuffers(for: frame)
         defer { advance(at: now) }
         switch causeToHoldBack(frame, at: now) {
+        case nil where quality.isActive && isSent(frame):
+            // Encoded again it might be less sharp: what shows that the sender is alive is what the receiver has.
+            slots.oweLatest()
+            dropUnchanged(frame, .unchanged)
+            return .dropped(.unchanged)
         case nil:
             let outcome = accept(frame)
             if sharing.pool.isOpen { sendDrawn(at: now) }
@@ -108,6 +113,13 @@ extension UploaderMachine {
         case .take: nil
         case .drop(let cause): cause
         }
+    }
+
+    /// Whether a frame equals the one sent last as a JPEG, and nothing is newer.
+    private func isSent(_ frame: borrowing UploadFrame) -> Bool {
+        guard frame.digest != nil, let sent = slots.sent, sent.quality != nil, slots.inProgress == nil else { return false }
+        return sent.digest == frame.digest && slots.waiting == nil && slots.deferral == nil
+            && schedule.isKnownUnchanged(frame)
     }
 
     private mutating func drop(_ cause: SampleUploader.DropCause) -> SampleUploader.Outcome {

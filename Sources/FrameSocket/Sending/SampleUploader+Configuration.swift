@@ -196,7 +196,7 @@ extension SampleUploader.Configuration {
             result.adaptation?.maximumByteRate = min(own, rate)
         }
         // An image that is sent again for nothing takes the room of the next one.
-        if result.adaptation != nil, !result.pacing.comparesImages {
+        if result.adaptation != nil, !result.pacing.skipsUnchanged {
             result.pacing = result.pacing.skippingUnchanged(keepAlive: nil)
         }
         return result

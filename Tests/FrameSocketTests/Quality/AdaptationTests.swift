@@ -197,6 +197,40 @@ import Testing
         #expect(timer == nil)
     }
 
+    /// Shows P341.
+    @Test(arguments: [
+        SampleUploader.Pacing.everyFrame, .framesPerSecond(5), .every(3), .adaptive(),
+        .everyFrame.skippingUnchanged(keepAlive: .seconds(1)), .adaptive().skippingUnchanged(keepAlive: .seconds(1)),
+        .framesPerSecond(5).skippingUnchanged(keepAlive: .milliseconds(300)),
+    ])
+    func `a screen that stands still becomes sharp once although it is submitted again and again`(
+        pacing: SampleUploader.Pacing
+    ) throws {
+        let images = try Self.images()
+        var rig = ImageRig(.init(adaptation: try Self.adaptation(images[0]), pacing: pacing, strips: .off))
+        func run(_ image: (Int) -> PixelBuffer, _ count: Int) {
+            for index in 0..<count {
+                rig.now += 23_000_000
+                let timer = rig.machine.timer
+                if let timer, timer <= rig.now {
+                    rig.machine.deadlinePassed(at: rig.now)
+                    rig.settle()
+                }
+                rig.offer(FrameContent.pixels(image(index)))
+            }
+        }
+        run({ images[$0 % 2] }, 60)
+        run({ _ in images[1] }, 60)
+        let sharp = try #require(rig.messages.last)
+        #expect(rig.machine.statistics.quality == 80 && rig.machine.statistics.sharpened <= 1)
+        let count = rig.messages.count
+        run({ _ in images[1] }, 300)
+        let later = rig.messages[count...]
+        #expect(later.isEmpty != pacing.skipsUnchanged)
+        #expect(later.allSatisfy { $0.jpeg.count == sharp.jpeg.count && $0.info == sharp.info })
+        #expect(rig.machine.statistics.sharpened <= 1)
+    }
+
     @Test func `JPEGs that are sent unchanged keep their bytes, and count`() {
         UploaderCase(
             "the third replaces the second, which has to wait",

@@ -41,7 +41,7 @@ extension ReceiveCommand {
             throw CommandFailure(.noInput, place.complaint)
         }
         do throws(Files.Failure) {
-            if let directory { try prepare(directory) }
+            if let directory { await reception.keep(try prepare(directory)) }
             if let wireLog { try log?.open(wireLog) }
             if let audio { await reception.writeSound(to: try OutputFile(audio, overwrites: true)) }
             // If they cannot be written now, nothing is received, and nothing written at the end.
@@ -73,15 +73,16 @@ extension ReceiveCommand {
 
     /// Creates the directory for frames, which must contain none unless they are replaced.
     ///
-    /// If the number of frames is limited, those of earlier runs are removed, because their numbers may never be reached again.
-    private func prepare(_ directory: String) throws(Files.Failure) {
+    /// - Returns: The numbers of the frames that earlier runs have left, in ascending order, if the number of frames is
+    ///   limited.
+    private func prepare(_ directory: String) throws(Files.Failure) -> [Int] {
         try Files.makeDirectory(directory)
         guard unsafe access(directory, W_OK | X_OK) == 0 else { throw Files.Failure(directory) }
         let frames = try Files.names(in: directory).filter(Reception.isFrame)
         guard overwrites else {
             if let name = frames.first { throw Files.Failure("\(directory)/\(name)", EEXIST) }
-            return
+            return []
         }
-        if keep != nil { for name in frames { try Files.remove("\(directory)/\(name)") } }
+        return keep == nil ? [] : frames.compactMap(Reception.number(of:)).sorted()
     }
 }

@@ -15,7 +15,8 @@ struct ReceiveCommand: Command {
           --count N        end after N frames from all senders together
           --output DIR     write each JPEG to DIR/frame-000000.jpg, …, as received
           --overwrite      replace existing frames in DIR; by default that is an error
-          --keep N         keep only the last N frames in DIR
+          --keep N         keep only the last N frames in DIR; with --overwrite those of
+                           earlier runs count too, and new numbers follow theirs
           --decode         decode each frame; one that cannot be decoded is an error
           --allow-progressive
                            also decode progressive JPEGs, of up to 100 scans

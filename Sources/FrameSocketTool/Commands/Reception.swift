@@ -32,6 +32,8 @@ actor Reception {
     private var meter = ReceptionMeter()
     /// The totals of the senders that are connected.
     private var received: [Int: ReceptionStatistics] = [:]
+    /// The numbers of the frames that earlier runs have left in the directory, and the first of this run.
+    private var former: (frames: ArraySlice<Int>, next: Int) = ([], 0)
     private var sound: WAVWriter?
     private var connections: [Int: FrameConnection] = [:]
     private var result: Result<Void, CommandFailure>?
@@ -249,21 +251,39 @@ actor Reception {
             if command.decodes { _ = try decoder.decode(frame, as: .bgra) }
         }
         if let directory = command.directory {
-            let path = "\(directory)/\(Self.fileName(statistics.frames))"
+            let path = "\(directory)/\(Self.fileName(former.next + statistics.frames))"
             if let jpeg = frame.jpeg { try Files.create(path, jpeg.span, overwrites: command.overwrites) }
-            if let keep = command.keep, statistics.frames >= keep {
-                try Files.remove("\(directory)/\(Self.fileName(statistics.frames - keep))")
-            }
+            if let keep = command.keep { try removeFrames(in: directory, upTo: keep, of: statistics.frames + 1) }
         }
         // After decoding, which counts frames that are not images.
         guard command.decodes, let jpeg = frame.jpeg else { return nil }
         return try JPEGHeader.size(of: jpeg.span)
     }
 
+    /// Counts the frames of earlier runs among those that are kept.
+    func keep(_ numbers: [Int]) {
+        former = (numbers[...], numbers.last.map { $0 + 1 } ?? 0)
+    }
+
+    /// Removes the oldest frames: all but `limit`, once this run has written `count`.
+    private func removeFrames(in directory: String, upTo limit: Int, of count: Int) throws(Files.Failure) {
+        while former.frames.count + count > limit, let number = former.frames.popFirst() {
+            try Files.remove("\(directory)/\(Self.fileName(number))")
+        }
+        guard count > limit else { return }
+        try Files.remove("\(directory)/\(Self.fileName(former.next + count - 1 - limit))")
+    }
+
     /// Returns the file name of the frame with the given number, such as `frame-000000.jpg`.
     static func fileName(_ index: Int) -> String {
         let number = String(index)
         return "frame-" + String(repeating: "0", count: max(0, 6 - number.count)) + number + ".jpg"
+    }
+
+    /// Returns the number for which ``fileName(_:)`` returns this name; nil if there is none that others can follow.
+    static func number(of name: String) -> Int? {
+        guard isFrame(name), let number = Int(name.dropFirst(6).dropLast(4)), number < .max / 2 else { return nil }
+        return fileName(number) == name ? number : nil
     }
 
     /// Returns whether ``fileName(_:)`` may have returned this name.

@@ -36,6 +36,41 @@ import Testing
         #expect(try Data.bytes(at: old) == [1, 2, 3])
     }
 
+    @Test func `--keep keeps the last frames over restarts, whose numbers continue`() async throws {
+        for number in ["000007", "000008", "999999", "1000000"] {
+            _ = try place.file("out/frame-\(number).jpg", [1, 2, 3])
+        }
+        // Neither a start nor a sender's absence costs a frame.
+        let idle = "$F receive $S --output $D/out --overwrite --keep 3 --timeout 0.1"
+        #expect(try await place.shell(idle).ended().status == 75)
+        #expect(try place.names(in: "out").count == 4)
+        let taken = try await receive("--overwrite", "--keep", "3")
+        #expect(taken.status == 0, "\(taken)")
+        #expect(try place.names(in: "out") == ["frame-1000000.jpg", "frame-1000001.jpg", "frame-999999.jpg"])
+        #expect(try Data.bytes(at: place.path("out/frame-1000001.jpg")) == Data.bytes(at: jpeg))
+        let again = try await receive("--overwrite", "--keep", "1")
+        #expect(again.status == 0, "\(again)")
+        #expect(try place.names(in: "out") == ["frame-1000002.jpg"])
+    }
+
+    @Test func `--keep also bounds the frames of one run, and leaves files that are no frames alone`() async throws {
+        _ = try place.file("out/frame-99999999999999999999.jpg", [1])
+        _ = try place.file("out/frame-0000002.jpg", [2])
+        let receiver = try await place.receiver(
+            "--count",
+            "5",
+            "--output",
+            place.path("out"),
+            "--overwrite",
+            "--keep",
+            "2"
+        )
+        #expect(try await place.send(jpeg, "--passthrough", "--loop", "5", "--quiet").status == 0)
+        #expect(await receiver.ended().status == 0)
+        let others = ["frame-0000002.jpg", "frame-99999999999999999999.jpg"]
+        #expect(try place.names(in: "out") == ([others[0], "frame-000003.jpg", "frame-000004.jpg", others[1]]))
+    }
+
     @Test(arguments: [0o600, 0o700], ["file", "file/out"])
     func `a directory that is a file is reported before anything is received`(mode: mode_t, name: String) async throws {
         try #require(unsafe chmod(place.file("file", [1]), mode) == 0)

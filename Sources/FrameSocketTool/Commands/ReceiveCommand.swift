@@ -289,13 +289,13 @@ struct ReceiveCommand: Command {
     /// Why something could not be written, even if that was after the last frame; nil if all is there.
     private func failure(of reception: Reception, _ log: WireLogWriter?) async -> CommandFailure? {
         if let failure = await reception.outputFailure { return failure }
-        if Interruption.isTermination, let failure = await reception.drainFailure { return failure }
+        if let failure = await reception.lossFailure { return failure }
         // What a frame has ended, it ends after a signal too.
         if Interruption.isInterrupted, let failure = await reception.failure { return failure }
-        // As for every output, a reader that has gone or was given up is not a failure.
+        // As for every output, a reader that has gone is not a failure.
         guard let failure = log?.failure, !failure.isBrokenPipe else { return nil }
         guard failure.isGivenUp else { return CommandFailure(.cannotCreate, failure.message) }
-        return Interruption.isTermination ? Reception.drainFailure(of: failure.name) : nil
+        return Reception.lossFailure(of: failure.name)
     }
 
     /// Ends the reception when its time is over, even if a file is still being opened.

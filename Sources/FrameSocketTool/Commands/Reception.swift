@@ -99,13 +99,13 @@ actor Reception {
         if case .failure(let failure)? = result { failure } else { nil }
     }
 
-    /// The failure of a service whose frames had time to be written, and were not; nil if they were.
-    var drainFailure: CommandFailure? {
-        givenUp.map(Self.drainFailure)
+    /// The failure if frames that had arrived were not written, because their reader was given up; nil if they were.
+    var lossFailure: CommandFailure? {
+        givenUp.map(Self.lossFailure)
     }
 
-    /// The failure of a service whose output of that name was given up.
-    static func drainFailure(of output: String) -> CommandFailure {
+    /// The failure of a reception whose output of that name was given up.
+    static func lossFailure(of output: String) -> CommandFailure {
         CommandFailure(
             .cannotCreate,
             "\(output): its reader did not read everything in time; frames that had arrived are lost"
@@ -117,7 +117,8 @@ actor Reception {
         if command.count == nil, statistics.frames > 0 || hasUnwrittenFrame { return finish(.success(())) }
         let message =
             command.count.map { "\(statistics.frames) of \($0) frames" } ?? "no frame"
-        finish(.failure(CommandFailure(.timedOut, "\(message) within \(Format.seconds(seconds))")))
+        let loss = lossFailure.map { "; " + $0.message } ?? ""
+        finish(.failure(CommandFailure(.timedOut, "\(message) within \(Format.seconds(seconds))\(loss)")))
     }
 
     /// Prints the totals for a person.

@@ -67,10 +67,8 @@ struct MatroskaWriter: ~Copyable {
     ///   - time: Nanoseconds since the first frame, later than the previous frame's.
     /// - Throws: The system's error.
     mutating func append(_ jpeg: Span<UInt8>, _ orientation: FrameOrientation, at time: UInt64) throws(Files.Failure) {
-        let segment = OrientationSegment.bytes(for: orientation, of: jpeg)
-        let isMarked = !segment.isEmpty && jpeg.count > 2
-        let start = isMarked ? [0xFF, 0xD8] + segment : []
-        let rest = jpeg.extracting((isMarked ? 2 : 0)...)
+        let (start, replaced) = OrientationSegment.beginning(for: orientation, of: jpeg)
+        let rest = jpeg.extracting(replaced...)
         // Track 1, no time of its own, and the flag of a key frame.
         let blockHead: [UInt8] = [0x81, 0, 0, 0x80]
         let block =

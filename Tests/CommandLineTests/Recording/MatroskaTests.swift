@@ -173,23 +173,49 @@ import Testing
         }
     }
 
+    /// A JPEG as a recording of it has it.
+    private func marked(_ jpeg: [UInt8], _ orientation: FrameOrientation) -> [UInt8] {
+        let bytes = jpeg[...]
+        let (start, replaced) = OrientationSegment.beginning(for: orientation, of: bytes.span)
+        return start + jpeg[replaced...]
+    }
+
+    /// An empty segment of the kind of Exif's, with that name.
+    private func segment(_ name: String) -> [UInt8] { [0xFF, 0xE1, 0, UInt8(2 + name.utf8.count)] + name.utf8 }
+
     @Test(arguments: FrameOrientation.allCases)
     func `an orientation is written into a JPEG and read back`(orientation: FrameOrientation) throws {
         let plain = try jpeg(7)
-        // What a recording begins JPEGs with, some of them with numbers that are no orientations.
-        let marks = (0...9).map { number in
-            var mark = OrientationSegment.bytes(for: .down, of: plain.span)
-            mark[mark.count - 7] = UInt8(number)
-            return mark
+        // What recordings begin JPEGs with, some of them with numbers that are no orientations.
+        let marks = (0...9).flatMap { number in
+            [false, true].map { hasChangedNames in
+                var mark = Array(marked(plain, .down)[2..<(2 + OrientationSegment.count)])
+                mark[mark.count - 7] = UInt8(number)
+                mark[mark.count - 5] = hasChangedNames ? 1 : 0
+                return mark
+            }
         }
-        for jpeg in [plain] + marks.map({ [0xFF, 0xD8] + $0 + plain[2...] }) {
-            let segment = OrientationSegment.bytes(for: orientation, of: jpeg.span)
-            let marked = segment.isEmpty ? jpeg : [0xFF, 0xD8] + segment + jpeg[2...]
+        // Names that are Exif's, that become it, and that it becomes; a byte that is left over is none.
+        let names = ["Exif\0\0", "Dxif\0\0", "Fxif\0\0", "\0xif\0\0", "Exif\0", "http"].map(segment)
+        let beginnings = [[]] + marks + names + names.map { $0 + names[0] + names[2] + $0 }
+        for jpeg in beginnings.map({ [0xFF, 0xD8] + $0 + plain[2...] }) {
+            let marked = marked(jpeg, orientation)
             let (found, rest) = OrientationSegment.removed(from: marked)
             #expect(found == (orientation == .unknown ? .up : orientation) && rest == jpeg)
             let size = try JPEGHeader(inspecting: marked.span).width
             #expect(size == 16)
+            // A recording of a recorded JPEG, and of that.
+            let again = self.marked(self.marked(marked, .left), .down)
+            #expect(OrientationSegment.removed(from: OrientationSegment.removed(from: again).jpeg).jpeg == marked)
         }
+    }
+
+    @Test func `a recording of an earlier version is read as it was written`() throws {
+        // It inserted the segment, and left the JPEG's own as they were.
+        let photo = try Data.bytes(at: Places.fixture("jpeg/chelsea-exif-6.jpg"))
+        let old = photo[..<2] + photo[20..<56] + photo[2...]
+        let (orientation, rest) = OrientationSegment.removed(from: Array(old))
+        #expect(orientation == .left && rest == photo)
     }
 
     @Test func `a foreign Exif segment is left alone`() throws {

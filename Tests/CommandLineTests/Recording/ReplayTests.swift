@@ -97,6 +97,54 @@ import Testing
         }
     }
 
+    @Test func `players see the orientation of the wire alone, and a JPEG's own is replayed with it`() async throws {
+        let photo = try Data.bytes(at: Places.fixture("jpeg/chelsea-exif-6.jpg"))
+        // Where that fixture has the number 6.
+        var upright = photo
+        upright[49] = 1
+        // One more segment, as of a JPEG that was taken from a recording.
+        let twice = photo[..<2] + photo[20..<56] + upright[2...]
+        let jpegs = [photo, upright, Array(twice)]
+        let orientations = [1, 3, 6, 8]
+        let frames = jpegs.flatMap { jpeg in orientations.map { (jpeg, $0) } }
+        _ = try await record {
+            let stream = frames.flatMap {
+                PeerMessage.frame($0.0, width: 300, height: 451, orientation: $0.1).bytes
+            }
+            _ = try await ScriptedPeer(.connect(to: place.socket), .write(stream), .finishWriting, .readToEnd).run()
+            return try await place.shell("exit 0").ended()
+        }
+        let facts = try await place.run(
+            "ffprobe",
+            "-v",
+            "error",
+            "-show_entries",
+            "frame_tags=Orientation",
+            "-of",
+            "default=nw=1:nk=1",
+            place.path("r.mkv")
+        )
+        // Numbered as in Exif; ffprobe believes the last segment.
+        let expected = frames.map { [1: 1, 3: 3, 6: 8, 8: 6][$0.1] }
+        #expect(facts.completeLines.map { Int($0.filter { $0 != " " }) } == expected)
+        // Others believe the first.
+        let entries = try MatroskaContents(of: Data.bytes(at: place.path("r.mkv"))).entries
+        for entry in entries {
+            let bytes = entry.jpeg[...]
+            let first = JPEGExif.segment(of: bytes.span)
+            #expect(first?.lowerBound == 2)
+            #expect(JPEGExif.segment(of: bytes.span, from: first?.upperBound ?? 0) == nil)
+        }
+        let (replayed, ending) = try await replay(place.path("r.mkv"), "--speed", "0")
+        #expect(ending.status == 0, "\(ending)")
+        #expect(replayed.map { $0["orientation"] } == frames.map(\.1))
+        let bodies = try place.contents(of: "out")
+        #expect(bodies.count == frames.count)
+        for (body, frame) in zip(bodies, frames) {
+            #expect(body.starts(with: frame.0) && body.dropFirst(frame.0.count).allSatisfy { $0 == 0 })
+        }
+    }
+
     @Test func `a recording is replayed as often as requested, at its own pace`() async throws {
         _ = try await record { try await place.send(Self.fixtures[0], "--passthrough", "--loop", "5", "--fps", "100") }
         let start = ContinuousClock.now

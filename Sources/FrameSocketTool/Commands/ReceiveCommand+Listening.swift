@@ -42,8 +42,9 @@ extension ReceiveCommand {
         }
         do throws(Files.Failure) {
             if let directory { await reception.keep(try prepare(directory)) }
+            // Before the log, which is emptied.
+            if let audio { await reception.writeSound(to: try soundFile(audio)) }
             if let wireLog { try log?.open(wireLog) }
-            if let audio { await reception.writeSound(to: try OutputFile(audio, overwrites: true)) }
             // If they cannot be written now, nothing is received, and nothing written at the end.
             try writeMetrics(server, reception)
         } catch {
@@ -69,6 +70,12 @@ extension ReceiveCommand {
             beside: ProcessLimits.laterDescriptors
         )
         return configuration
+    }
+
+    /// Creates the file for audio; a pipe or a device has nothing to lose.
+    private func soundFile(_ path: String) throws(Files.Failure) -> OutputFile {
+        let kind = Files.status(of: path)?.kind
+        return try OutputFile(path, overwrites: overwrites || (kind != nil && kind != S_IFREG))
     }
 
     /// Creates the directory for frames, which must contain none unless they are replaced.

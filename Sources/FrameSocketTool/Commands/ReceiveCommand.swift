@@ -14,7 +14,8 @@ struct ReceiveCommand: Command {
 
           --count N        end after N frames from all senders together
           --output DIR     write each JPEG to DIR/frame-000000.jpg, …, as received
-          --overwrite      replace existing frames in DIR; by default that is an error
+          --overwrite      replace existing frames in DIR, and the file of --audio; by
+                           default that is an error
           --keep N         keep only the last N frames in DIR; with --overwrite those of
                            earlier runs count too, and new numbers follow theirs
           --decode         decode each frame; one that cannot be decoded is an error
@@ -98,7 +99,7 @@ struct ReceiveCommand: Command {
     let stopsSenders: Bool
     let count: Int?
     let directory: String?
-    /// Whether existing frames in the directory are replaced.
+    /// Whether existing frames in the directory, and an existing file with audio, are replaced.
     let overwrites: Bool
     /// The number of frames that stay in the directory; nil for all.
     let keep: Int?
@@ -169,7 +170,9 @@ struct ReceiveCommand: Command {
         if isMJPEG || settings != nil || wireLog == "-" || audio == "-" { try Terminal.checkTakesBytes() }
         output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
         guard !isUpright || settings != nil else { throw UsageError(message: "--upright requires --raw or --y4m") }
-        guard !overwrites || directory != nil else { throw UsageError(message: "--overwrite requires --output") }
+        guard !overwrites || directory != nil || audio != nil else {
+            throw UsageError(message: "--overwrite requires --output or --audio")
+        }
         guard keep == nil || directory != nil else { throw UsageError(message: "--keep requires --output") }
         guard metrics != "-" else { throw UsageError(message: "--metrics writes to a file, not to standard output") }
         guard !acceptsSharedMemory || (!isMJPEG && directory == nil && wireLog == nil) else {

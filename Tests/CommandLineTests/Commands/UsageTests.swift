@@ -85,7 +85,7 @@ import Testing
         ("$F send $S $X/jpeg --fit 4x65501", "--fit: at most 65500 per side"),
         ("$F send $S $X/jpeg --fill 65501x65501", "--fill: at most 65500 per side"),
         ("$F receive $S --upright", "--upright requires --raw or --y4m"),
-        ("$F receive $S --overwrite", "--overwrite requires --output"),
+        ("$F receive $S --overwrite", "--overwrite requires --output or --audio"),
         ("$F receive $S --audio a --wire-log a", "--wire-log and --audio name the same file"),
         ("$F receive $S --audio a --metrics a", "--audio and --metrics name the same file"),
         ("$F receive $S --wire-log a --metrics a", "--wire-log and --metrics name the same file"),

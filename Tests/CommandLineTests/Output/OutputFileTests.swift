@@ -38,6 +38,16 @@ import Testing
         #expect(try place.names() == [])
     }
 
+    @Test func `a file with audio is replaced only with --overwrite`() async throws {
+        let files = try ["audio", "log"].map { try place.file($0, [1, 2, 3]) }
+        let refused = try await place.shell("$F receive $S --audio $D/audio --wire-log $D/log").ended()
+        #expect(refused.status == 73 && refused.errors.contains("use --overwrite to replace it"), "\(refused)")
+        for file in files { #expect(try Data.bytes(at: file) == [1, 2, 3]) }
+        let taken = try await place.shell("$F receive $S --audio $D/audio --overwrite --timeout 0.1").ended()
+        #expect(taken.status == 75, "\(taken)")
+        #expect(try Data.bytes(at: files[0]).isEmpty)
+    }
+
     @Test func `a receiver that must not replace frames empties no file either`() async throws {
         try FileManager.default.createDirectory(atPath: place.path("out"), withIntermediateDirectories: true)
         _ = try place.file("out/frame-000000.jpg", [1])

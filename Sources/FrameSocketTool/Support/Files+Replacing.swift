@@ -50,6 +50,8 @@ extension Files {
 
     /// Opens a file to be written from its beginning, and empties it if it exists.
     ///
+    /// It is locked until it is closed, so that two programs do not write one file at the same time.
+    ///
     /// A symbolic link is followed only if it belongs to this user or to root: others may plant one in a directory that
     /// everybody may write to.
     ///
@@ -57,7 +59,8 @@ extension Files {
     ///   - path: The file.
     ///   - overwrites: Whether it may already exist.
     /// - Returns: The descriptor, which the caller closes.
-    /// - Throws: The system's error; `ELOOP` for a link that is not followed, `EISDIR` for a directory.
+    /// - Throws: The system's error; `ELOOP` for a link that is not followed, `EISDIR` for a directory, `EWOULDBLOCK` for a
+    ///   file that another program writes.
     static func openForWriting(_ path: String, overwrites: Bool) throws(Failure) -> Int32 {
         let status = status(of: path, followsLinks: false)
         let isLink = status?.kind == S_IFLNK
@@ -65,11 +68,26 @@ extension Files {
         guard isTrusted || !isLink else { throw Failure(path, ELOOP) }
         // That it exists would suggest to replace it.
         guard !isDirectory(path) else { throw Failure(path, EISDIR) }
-        var flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrites ? O_TRUNC : O_EXCL)
+        var flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrites ? 0 : O_EXCL)
         // A link that is planted after the check is not followed either.
         if !isTrusted { flags |= O_NOFOLLOW }
         let descriptor = BlockedCall.perform(on: nil) { unsafe open(path, flags, 0o666) }
         guard descriptor >= 0 else { throw Failure(path) }
+        do throws(Failure) {
+            try takeOver(descriptor, path)
+        } catch {
+            close(descriptor)
+            throw error
+        }
         return descriptor
+    }
+
+    /// Locks a file, and then empties it; does nothing to what is not a regular file.
+    private static func takeOver(_ descriptor: Int32, _ path: String) throws(Failure) {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.kind == S_IFREG else { return }
+        // Some file systems have no locks.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else { throw Failure(path) }
+        guard ftruncate(descriptor, 0) == 0 else { throw Failure(path) }
     }
 }

@@ -24,6 +24,7 @@ enum Files {
 
         var message: String {
             if error == ENOTSUP { return "\(name): not a regular file, and not replaced; name another file" }
+            if error == EWOULDBLOCK { return "\(name): another program still writes it; name another file" }
             if error == EISDIR { return "\(name): Is a directory; name a file in it" }
             if error == ELOOP { return "\(name): a symbolic link, which is not followed" }
             guard let words = unsafe strerror(error) else { return "\(name): error \(error)" }

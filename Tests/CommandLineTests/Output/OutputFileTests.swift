@@ -200,6 +200,28 @@ import Testing
 
     // MARK: Other files
 
+    @Test func `a file that another program still writes is not overwritten`() async throws {
+        let recorder = try await record(at: place.socket)
+        #expect(try await place.send(jpeg, "--passthrough", "--quiet").status == 0)
+        try await recorder.printed(#""event":"frame""#)
+        let size = try Data.bytes(at: place.path("r.mkv")).count
+        let second = try await record("--overwrite", at: place.path("t")).ended()
+        #expect(second.status == 73 && second.errors.contains("r.mkv: another program still writes it"), "\(second)")
+        #expect(try Data.bytes(at: place.path("r.mkv")).count == size)
+        recorder.send(.interrupt)
+        #expect(await recorder.ended().status == 130)
+        // Once it has ended, nobody minds.
+        let third = try await record("--overwrite", "--timeout", "0.1", at: place.path("t")).ended()
+        #expect(third.status == 75, "\(third)")
+    }
+
+    /// Starts to record into `$D/r.mkv`, and waits until it listens or has failed.
+    private func record(_ options: String..., at path: String) async throws -> Program {
+        let recorder = try place.framesocket(["record", path, place.path("r.mkv"), "--json"] + options)
+        try await recorder.lines(1)
+        return recorder
+    }
+
     @Test(.needs("prlimit")) func `a wire log that loses its last record is a failure`() async throws {
         // The log's first bytes, the record of an opened connection, and what was read; nothing of its end.
         let count = WireLog.magic.count + 2 * WireLog.headerCount + shortFrame.bytes.count

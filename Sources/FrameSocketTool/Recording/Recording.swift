@@ -11,6 +11,7 @@ actor Recording {
     private var writer: MatroskaWriter?
     private var clock = RecordingClock()
     private var statistics = ReceptionTotals()
+    /// The time of the last frame that was written.
     private var duration: UInt64 = 0
     private var result: Result<Void, CommandFailure>?
     /// Whether the reader of an output was given up, because the end of the recording has been decided on.
@@ -144,8 +145,9 @@ actor Recording {
         if writer == nil {
             writer = try MatroskaWriter(output, size: BufferSize(width: size.width, height: size.height))
         }
-        duration = clock.time(timestamp: frame.timestamp, receivedAt: frame.receivedAt, connection: connection)
-        try writer?.append(jpeg, frame.orientation, at: duration)
+        let time = clock.time(timestamp: frame.timestamp, receivedAt: frame.receivedAt, connection: connection)
+        try writer?.append(jpeg, frame.orientation, at: time)
+        duration = time
     }
 
     // MARK: Reporting

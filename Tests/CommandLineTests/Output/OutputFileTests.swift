@@ -222,6 +222,24 @@ import Testing
         return recorder
     }
 
+    @Test(.needs("prlimit")) func `the duration of a recording ends with the last frame that was written`()
+        async throws
+    {
+        let size = try Data.bytes(at: jpeg).count
+        let limit = size + size / 2
+        let recorder = try place.shell("exec prlimit --fsize=\(limit) $F record $S $D/r.mkv --json --quiet")
+        try await recorder.lines(1)
+        let (image, (width, height)) = (try Data.bytes(at: jpeg), (451, 300))
+        try await send([
+            PeerMessage.frame(image, width: width, height: height, timestamp: 1_000_000_000),
+            PeerMessage.frame(image, width: width, height: height, timestamp: 1_500_000_000),
+        ])
+        let ending = await recorder.ended()
+        let recorded = try #require(try ending.events("recorded").first)
+        #expect(recorded["frames"] == 1 && recorded["duration"] == 0, "\(ending)")
+        #expect(ending.status == 73, "\(ending)")
+    }
+
     @Test(.needs("prlimit")) func `a wire log that loses its last record is a failure`() async throws {
         // The log's first bytes, the record of an opened connection, and what was read; nothing of its end.
         let count = WireLog.magic.count + 2 * WireLog.headerCount + shortFrame.bytes.count

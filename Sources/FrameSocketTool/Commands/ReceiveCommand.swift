@@ -239,7 +239,7 @@ struct ReceiveCommand: Command {
     ) throws(UsageError) -> [ControlRequest] {
         var preferences = ControlRequest.Preferences()
         preferences.frameRate = try arguments.number("--prefer-rate")
-        preferences.size = try arguments.size("--prefer-size")
+        preferences.size = try arguments.size("--prefer-size", in: 1...16_384)
         preferences.quality = try arguments.integer("--prefer-quality", in: 1...100)
         preferences.byteRate = try arguments.integer("--prefer-max-rate", in: 1...9_999_999_999)
         var requests: [ControlRequest] = []

@@ -55,13 +55,17 @@ extension Arguments {
         return box
     }
 
-    /// Takes an option whose value is a size such as 1920x1080.
-    mutating func size(_ name: String) throws(UsageError) -> BufferSize? {
-        try value(name, "a size such as 1920x1080") { text in
+    /// Takes an option whose value is a size such as 1920x1080, with sides in `range`.
+    mutating func size(_ name: String, in range: ClosedRange<Int> = 1...(.max)) throws(UsageError) -> BufferSize? {
+        let expectation =
+            range.upperBound == .max
+            ? "a size such as 1920x1080"
+            : "a size of \(range.lowerBound) to \(range.upperBound) pixels per side, such as 1920x1080"
+        return try value(name, expectation) { text in
             let parts = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
-            guard parts.count == 2, let width = parts[0], let height = parts[1], width > 0, height > 0 else {
-                return nil
-            }
+            guard parts.count == 2, let width = parts[0], let height = parts[1],
+                range.contains(width), range.contains(height)
+            else { return nil }
             return BufferSize(width: width, height: height)
         }
     }

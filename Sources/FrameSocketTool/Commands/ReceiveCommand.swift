@@ -335,7 +335,8 @@ struct ReceiveCommand: Command {
             }
             group.addTask { await serve(server, reception, manager) }
             if printsStatistics || (Terminal.isInteractive && !isQuiet) {
-                group.addTask(preferring: thread) {
+                // Elsewhere than on the thread that writes frames.
+                group.addTask {
                     while (try? await Task.sleep(for: .seconds(1))) != nil { await reception.tick() }
                 }
             }

@@ -29,12 +29,11 @@ actor Reception {
     private let decoder: FrameDecoder
     private var raw: RawOutput?
     private var statistics = ReceptionTotals()
-    private var meter = ReceptionMeter()
     /// The totals of the senders that are connected.
     private var received: [Int: ReceptionStatistics] = [:]
+    private var sound: WAVWriter?
     /// The numbers of the frames that earlier runs have left in the directory, and the first of this run.
     private var former: (frames: ArraySlice<Int>, next: Int) = ([], 0)
-    private var sound: WAVWriter?
     private var connections: [Int: FrameConnection] = [:]
     private var result: Result<Void, CommandFailure>?
     /// Why something could not be written: a frame, audio or an event, whether before or after the end.
@@ -45,8 +44,8 @@ actor Reception {
     private var hasUnwrittenFrame = false
     /// Standard output, if there is nothing on it but statistics.
     private let readings = LineOutput(1, name: "standard output")
-    /// The number of connected senders and the totals, for whoever cannot wait until a frame is written.
-    private let counters = Locked((senders: 0, totals: ReceptionTotals()))
+    /// The number of connected senders, the totals and the meter, for whoever cannot wait until a frame is written.
+    private let counters = Locked((senders: 0, totals: ReceptionTotals(), meter: ReceptionMeter()))
     private var waiters: [CheckedContinuation<Result<Void, CommandFailure>, Never>] = []
 
     init(_ command: ReceiveCommand) {
@@ -122,9 +121,9 @@ actor Reception {
     }
 
     /// Prints the totals for a person.
-    func summarise() {
+    func summarise() async {
         if command.printsStatistics {
-            tick()
+            await tick()
             readings.flush()
             checkReadings()
         }
@@ -219,7 +218,7 @@ actor Reception {
             let size = try consume(frame, byteCount)
             report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
             statistics.add(frame, byteCount: byteCount)
-            meter.add(frame, byteCount: byteCount)
+            counters.withLock { $0.meter.add(frame, byteCount: byteCount) }
             if statistics.frames == command.count { finish(.success(())) }
         } catch let error as TurboJPEGError where error.code == .allocationFailed {
             finish(.failure(CommandFailure(.systemError, "\(error)")))
@@ -297,36 +296,36 @@ actor Reception {
     // MARK: Reporting
 
     /// The number of connected senders, and the totals of all senders including these.
-    nonisolated var counts: (senders: Int, totals: ReceptionTotals) { counters.withLock { $0 } }
+    nonisolated var counts: (senders: Int, totals: ReceptionTotals) { counters.withLock { ($0.senders, $0.totals) } }
 
     /// Updates ``counts``.
     private func count() {
-        guard command.metrics != nil else { return }
         let current = (connections.count, totals)
-        counters.withLock { $0 = current }
+        counters.withLock { ($0.senders, $0.totals) = current }
     }
 
     private var totals: ReceptionTotals {
         connections.values.reduce(statistics) { $0.adding(received[$1.id], $1.statistics.supersededFrames) }
     }
 
-    /// Reports progress every second.
-    func tick() {
-        let reading = meter.read(connections: connections.count, totals: totals)
-        if command.printsStatistics { printStatistics(reading.json) }
+    /// Reports progress every second, even while a frame waits to be written.
+    nonisolated func tick() async {
+        let reading = counters.withLock { $0.meter.read(connections: $0.senders, totals: $0.totals) }
+        if command.printsStatistics { await printStatistics(reading.json) }
         if !command.isQuiet { Terminal.showProgress(reading.line) }
     }
 
     /// Frames on standard output leave no room for anything else there.
     ///
     /// Readings that nobody reads are dropped, unless they have a place among events.
-    private func printStatistics(_ line: String) {
+    private nonisolated func printStatistics(_ line: String) async {
         switch command.output {
         case .mjpeg, .raw: Terminal.say(line)
         case .nothing:
-            checkReadings()
             readings.write(line + "\n")
-        case .json: print(line)
+            Task(preferring: thread) { await self.checkReadings() }
+        // Among events it waits like them, on the thread that may.
+        case .json: await Task(preferring: thread) { await self.print(line) }.value
         }
     }
 

@@ -79,6 +79,22 @@ import Testing
         #expect(readings.count == lines.count && readings.last?["frames"] as? Int == 3)
     }
 
+    @Test func `statistics go on while nobody reads the frames`() async throws {
+        let reader = try SilentReader(place.path("out"))
+        let receiver = try place.shell("exec $F receive $S --raw bgra --stats json --quiet >$D/out")
+        let sender = try place.framesocket(
+            ["send", place.socket, Places.fixture("jpeg/chelsea-420.jpg"), "--loop", "0", "--quiet", "--wait", "60"]
+        )
+        // The first frame does not fit into the pipe.
+        try await eventually { reader.count > 40_000 }
+        try await receiver.told(#""connections":1,"frames":0,"#)
+        receiver.send(.interrupt)
+        #expect(await receiver.ended().status == 130)
+        sender.send(.interrupt)
+        _ = await sender.ended()
+        withExtendedLifetime(reader) {}
+    }
+
     #if os(Linux)
         @Test(.needs("script")) func `a person at a terminal sees one changing line`() async throws {
             let terminal = try place.start(

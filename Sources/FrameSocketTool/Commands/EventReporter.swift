@@ -37,8 +37,8 @@ final class EventReporter: Sendable {
         (self.isJSON, self.isQuiet) = (isJSON, isQuiet)
     }
 
-    /// The number of messages that were left out so far.
-    var omitted: Int { state.withLock { $0.omitted } }
+    /// The number of messages for a person that were left out so far.
+    var omitted: Int { isJSON ? 0 : state.withLock { $0.omitted } }
 
     /// Returns what to print of an event; nil for nothing.
     func report(of event: Reception.Event, at now: UInt64 = MonotonicClock.now()) -> Report? {

@@ -33,7 +33,7 @@ struct AudioFile: ~Copyable {
         do {
             format = try AudioBlock.Format(sampleRate: decoder.sampleRate, channels: decoder.channels)
         } catch {
-            throw input.failure("\(error.message); convert it: ffmpeg -i \(path) -ac 2 -ar 48000 audio.wav")
+            throw input.failure("\(error.message); convert it: ffmpeg -i \(path.shellWord) -ac 2 -ar 48000 audio.wav")
         }
         self.input = input
         self.startTime = startTime

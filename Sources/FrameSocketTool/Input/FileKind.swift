@@ -1,8 +1,12 @@
+import FrameSocket
+
 /// The kind of a file, detected from its first bytes.
 enum FileKind {
     case jpeg
     case png
     case pnm
+    /// A PNM file of the kind with a header of lines (P7), which is read as such, and by another demuxer of ffmpeg.
+    case pam
     case empty
     /// A format that is not supported, with its name.
     case foreign(String)
@@ -23,7 +27,7 @@ enum FileKind {
         } else if start.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
             self = .png
         } else if start.count > 1, start[0] == UInt8(ascii: "P"), (0x31...0x37).contains(start[1]) {
-            self = .pnm
+            self = start[1] == UInt8(ascii: "7") ? .pam : .pnm
         } else if let format = Self.formats.first(where: { begins($0.signature, at: $0.offset) }) {
             self = .foreign(format.name)
         } else if start.starts(with: [0x49, 0x49, 0x2A, 0]) || start.starts(with: [0x4D, 0x4D, 0, 0x2A]) {
@@ -40,6 +44,7 @@ enum FileKind {
         switch self {
         case .jpeg, .empty, .unknown: nil
         case .png: "PNG images; convert them with ffmpeg -f image2pipe -c:v png -i - -c:v mjpeg -q:v 2 -f mjpeg -"
+        case .pam: "PAM images; convert them with ffmpeg -f pam_pipe -i - -c:v mjpeg -q:v 2 -f mjpeg -"
         case .pnm: "PNM images; convert them with ffmpeg -f image2pipe -i - -c:v mjpeg -q:v 2 -f mjpeg -"
         case .foreign where video(in: "-") != nil: video(in: "-")
         case .foreign(let name): "\(name), which is not supported; convert it to JPEG"
@@ -48,17 +53,18 @@ enum FileKind {
 
     /// What a file of video is, and how to send it, or standard input (`-`); nil for other kinds.
     func video(in path: String) -> String? {
-        let (file, sending) = path == "-" ? ("", "") : (" PATH \(path)", " | framesocket send PATH -")
+        let word = path.shellWord
+        let (file, sending) = path == "-" ? ("", "") : (" PATH \(word)", " | framesocket send PATH -")
         switch self {
-        case .foreign("Y4M"): return "Y4M video; send it with framesocket send PATH -\(path == "-" ? "" : " < \(path)")"
+        case .foreign("Y4M"): return "Y4M video; send it with framesocket send PATH -\(path == "-" ? "" : " < \(word)")"
         case .foreign("Matroska"):
             return
-                "a Matroska file; send it with framesocket replay\(file), or convert it with ffmpeg -i \(path) -c:v mjpeg "
+                "a Matroska file; send it with framesocket replay\(file), or convert it with ffmpeg -i \(word) -c:v mjpeg "
                 + "-q:v 2 -f mjpeg -\(sending)"
         case .foreign(let name) where Self.containers.contains(name):
             return
-                "\(name); if its video is Motion JPEG, take it out with ffmpeg -i \(path) -c:v copy -f mjpeg -\(sending)"
-        case .jpeg, .png, .pnm, .empty, .foreign, .unknown: return nil
+                "\(name); if its video is Motion JPEG, take it out with ffmpeg -i \(word) -c:v copy -f mjpeg -\(sending)"
+        case .jpeg, .png, .pnm, .pam, .empty, .foreign, .unknown: return nil
         }
     }
 
@@ -68,10 +74,11 @@ enum FileKind {
             switch self {
             case .png: "-f image2pipe -c:v png"
             case .pnm: "-f image2pipe"
+            case .pam: "-f pam_pipe"
             case .jpeg, .empty, .foreign, .unknown: ""
             }
-        guard !format.isEmpty else { return "framesocket send PATH - < \(path)" }
-        return "ffmpeg \(format) -i \(path) -c:v mjpeg -q:v 2 -f mjpeg - | framesocket send PATH -"
+        guard !format.isEmpty else { return "framesocket send PATH - < \(path.shellWord)" }
+        return "ffmpeg \(format) -i \(path.shellWord) -c:v mjpeg -q:v 2 -f mjpeg - | framesocket send PATH -"
     }
 
     private static let containers = ["AVI", "MP4", "QuickTime", "MPEG-TS", "FLV", "Ogg"]

@@ -53,7 +53,7 @@ enum FurtherImage {
         let rest = bytes[end...].drop { $0 == 0 || isSpace($0) }
         switch FileKind(rest) {
         case .png: return rest.startIndex
-        case .pnm where rest.dropFirst(2).first.map(isSpace) ?? false: return rest.startIndex
+        case .pnm, .pam: return rest.dropFirst(2).first.map(isSpace) ?? false ? rest.startIndex : nil
         default: return nil
         }
     }

@@ -24,7 +24,7 @@ struct ImageFile {
         }
         let kind = FileKind(bytes)
         switch kind {
-        case .jpeg, .png, .pnm: break
+        case .jpeg, .png, .pnm, .pam: break
         case .empty: throw CommandFailure(.badData, "\(path.text): the file is empty")
         case .foreign(let name):
             if let video = kind.video(in: path.text) {
@@ -53,7 +53,7 @@ struct ImageFile {
             case .png:
                 content = .pixels(try PixelBuffer(png: slice.span, over: background, pool: pool))
                 end = FurtherImage.endOfPNG(bytes) ?? bytes.count
-            case .pnm, .empty, .foreign, .unknown:
+            case .pnm, .pam, .empty, .foreign, .unknown:
                 var count = 0
                 content = .pixels(try PixelBuffer(ppm: slice.span, end: &count))
                 end = count

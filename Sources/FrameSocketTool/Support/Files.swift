@@ -1,3 +1,5 @@
+import FrameSocket
+
 /// Files and streams, by direct system calls: Foundation would cost a sending process more memory than its image.
 enum Files {
     /// A call that failed, and on what.
@@ -92,7 +94,7 @@ enum Files {
         if status.kind == S_IFREG, status.st_mode & 0o077 != 0 {
             throw CommandFailure(
                 .noInput,
-                "\(path): other users can read this token; run: chmod 600 \(path)"
+                "\(path): other users can read this token; run: chmod 600 \(path.shellWord)"
             )
         }
         var bytes: [UInt8] = []

@@ -77,18 +77,18 @@ extension PathExaminer {
         while text.hasSuffix("/") { text.removeLast() }
         // Neither the root nor the current directory can be moved.
         guard let name = text.split(separator: "/").last, name != ".", name != ".." else {
-            return "choose a path in it, such as \(quoted(text + "/rtc_SSFD"))"
+            return "choose a path in it, such as \((text + "/rtc_SSFD").shellWord)"
         }
-        return "choose another path, or move it out of the way: mv -- \(quoted(text)) \(quoted(text + ".old"))"
+        return "choose another path, or move it out of the way: mv -- \(text.shellWord) \((text + ".old").shellWord)"
     }
 
     static func unusableLock(_ path: SocketPath, _ entry: Syscalls.Entry) -> PathDiagnosis.Finding {
-        let lock = quoted(path.text + ".lock")
+        let lock = (path.text + ".lock").shellWord
         return PathDiagnosis.Finding(
             .unusableLock,
             .failure,
             "\(path.text).lock, which a server locks, is not a regular, singly linked file owned by you",
-            remedy: "move it out of the way: mv -- \(lock) \(quoted(path.text + ".lock.old"))",
+            remedy: "move it out of the way: mv -- \(lock) \((path.text + ".lock.old").shellWord)",
             values: ["uid": Int(entry.owner)]
         )
     }
@@ -98,7 +98,7 @@ extension PathExaminer {
             .heldLock,
             .failure,
             "a server holds \(path.text).lock, but nobody can connect: its socket was removed, or it has just started",
-            remedy: "restart that server; to find it: fuser -v \(quoted(path.text + ".lock"))"
+            remedy: "restart that server; to find it: fuser -v \((path.text + ".lock").shellWord)"
         )
     }
 
@@ -112,7 +112,7 @@ extension PathExaminer {
                 .missingDirectory,
                 .failure,
                 "the directory \(directory) does not exist",
-                remedy: "mkdir -p -m 700 -- \(quoted(directory))"
+                remedy: "mkdir -p -m 700 -- \(directory.shellWord)"
             )
         case .notDirectory:
             return PathDiagnosis.Finding(
@@ -144,7 +144,7 @@ extension PathExaminer {
             "you (user \(user)) cannot access files in \(path.directory), which belongs to user \(entry.owner) and has "
                 + "mode \(octal(entry.mode)) (\(error))",
             remedy: entry.owner == user
-                ? "chmod u+wx -- \(quoted(path.directory))" : "choose a directory owned by you (user \(user))",
+                ? "chmod u+wx -- \(path.directory.shellWord)" : "choose a directory owned by you (user \(user))",
             values: ["mode": Int(entry.mode), "uid": Int(entry.owner)]
         )
     }
@@ -164,7 +164,7 @@ extension PathExaminer {
             .openDirectory,
             .failure,
             "the directory \(path.directory) has mode \(octal(entry.mode)), which lets others replace the socket",
-            remedy: "chmod go-w -- \(quoted(path.directory))",
+            remedy: "chmod go-w -- \(path.directory.shellWord)",
             values: ["mode": Int(entry.mode), "uid": Int(entry.owner)]
         )
     }
@@ -205,7 +205,7 @@ extension PathExaminer {
             .deadSocket,
             .warning,
             "nobody listens at the socket: a server left it behind, or has not started listening",
-            remedy: "start the server, which replaces the socket, or remove it: rm -- \(quoted(path.text))"
+            remedy: "start the server, which replaces the socket, or remove it: rm -- \(path.text.shellWord)"
         )
     }
 
@@ -257,7 +257,7 @@ extension PathExaminer {
                 .silentServer,
                 .failure,
                 "somebody listens, but the queue of connections has been full for \(patience)",
-                remedy: "find out who it is: ss -xlp src \(quoted(path.text))"
+                remedy: "find out who it is: ss -xlp src \(path.text.shellWord)"
             )
         }
         return PathDiagnosis.Finding(
@@ -323,18 +323,4 @@ extension PathExaminer {
     // MARK: Formatting
 
     private static func octal(_ mode: UInt32) -> String { String(mode, radix: 8) }
-
-    /// Returns a path quoted for a shell.
-    private static func quoted(_ path: String) -> String {
-        let isPlain = path.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...:
-                true
-            default: "/._-+:,@%".utf8.contains(byte)
-            }
-        }
-        guard !isPlain else { return path }
-        return "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
-    }
 }

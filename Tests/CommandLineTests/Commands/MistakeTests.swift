@@ -24,6 +24,9 @@ import Testing
             65, "printf '....ftypqt  ' >$D/x; $F replay $S $D/x",
             "neither a Matroska file nor a wire log, but QuickTime; if"
         ),
+        (65, "printf 'RIFF1234AVI LIST' >\"$D/a b\"; $F send $S \"$D/a b\"", "/a b' -c:v copy -f mjpeg -"),
+        (65, "printf 'YUV4MPEG2 W4 H2\\n' >\"$D/a;b\"; $F send $S \"$D/a;b\"", "/a;b'"),
+        (65, "printf '\\032E\\337\\243' >\"$D/a b\"; $F send $S \"$D/a b\"", "framesocket replay PATH '"),
         (65, "printf 'RIFF1234AVI LIST' | $F replay $S -", "ffmpeg -i - -c:v copy -f mjpeg -"),
         (65, "printf 'YUV4MPEG2 W4 H2\\n' | $F replay $S -", "send it with framesocket send PATH -"),
         (65, "$F replay $S $X/jpeg/chelsea-420.jpg", "but a JPEG; send it with framesocket send"),

@@ -212,7 +212,8 @@ import Testing
     @Test(arguments: [
         ("RIFF....AVI LIST", "ffmpeg -i - -c:v copy -f mjpeg -"), ("....ftypisom........", "ffmpeg -i - -c:v copy"),
         ("\u{1A}E\u{DF}\u{A3}............", "framesocket replay"), ("GIF89a..........", "GIF"),
-        ("\u{89}PNG\r\n\u{1A}\n........", "image2pipe"),
+        ("\u{89}PNG\r\n\u{1A}\n........", "image2pipe"), ("P6 1 1 255\n.........", "-f image2pipe -i -"),
+        ("P7\nWIDTH 2\nHEIGHT 1\n", "-f pam_pipe -i -"),
     ])
     func `what is no stream of JPEGs is named at once, with what to do`(start: String, advice: String) async throws {
         _ = try place.file("input", start.unicodeScalars.map { UInt8($0.value) })

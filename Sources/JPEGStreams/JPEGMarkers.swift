@@ -11,6 +11,9 @@ enum JPEGMarkers {
     /// The number of bytes that tell a start marker from others: it, and the marker that follows.
     static let startByteCount = 4
 
+    /// The second byte of a marker without a meaning, for the private use of encoders.
+    private static let temporary: UInt8 = 0x01
+
     /// Whether a marker with this second byte begins a segment with a length.
     static func hasLength(_ code: UInt8) -> Bool {
         (0xC0...0xFE).contains(code) && !(0xD0...0xD9).contains(code)
@@ -30,7 +33,7 @@ enum JPEGMarkers {
             return false
         }
         let code = unsafe bytes[index + 3]
-        return hasLength(code) || code == 0xFF
+        return hasLength(code) || code == 0xFF || code == temporary
     }
 
     /// The index from which on an image may begin; nil if there is none.

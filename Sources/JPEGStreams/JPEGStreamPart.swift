@@ -28,6 +28,9 @@ package struct JPEGStreamImage: Sendable, Equatable {
     package let height: Int
     /// Whether the stream has its end marker.
     package let isComplete: Bool
+    /// Whether zeros follow the data of a JPEG without an end marker: one of them may belong to it, which only a decoder can
+    /// tell.
+    package let isBeforeZeros: Bool
 }
 
 /// Bytes of a stream that belong to no image.
@@ -35,14 +38,16 @@ package struct JPEGStreamRun: Sendable, Equatable {
     /// The place of the first byte in the stream.
     package let offset: Int
     package let byteCount: Int
-    /// Whether this is what programs write between images: zeros, white space, or up to 4,096 bytes of text, such as the
-    /// headers of a multipart stream.
+    /// Whether this is what programs write between images: zeros, and between them white space, or up to 4,096 bytes of text,
+    /// such as the headers of a multipart stream.
     package let isSeparator: Bool
 
     private static let maximumTextByteCount = 4096
 
     static func isSeparator(_ bytes: ArraySlice<UInt8>) -> Bool {
-        guard bytes.count <= maximumTextByteCount else { return bytes.allSatisfy { $0 == 0 } }
-        return bytes.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0 || (0x09...0x0D).contains($0) }
+        guard let last = bytes.lastIndex(where: { $0 != 0 }) else { return true }
+        let text = bytes[...last].drop { $0 == 0 }
+        return text.count <= maximumTextByteCount
+            && text.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0 || (0x09...0x0D).contains($0) }
     }
 }

@@ -45,8 +45,9 @@ package struct JPEGStreamReader: Sendable {
     private var shadows: [Range<Int>] = []
     /// How many of these were left when they were last looked through.
     private var remembered = 256
-    /// Where the further images of a file begin, as its first image states.
-    private var furtherImages: Set<Int> = []
+    /// Where the further images of a file end, by where they begin, as its first image states.
+    private var furtherImages: [Int: Int] = [:]
+    private var envelope = JPEGEnvelope()
 
     /// The number of steps so far, for tests: markers followed, and stretches that were searched.
     package private(set) var steps = 0
@@ -188,18 +189,30 @@ package struct JPEGStreamReader: Sendable {
             awaited = before
             return nil
         }
-        let range = walk.start..<end
-        cursor = end
+        var range = walk.start..<end
+        var isBeforeZeros = false
+        if !isComplete {
+            envelope.note(before: buffer[(head - base)..<(walk.start - base)])
+            let first = min(walk.segments.last?.range.upperBound ?? end, end)
+            let data = envelope.start(in: buffer[(first - base)..<(end - base)])
+            (range, isBeforeZeros) = (walk.start..<(data.end + base), data.hasZeros)
+        }
+        guard let isFurther = isListed(range, isComplete: isComplete) else {
+            self.walk = walk
+            awaited = byteCount + 1
+            return nil
+        }
+        cursor = range.upperBound
         guard !shadows.contains(where: { $0.lowerBound < range.lowerBound && range.upperBound <= $0.upperBound }) else {
             return .some(nil)
         }
-        forget(upTo: end)
-        guard furtherImages.remove(range.lowerBound) == nil else {
+        forget(upTo: range.upperBound)
+        guard !isFurther else {
             ready = .furtherImage(offset: range.lowerBound, byteCount: range.count)
             return range.lowerBound
         }
         var bytes = Array(buffer[(range.lowerBound - base)..<(range.upperBound - base)])
-        furtherImages = JPEGFurtherImages.starts(of: walk, in: bytes)
+        furtherImages = JPEGFurtherImages.listed(by: walk, in: bytes)
         if !isComplete { bytes += [0xFF, 0xD9] }
         ready = .image(
             JPEGStreamImage(
@@ -208,10 +221,27 @@ package struct JPEGStreamReader: Sendable {
                 byteCount: range.count,
                 width: walk.size.width,
                 height: walk.size.height,
-                isComplete: isComplete
+                isComplete: isComplete,
+                isBeforeZeros: isBeforeZeros
             )
         )
         return range.lowerBound
+    }
+
+    /// Whether an image is a further one that the first image of its file lists; nil if that takes more of the stream.
+    ///
+    /// It has to end where the list says, or to be padded with zeros up to there. Where programs have cut the further images
+    /// off, and left the list, another file may begin.
+    private func isListed(_ range: Range<Int>, isComplete: Bool) -> Bool? {
+        guard let end = furtherImages[range.lowerBound] else { return false }
+        let padding = end - range.upperBound
+        guard padding > 0 else { return padding == 0 }
+        guard padding <= Self.maximumRunByteCount || !isComplete else { return false }
+        let seen = buffer[(range.upperBound - base)...].prefix(padding)
+        guard seen.allSatisfy({ $0 == 0 }) else { return false }
+        if seen.count == padding { return true }
+        // It may be cut off with the stream.
+        return isFinished ? !isComplete : nil
     }
 
     /// What the segments of a candidate contain beside its own content.

@@ -41,12 +41,8 @@ struct DemoSequence: Sendable {
         var images: [PixelBuffer] = []
         let pool = PixelBuffer.Pool(maximumIdleImages: 1)
         for path in paths {
-            images.append(
-                try InputImage(name: path.text, content: ImageFile(path, pool: pool).content).pixels(
-                    pool,
-                    isLenient: true
-                )
-            )
+            var image = InputImage(name: path.text, content: try ImageFile(path, pool: pool).content)
+            images.append(try image.pixels(pool, isLenient: true))
         }
         return images
     }

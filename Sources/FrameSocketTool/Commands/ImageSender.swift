@@ -303,18 +303,19 @@ final class ImageSender: Sendable {
         at timestamp: UInt64?
     ) throws(CommandFailure) -> SampleUploader.Outcome {
         let orientation = command.orientation
+        var image = image
         guard command.isPassthrough else {
             let pixels = try image.pixels(pixels, isLenient: command.isLenient)
             try checkSize(of: pixels, named: image.name)
             return uploader.send(pixels, orientation: orientation, timestamp: timestamp)
         }
+        // A JPEG of a stream without its end marker may be complete, or cut off.
+        if !image.isComplete, !command.isForced { _ = try image.pixels(pixels, isLenient: true) }
         guard case .jpeg(let jpeg) = image.content else {
             throw CommandFailure(.badData, "\(image.name): not a JPEG, and --passthrough sends only JPEGs")
         }
         let whole = command.sendsFiles ? PassthroughCheck.trimmed(jpeg) : jpeg
         if command.sendsFiles, !command.isForced { try check.check(whole, named: image.name) }
-        // A JPEG of a stream without its end marker may be complete, or cut off.
-        if !image.isComplete, !command.isForced { _ = try image.pixels(pixels, isLenient: true) }
         do {
             // All that a message needs. A receiver may be able to decode what this program cannot.
             let bytes = whole[...]

@@ -32,7 +32,7 @@ struct WatermarkFile {
 
     func read() throws(CommandFailure) -> SampleUploader.Watermark {
         let pool = PixelBuffer.Pool()
-        let image = InputImage(name: path, content: try ImageFile(FilePath(path), over: nil, pool: pool).content)
+        var image = InputImage(name: path, content: try ImageFile(FilePath(path), over: nil, pool: pool).content)
         let pixels = try image.pixels(pool, isLenient: false)
         do throws(TurboJPEGError) {
             return try SampleUploader.Watermark(pixels, x: place[0], y: place[1], scale: place[2])

@@ -201,7 +201,7 @@ struct MJPEGSource: ImageSource {
             case .image(let image):
                 defer { index += 1 }
                 makeRoom()
-                return InputImage(name: "frame \(index)", content: .jpeg(image.bytes), isComplete: image.isComplete)
+                return InputImage(name: "frame \(index)", image)
             case .run(let run) where !run.isSeparator:
                 throw CommandFailure(
                     .badData,

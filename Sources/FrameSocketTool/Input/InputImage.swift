@@ -1,4 +1,5 @@
 import FrameSocket
+import JPEGStreams
 
 /// An image to send, with its name in error messages.
 struct InputImage: Sendable {
@@ -9,25 +10,46 @@ struct InputImage: Sendable {
     }
 
     let name: String
-    let content: Content
+    private(set) var content: Content
     /// Whether a JPEG of a stream had its end marker.
-    var isComplete = true
+    let isComplete: Bool
+    /// Whether zeros followed a JPEG of a stream without its end marker, of which the first may belong to it.
+    private let isBeforeZeros: Bool
     /// What is not sent of the image's file, if that has not been reported yet.
     var omission: String?
 
+    init(name: String, content: Content) {
+        (self.name, self.content) = (name, content)
+        (isComplete, isBeforeZeros) = (true, false)
+    }
+
+    /// The image of a stream.
+    init(name: String, _ image: JPEGStreamImage) {
+        (self.name, content) = (name, .jpeg(image.bytes))
+        (isComplete, isBeforeZeros) = (image.isComplete, image.isBeforeZeros)
+    }
+
     /// The pixels; those of a JPEG, which may deviate from the format if `isLenient`, are decoded into memory of `pool`.
-    func pixels(_ pool: PixelBuffer.Pool, isLenient: Bool) throws(CommandFailure) -> PixelBuffer {
+    ///
+    /// From then on, the content of a JPEG without an end marker is what could be decoded.
+    mutating func pixels(_ pool: PixelBuffer.Pool, isLenient: Bool) throws(CommandFailure) -> PixelBuffer {
         switch content {
         case .pixels(let pixels): return pixels
         case .jpeg(let jpeg):
             var decoder = JPEGDecoder(pool: pool)
             decoder.limits = .ownFiles
             decoder.limits.acceptsDeviations = isLenient
+            let bytes = jpeg[...]
             do {
-                let bytes = jpeg[...]
                 return try decoder.decode(bytes.span, as: .bgrx)
             } catch {
-                throw CommandFailure(.badData, "\(name): \(error.advice)")
+                let failure = CommandFailure(.badData, "\(name): \(error.advice)")
+                guard isBeforeZeros else { throw failure }
+                let whole = Array(bytes.dropLast(2) + [0] + bytes.suffix(2))
+                let again = whole[...]
+                guard let pixels = try? decoder.decode(again.span, as: .bgrx) else { throw failure }
+                content = .jpeg(whole)
+                return pixels
             }
         }
     }

@@ -1,5 +1,7 @@
 import Foundation
+import FrameSocket
 import Testing
+
 
 /// What `framesocket send` sends from standard input: raw video, and streams of JPEGs.
 @Suite(.serialized) struct SendStandardInputTests {
@@ -207,6 +209,56 @@ import Testing
         #expect(try place.contents(of: "out") == Array(stream[..<4]))
         let release = try place.shell(": > $D/hold")
         _ = await (release.ended(), pipe.ended())
+    }
+
+    /// What stands behind each frame.
+    static let envelopes: [[UInt8]] = [
+        [UInt8](repeating: 0, count: 5000), Array("\r\n--limit\r\nContent-Type: image/jpeg\r\n\r\n".utf8),
+    ]
+
+    @Test(arguments: envelopes, [[], ["--lenient"], ["--passthrough"]])
+    func `frames without an end marker are sent, whatever programs write behind them`(
+        envelope: [UInt8],
+        options: [String]
+    ) async throws {
+        let frames = try ["chelsea-420", "chelsea-422", "chelsea-gray", "chelsea-444"].map {
+            try Data.bytes(at: Places.fixture("jpeg/\($0).jpg"))
+        }
+        let file = try place.file("frames", envelope + frames.flatMap { $0.dropLast(2) + envelope })
+        let receiver = try await place.receiver("--json", "--decode")
+        let ending = try await place.framesocket(["send", place.socket, "-"] + options, input: .file(file)).ended()
+        #expect(ending.status == 0, "\(ending)")
+        try await receiver.printed(#""event":"closed""#)
+        receiver.send(.interrupt)
+        let events = try await receiver.ended().events
+        #expect(events.count { $0.name == "frame" } == frames.count && !events.contains { $0.name == "error" })
+    }
+
+    /// A JPEG whose compressed data ends with a byte 0: chroma that is the same everywhere is coded as bits 0.
+    private func jpegEndingWithZero() throws -> [UInt8] {
+        for side in 9..<100 {
+            let rows = [UInt8](repeating: 90, count: side * side - 40) + (0..<40).map { UInt8(3 * $0) }
+            let ppm = Array("P6 \(side) \(side) 255\n".utf8) + rows.flatMap { [$0, $0, $0] }
+            let jpeg: [UInt8] = try JPEGEncoder(quality: 80, subsampling: .yuv420).encode(PixelBuffer(ppm: ppm.span))
+            if jpeg[jpeg.count - 3] == 0, jpeg[jpeg.count - 4] != 0xFF { return jpeg }
+        }
+        throw Program.Failure(description: "no such JPEG")
+    }
+
+    @Test(arguments: [[], ["--passthrough"]])
+    func `a zero that ends a frame without an end marker is told from padding`(options: [String]) async throws {
+        let jpeg = try jpegEndingWithZero()
+        let file = try place.file(
+            "frames",
+            (0..<3).flatMap { _ in jpeg.dropLast(2) + [UInt8](repeating: 0, count: 99) }
+        )
+        let receiver = try await place.receiver("--json", "--decode")
+        let ending = try await place.framesocket(["send", place.socket, "-"] + options, input: .file(file)).ended()
+        #expect(ending.status == 0, "\(ending)")
+        try await receiver.printed(#""event":"closed""#)
+        receiver.send(.interrupt)
+        let events = try await receiver.ended().events
+        #expect(events.count { $0.name == "frame" } == 3 && !events.contains { $0.name == "error" })
     }
 
     @Test(arguments: [

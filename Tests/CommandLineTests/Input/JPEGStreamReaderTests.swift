@@ -137,6 +137,58 @@ import Testing
         #expect(runs.allSatisfy { $0.byteCount == junk.count && $0.isSeparator == isSeparator }, "\(name)")
     }
 
+    /// What stands behind a frame without an end marker.
+    static let envelopes: [(name: String, bytes: [UInt8])] = [
+        ("zeros", [UInt8](repeating: 0, count: 4096)),
+        ("much padding", [UInt8](repeating: 0, count: 100_000)),
+        ("headers", Array("\r\n--limit\r\nContent-Type: image/jpeg\r\nContent-Length: 1234\r\n\r\n".utf8)),
+        ("headers that follow at once", Array("--limit\r\nContent-Type: image/jpeg\r\n\r\n".utf8)),
+        ("a limit without dashes", Array("\r\nlimit\r\nContent-Type: image/jpeg\r\n\r\n".utf8)),
+        ("bare line feeds", Array("\n--limit\nContent-type: image/jpeg\n\n".utf8)),
+        ("zeros and headers", [UInt8](repeating: 0, count: 4090) + Array("\r\n--limit\r\nA: b\r\n\r\n".utf8)),
+    ]
+
+    @Test(arguments: envelopes.indices)
+    func `what programs write behind a frame without an end marker is no part of it`(index: Int) throws {
+        let (name, envelope) = Self.envelopes[index]
+        let jpeg = try Self.jpeg()
+        let frame = Array(jpeg.dropLast(2))
+        let streams: [[[UInt8]]] = [
+            [frame, envelope, frame, envelope, frame], [envelope, frame, envelope, jpeg, envelope, frame],
+        ]
+        for stream in streams.map({ $0.flatMap(\.self) }) {
+            #expect(images(stream) == [jpeg, jpeg, jpeg], "\(name)")
+            #expect(runs(stream).allSatisfy { $0.isSeparator && $0.byteCount == envelope.count }, "\(name)")
+            let whole = parts(stream)
+            for piece in [1, 1000] { #expect(parts(stream, piece: piece) == whole, "\(name)") }
+        }
+    }
+
+    @Test(arguments: ["\r\n", "\r\n--limit--\r\n", "\r\n--limit\r\nContent-Ty", "--limit--"])
+    func `what ends a multipart stream is no part of its last frame`(end: String) throws {
+        let jpeg = try Self.jpeg()
+        let head = Array("--limit\r\nContent-Type: image/jpeg\r\n\r\n".utf8)
+        let frame = head + jpeg.dropLast(2)
+        let stream = frame + [13, 10] + frame + Array(end.utf8)
+        #expect(images(stream) == [jpeg, jpeg])
+        #expect(runs(stream).allSatisfy { $0.isSeparator })
+    }
+
+    @Test func `data that looks like an envelope stays, and so does the zero behind a byte FF`() throws {
+        let jpeg = Array(try Self.jpeg().dropLast(2))
+        let ends: [(data: [UInt8], envelope: [UInt8])] = [
+            ([0xFF, 0], [0, 0, 0]), (Array("--".utf8), []), (Array("a: b".utf8), [0]), ([13, 10], []), ([10, 10], []),
+        ]
+        for (data, envelope) in ends {
+            #expect(images(jpeg + data + envelope + jpeg) == [jpeg + data + [0xFF, 0xD9], jpeg + [0xFF, 0xD9]])
+        }
+    }
+
+    @Test func `a marker without a meaning may be the first one`() throws {
+        let jpeg = Self.inserting([0xFF, 0x01], into: try Self.jpeg())
+        #expect(images(jpeg + jpeg) == [jpeg, jpeg])
+    }
+
     @Test func `damage in coded data leaves a frame where it is`() throws {
         let jpeg = try Self.jpeg(144, restarts: true)
         let scan = try #require(jpeg.indices.last { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xD3 })
@@ -166,8 +218,8 @@ import Testing
         #expect(images(odd + photo) == [odd, photo])
     }
 
-    @Test(arguments: [true, false]) func `the further images that a photo lists are no frames`(isLittle: Bool) throws {
-        let (photo, gainMap) = (try Self.jpeg(64), try Self.jpeg(16))
+    /// The photo with a list of one further image, which begins where this one ends, and has that many bytes.
+    private static func listing(_ size: Int, in photo: [UInt8], isLittle: Bool = false, offset: Int? = nil) -> [UInt8] {
         func number(_ value: Int, _ size: Int) -> [UInt8] {
             let bytes = (0..<size).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
             return isLittle ? bytes : bytes.reversed()
@@ -176,16 +228,52 @@ import Testing
             let order: [UInt8] = isLittle ? [0x49, 0x49, 0x2A, 0x00] : [0x4D, 0x4D, 0x00, 0x2A]
             let entry = number(0xB002, 2) + number(7, 2) + number(32, 4) + number(26, 4)
             let directory = number(1, 2) + entry + number(0, 4)
-            let entries = [0, offset].flatMap { number(0, 4) + number(100, 4) + number($0, 4) + number(0, 4) }
+            let entries = [0, offset].flatMap { number(0, 4) + number(size, 4) + number($0, 4) + number(0, 4) }
             let index = order + number(8, 4) + directory + entries
             return Self.inserting(Self.segment(0xE2, Array("MPF\0".utf8) + index), into: photo)
         }
         // From the start of the index, which is behind the start marker, the segment's first four bytes, and "MPF".
-        let first = file(file(0).count - 10)
+        return file(offset ?? file(0).count - 10)
+    }
+
+    @Test(arguments: [true, false]) func `the further images that a photo lists are no frames`(isLittle: Bool) throws {
+        let (photo, gainMap) = (try Self.jpeg(64), try Self.jpeg(16))
+        let first = Self.listing(gainMap.count, in: photo, isLittle: isLittle)
         #expect(images(first + gainMap + first + gainMap) == [first, first])
+        // As much of it as there is.
+        #expect(images(first + gainMap.dropLast(9)) == [first])
         // A list that is wrong loses nothing.
-        let wrong = file(7)
+        let wrong = Self.listing(gainMap.count, in: photo, isLittle: isLittle, offset: 7)
         #expect(images(wrong + gainMap) == [wrong, gainMap])
+    }
+
+    @Test func `a further image may be padded with zeros up to the size that is listed`() throws {
+        let gainMap = try Self.jpeg(16) + [UInt8](repeating: 0, count: 500)
+        let first = Self.listing(gainMap.count, in: try Self.jpeg(64))
+        let stream = first + gainMap + first + gainMap
+        for piece in [1, 64, Int.max] {
+            let parts = parts(stream, piece: piece)
+            #expect(parts.count { if case .image = $0 { true } else { false } } == 2)
+            #expect(parts.count { if case .furtherImage = $0 { true } else { false } } == 2)
+        }
+    }
+
+    @Test(arguments: [-400, -1, 1, 400, 1 << 30])
+    func `an image that does not end where the list says is one of its own`(difference: Int) throws {
+        let (photo, gainMap) = (try Self.jpeg(64), try Self.jpeg(16))
+        let stale = Self.listing(gainMap.count + difference, in: photo)
+        let good = Self.listing(gainMap.count, in: photo)
+        let stream = stale + gainMap + stale + photo + stale + good + gainMap + stale + gainMap
+        #expect(images(stream) == [stale, gainMap, stale, photo, stale, good, stale, gainMap])
+        let whole = parts(stream)
+        for piece in [1, 64, 1000] { #expect(parts(stream, piece: piece) == whole) }
+    }
+
+    @Test func `a photo without the further image that it lists takes no other with it`() throws {
+        let (photo, gainMap) = (try Self.jpeg(64), try Self.jpeg(16))
+        let stale = Self.listing(gainMap.count, in: photo)
+        #expect(images(stale + stale + stale) == [stale, stale, stale])
+        #expect(images(stale + stale + gainMap + stale) == [stale, stale, stale])
     }
 
     // MARK: Cost

@@ -286,12 +286,15 @@ final class ImageSender: Sendable {
         to uploader: SampleUploader,
         at timestamp: UInt64?
     ) async throws(CommandFailure) -> SampleUploader.Outcome {
-        let failures = uploader.statistics.drops[.encodingFailed]
+        let drops = uploader.statistics.drops
         let outcome = try submit(image, to: uploader, at: timestamp)
         // Waiting for a frame that pacing holds back would send it.
         if outcome == .taken { try? await uploader.finish() }
         let statistics = uploader.statistics
-        if statistics.drops[.encodingFailed] != failures, let error = statistics.lastEncodingError {
+        if statistics.drops[.outsideLimits] != drops[.outsideLimits] {
+            throw CommandFailure(.badData, "\(image.name): \(SampleUploader.DropCause.outsideLimits)")
+        }
+        if statistics.drops[.encodingFailed] != drops[.encodingFailed], let error = statistics.lastEncodingError {
             throw CommandFailure(ExitCode(error), "\(image.name): \(error)")
         }
         return outcome
@@ -316,34 +319,41 @@ final class ImageSender: Sendable {
         }
         let whole = command.sendsFiles ? PassthroughCheck.trimmed(jpeg) : jpeg
         if command.sendsFiles, !command.isForced { try check.check(whole, named: image.name) }
+        let size: BufferSize
         do {
             // All that a message needs. A receiver may be able to decode what this program cannot.
             let bytes = whole[...]
-            let size = try JPEGHeader.size(of: bytes.span)
-            return uploader.send(
-                jpeg: FrameBytes(copying: whole),
-                bufferSize: BufferSize(width: size.width, height: size.height),
-                orientation: orientation,
-                timestamp: timestamp
-            )
+            let stated = try JPEGHeader.size(of: bytes.span)
+            size = BufferSize(width: stated.width, height: stated.height)
         } catch {
             throw CommandFailure(.badData, "\(image.name): \(error)")
         }
+        try checkSize(of: whole, size, named: image.name)
+        return uploader.send(
+            jpeg: FrameBytes(copying: whole),
+            bufferSize: size,
+            orientation: orientation,
+            timestamp: timestamp
+        )
     }
 
     /// Checks that receivers accept frames as large as this image will be.
     private func checkSize(of pixels: PixelBuffer, named name: String) throws(CommandFailure) {
         let scale = command.configuration.scale
         let size = scale.plan(forWidth: pixels.width, height: pixels.height, orientation: command.orientation).canvas
+        guard !command.isForced,
+            let complaint = FrameMessageDecoder.Limits().complaint(width: size.width, height: size.height)
+        else { return }
+        throw CommandFailure(.badData, "\(name): \(complaint); use --scale, --width or --fit")
+    }
+
+    /// Checks that receivers accept a JPEG that is sent unchanged.
+    private func checkSize(of jpeg: [UInt8], _ size: BufferSize, named name: String) throws(CommandFailure) {
         let limits = FrameMessageDecoder.Limits()
-        let isTooLarge =
-            size.width > limits.maximumDimension || size.height > limits.maximumDimension
-            || size.width * size.height > limits.maximumPixels
-        guard isTooLarge, !command.isForced else { return }
-        throw CommandFailure(
-            .badData,
-            "\(name): \(size.width)x\(size.height) pixels; receivers accept at most \(limits.maximumPixels) pixels and"
-                + " \(limits.maximumDimension) per side; use --scale, --width or --fit"
-        )
+        guard !command.isForced,
+            let complaint = limits.complaint(width: size.width, height: size.height)
+                ?? limits.complaint(byteCount: jpeg.count)
+        else { return }
+        throw CommandFailure(.badData, "\(name): \(complaint); without --passthrough, --fit makes it smaller")
     }
 }

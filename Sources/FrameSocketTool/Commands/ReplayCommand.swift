@@ -82,6 +82,9 @@ struct ReplayCommand: Command {
                 do throws(CommandFailure) {
                     try ServerLink.checkIsSocket(endpoint)
                     let input = try open()
+                    guard loops == 1 || input.isRepeatable else {
+                        throw CommandFailure(.usage, "\(file): a pipe cannot be sent more than once")
+                    }
                     let replay = try makeReplay(of: input, events)
                     state.withLock { $0.replay = replay }
                     try await replay.send(input)

@@ -32,8 +32,8 @@ struct SendCommand: Command {
           --passthrough    send JPEGs unchanged, up to their end marker
           --force          also send files that receivers reject by default: with
                            --passthrough, whatever states a size. JPEGs on standard
-                           input are not checked with --passthrough, except those
-                           without an end marker, which have to be decodable
+                           input are not checked with --passthrough, except for their
+                           size, and those without an end marker are decoded
           --no-padding     do not pad bodies under 10,240 bytes, which make existing
                            Jitsi receivers hang
           --size WxH       size of raw video

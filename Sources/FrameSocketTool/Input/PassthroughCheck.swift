@@ -26,9 +26,8 @@ final class PassthroughCheck: Sendable {
     /// - Throws: a failure that names the file and the reason.
     func check(_ jpeg: [UInt8], named name: String) throws(CommandFailure) {
         if good.withLock({ $0.contains(name) }) { return }
-        let limit = FrameMessageDecoder.Limits().maximumContentLength
-        guard jpeg.count <= limit else {
-            throw CommandFailure(.badData, "\(name): \(jpeg.count) bytes; receivers accept at most \(limit)")
+        if let complaint = FrameMessageDecoder.Limits().complaint(byteCount: jpeg.count) {
+            throw CommandFailure(.badData, "\(name): \(complaint)")
         }
         do {
             let bytes = jpeg[...]

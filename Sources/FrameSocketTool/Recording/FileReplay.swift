@@ -51,7 +51,7 @@ struct FileReplay: Replay {
                 await pace.wait()
                 let message: FrameMessage
                 do throws(CommandFailure) {
-                    message = try self.message(for: entry, at: pace.timestamp)
+                    message = try self.message(for: entry, at: pace.timestamp, isExact: reader.isOwn)
                 } catch {
                     // One bad frame costs no other.
                     sent.withLock { $0.bad += 1 }
@@ -99,9 +99,16 @@ struct FileReplay: Replay {
         try events.check()
     }
 
-    /// The message that carries a recorded frame.
-    private func message(for entry: MatroskaReader.Entry, at timestamp: UInt64) throws(CommandFailure) -> FrameMessage {
-        let (orientation, jpeg) = OrientationSegment.removed(from: entry.jpeg)
+    /// The message that carries a recorded frame; what follows its end marker is cut off, unless it `isExact`.
+    ///
+    /// Cameras pad frames, and put two fields into one, which other programs record as they are.
+    private func message(
+        for entry: MatroskaReader.Entry,
+        at timestamp: UInt64,
+        isExact: Bool
+    ) throws(CommandFailure) -> FrameMessage {
+        let (orientation, recorded) = OrientationSegment.removed(from: entry.jpeg)
+        let jpeg = isExact ? recorded : PassthroughCheck.trimmed(recorded)
         let number = sent.withLock { sent in
             defer { sent.offered += 1 }
             return sent.offered
@@ -112,6 +119,12 @@ struct FileReplay: Replay {
             size = try JPEGHeader.size(of: bytes.span)
         } catch {
             throw CommandFailure(.badData, "\(command.file): frame \(number): \(error)")
+        }
+        let limits = FrameMessageDecoder.Limits()
+        if let complaint = limits.complaint(width: size.width, height: size.height)
+            ?? limits.complaint(byteCount: jpeg.count)
+        {
+            throw CommandFailure(.badData, "\(command.file): frame \(number): \(complaint)")
         }
         return FrameMessage(
             jpeg: FrameBytes(copying: jpeg),

@@ -41,6 +41,9 @@ struct MatroskaReader {
     /// Further frames of the block that was read last, in reverse order.
     private var laced: [Entry] = []
 
+    /// Whether this program has written the file, which holds what was received, byte for byte.
+    private(set) var isOwn = false
+
     /// Creates a reader.
     init(_ input: InputFile) {
         name = input.name
@@ -89,7 +92,7 @@ struct MatroskaReader {
         switch head.element {
         case .segment:
             // Another one may follow, with tracks and times of its own.
-            (tracks, track, scale, clusterTime) = ([], nil, 1_000_000, 0)
+            (tracks, track, scale, clusterTime, isOwn) = ([], nil, 1_000_000, 0, false)
         case .info, .tracks, .blockGroup, .contentEncodings:
             break
         case .cluster:
@@ -98,6 +101,8 @@ struct MatroskaReader {
             tracks.append(MatroskaTrack())
         case .timestampScale:
             scale = max(1, try number(head))
+        case .muxingApplication where head.size == UInt64(MatroskaWriter.application.utf8.count):
+            isOwn = try content(head, atMost: .max).elementsEqual(MatroskaWriter.application.utf8)
         case .timestamp:
             clusterTime = try number(head)
         case .simpleBlock, .block:

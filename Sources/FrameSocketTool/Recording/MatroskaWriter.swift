@@ -18,6 +18,9 @@ struct MatroskaWriter: ~Copyable {
     /// The time between two entries of the index.
     private static let cueInterval: UInt64 = 1_000_000_000
 
+    /// The name of what writes the file.
+    static let application = "framesocket"
+
     /// Writes the header.
     ///
     /// - Parameters:
@@ -33,11 +36,10 @@ struct MatroskaWriter: ~Copyable {
         ])
         let segment = EBML.segment.id + EBML.unknownSize
         let seekHead = Self.void(Self.seekHead(at: 0).count)
-        let application = "framesocket"
         let info = EBML.info.element([
             Self.void(EBML.duration.element(0 as UInt64).count),
             EBML.timestampScale.element(1),
-            EBML.muxingApplication.element(application), EBML.writingApplication.element(application),
+            EBML.muxingApplication.element(Self.application), EBML.writingApplication.element(Self.application),
         ])
         let tracks = EBML.tracks.element([
             EBML.trackEntry.element([

@@ -13,6 +13,13 @@ final class InputFile {
     /// The place of the next byte.
     var offset: UInt64 { base + UInt64(position) }
 
+    /// Whether its bytes are still there once they have been read, unlike those of a pipe.
+    var isRepeatable: Bool {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { return true }
+        return status.kind == S_IFREG || status.kind == S_IFBLK
+    }
+
     /// Opens a file; `-` is standard input.
     init(_ path: String) throws(Files.Failure) {
         guard path != "-" else {

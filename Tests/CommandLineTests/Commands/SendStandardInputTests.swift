@@ -2,6 +2,7 @@ import Foundation
 import FrameSocket
 import Testing
 
+import enum TestSupport.HandmadeJPEG
 
 /// What `framesocket send` sends from standard input: raw video, and streams of JPEGs.
 @Suite(.serialized) struct SendStandardInputTests {
@@ -259,6 +260,19 @@ import Testing
         receiver.send(.interrupt)
         let events = try await receiver.ended().events
         #expect(events.count { $0.name == "frame" } == 3 && !events.contains { $0.name == "error" })
+    }
+
+    /// A photo over the limits of receivers.
+    private static let huge = HandmadeJPEG.header(width: 8064, height: 6048) + [0x5A, 0xFF, 0xD9]
+
+    @Test func `an image that receivers reject for its size is named, and the others are sent`() async throws {
+        let jpegs = try jpegs
+        let ending = try await send(jpegs[0] + Self.huge + jpegs[1], "--passthrough", "--json")
+        #expect(ending.status == 65, "\(ending)")
+        #expect(try place.contents(of: "out") == Array(jpegs[..<2]))
+        let message = try ending.events("error").first?.text("message") ?? ""
+        #expect(message.hasPrefix("frame 1: 8064x6048 pixels; receivers accept at most "), "\(ending)")
+        #expect(ending.errors.contains("1 part of standard input could not be sent"), "\(ending)")
     }
 
     @Test(arguments: [

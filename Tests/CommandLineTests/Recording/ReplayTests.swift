@@ -3,6 +3,8 @@ import FrameSocket
 import FrameSocketTesting
 import Testing
 
+import enum TestSupport.HandmadeJPEG
+
 @testable import FrameSocketTool
 
 /// `framesocket replay`: recordings and wire logs are sent again as they were received.
@@ -220,8 +222,52 @@ import Testing
         #expect(times(frames) == (0..<50).map { $0 * 40_000_000 })
     }
 
+    /// A Matroska file by ffmpeg whose frames are these bytes.
+    private func foreignRecording(of frames: [[UInt8]]) async throws -> String {
+        for (index, frame) in frames.enumerated() { _ = try place.file("f\(index).jpg", frame) }
+        let ending = try await place.shell("ffmpeg -nostdin -v error -f image2 -i $D/f%d.jpg -c copy $D/f.mkv").ended()
+        try #require(ending.status == 0, "\(ending)")
+        return place.path("f.mkv")
+    }
+
+    @Test(.needs("ffmpeg"))
+    func `what other programs record behind an end marker is not sent`() async throws {
+        let jpeg = try Data.bytes(at: Self.fixtures[0])
+        let tails: [[UInt8]] = [[], [UInt8](repeating: 0, count: 20_000), [0x12, 0x34], jpeg]
+        let (frames, ending) = try await replay(
+            foreignRecording(of: tails.map { jpeg + $0 }),
+            "--speed",
+            "0"
+        )
+        #expect(ending.status == 0 && frames.count == tails.count, "\(ending)")
+        #expect(try place.contents(of: "out") == tails.map { _ in jpeg })
+    }
+
+    @Test func `what was recorded behind an end marker comes back`() async throws {
+        let body = try Data.bytes(at: Self.fixtures[0]) + [0x12, 0x34]
+        _ = try place.file("message", message(body))
+        _ = try await record { try await place.shell("socat -u FILE:$D/message UNIX-CONNECT:$S").ended() }
+        let (frames, ending) = try await replay(place.path("r.mkv"), "--speed", "0")
+        #expect(ending.status == 0 && frames.count == 1, "\(ending)")
+        #expect(try place.contents(of: "out") == [body])
+    }
+
+    @Test(.needs("ffmpeg"))
+    func `a frame that receivers reject for its size is named, and the others are sent`() async throws {
+        let jpeg = try Data.bytes(at: Self.fixtures[0])
+        let huge = HandmadeJPEG.header(width: 8064, height: 6048) + [0x5A, 0xFF, 0xD9]
+        let (frames, ending) = try await replay(
+            foreignRecording(of: [jpeg, huge, jpeg, jpeg]),
+            "--speed",
+            "0"
+        )
+        #expect(ending.status == 65 && frames.count == 3, "\(ending)")
+        #expect(ending.errors.contains("frame 1: 8064x6048 pixels; receivers accept at most "), "\(ending)")
+    }
+
     @Test(arguments: [
         (66, "$F replay $D/none $S", "none"),
+        (64, "mkfifo $D/p; cat $X/jpeg/chelsea-420.jpg >$D/p & $F replay $S $D/p --loop 2", "more than once"),
         (65, "$F replay $X/jpeg/chelsea-420.jpg $S", "neither a Matroska file nor a wire log"),
         (65, "printf '\\032\\105\\337\\243\\200' >$D/x; $F replay $D/x $S", "no Motion JPEG"),
         (64, "$F replay $D/x", "a server and a file"),

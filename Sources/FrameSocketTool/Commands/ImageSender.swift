@@ -133,12 +133,16 @@ final class ImageSender: Sendable {
             do throws(CommandFailure) {
                 outcome = try await offer(image, to: uploader, at: timestamp)
             } catch {
-                try skip(in: &source, for: error)
+                try skip(in: &source, for: explained(error, image.omission))
                 continue
             }
             guard try await isAccepted(outcome, uploader) else {
                 first = image
                 return false
+            }
+            if let omission = image.omission {
+                try report(omission, of: image)
+                last?.omission = nil
             }
             // Now that a server reads it, it need not be sent again: the next one is read into its memory.
             if link.isAdmitted { last = nil }
@@ -221,13 +225,7 @@ final class ImageSender: Sendable {
         while true {
             do throws(CommandFailure) {
                 // The image that is kept for other receivers makes room for the next one.
-                let image = try source.next { uploader.giveUpImages() }
-                if let omission = image?.omission {
-                    state.withLock { $0.partialFiles += 1 }
-                    Self.report(CommandFailure(.badData, omission), to: events)
-                    try events.check()
-                }
-                return image
+                return try source.next { uploader.giveUpImages() }
             } catch {
                 try skip(in: &source, for: error)
             }
@@ -278,6 +276,26 @@ final class ImageSender: Sendable {
         Terminal.endProgress()
         Terminal.say("framesocket send: \(failure.message)")
         events.print(JSONLine(errorCode: "file.unfit", failure.message, connection: Int?.none))
+    }
+
+    /// Reports images behind the first of a file, which has been sent.
+    private func report(_ omission: InputImage.Omission, of image: InputImage) throws(CommandFailure) {
+        state.withLock { $0.partialFiles += 1 }
+        let message =
+            "\(image.name): only the first image is sent, and another begins at byte \(omission.offset); send all of them "
+            + "with \(omission.command)"
+        Self.report(CommandFailure(.badData, message), to: events)
+        try events.check()
+    }
+
+    /// A failure to send the first image of a file, and what sends the others, if there are any.
+    private func explained(_ failure: CommandFailure, _ omission: InputImage.Omission?) -> CommandFailure {
+        guard let omission else { return failure }
+        return CommandFailure(
+            failure.code,
+            "\(failure.message); another image begins at byte \(omission.offset); send all of them with "
+                + omission.command
+        )
     }
 
     /// Offers an image and waits until it is sent, so that none is dropped.

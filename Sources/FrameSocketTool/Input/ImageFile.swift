@@ -4,11 +4,11 @@ import PNGReading
 /// An image file: JPEG, PNM or PNG, detected from its first bytes and not from its name.
 struct ImageFile {
     /// The file name extensions that are picked from a directory.
-    static let extensions = [".jpg", ".jpeg", ".ppm", ".pgm", ".pnm", ".png"]
+    static let extensions = [".jpg", ".jpeg", ".jpe", ".jfif", ".ppm", ".pgm", ".pnm", ".png"]
 
     let content: InputImage.Content
-    /// What is not sent of the file, and how to send it: images behind the first.
-    let omission: String?
+    /// What is not sent of the file: images behind the first.
+    let omission: InputImage.Omission?
 
     /// Reads a file; its pixels, if any, into memory of `pool`, and those of a PNG over a background, or with their alpha.
     init(
@@ -62,8 +62,7 @@ struct ImageFile {
             throw CommandFailure(ExitCode(error), "\(path.text): \(Self.complaint(error, about: bytes))")
         }
         omission = FurtherImage.offset(in: bytes, kind, behind: end).map { offset in
-            "\(path.text): only the first image is sent, and another begins at byte \(offset); send all of them with "
-                + kind.commandForAll(in: path.text)
+            InputImage.Omission(offset: offset, command: kind.commandForAll(in: path.text))
         }
     }
 
@@ -79,8 +78,9 @@ struct ImageFile {
 
     /// Returns the files that `paths` name: files themselves, and the images in directories, in the order of ``FilePath``.
     ///
-    /// Of a directory, what is not a file is left out: other directories, pipes, and links to nothing, such as the locks
-    /// of some editors. Of several paths, one that cannot be read is returned as a file, which fails when it is its turn.
+    /// Of a directory, hidden files are left out, such as those in which macOS keeps what other systems cannot, and what is
+    /// not a file: other directories and pipes. Of several paths, one that cannot be read is returned as a file, which fails
+    /// when it is its turn.
     static func expand(_ paths: [String]) throws(CommandFailure) -> [FilePath] {
         var files: [FilePath] = []
         for path in paths {
@@ -91,7 +91,7 @@ struct ImageFile {
                     continue
                 }
                 let entries = try Files.entries(in: path).filter { entry in
-                    extensions.contains { entry.text.lowercased().hasSuffix($0) }
+                    !entry.text.hasPrefix(".") && extensions.contains { entry.text.lowercased().hasSuffix($0) }
                 }
                 files += entries.map { FilePath(path).appending($0) }.filter(Files.mayBeRegular)
             } catch {

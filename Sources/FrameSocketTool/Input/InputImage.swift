@@ -9,6 +9,14 @@ struct InputImage: Sendable {
         case pixels(PixelBuffer)
     }
 
+    /// Images behind the first of a file.
+    struct Omission: Sendable {
+        /// Where the next one begins.
+        let offset: Int
+        /// What sends all of them.
+        let command: String
+    }
+
     let name: String
     private(set) var content: Content
     /// Whether a JPEG of a stream had its end marker.
@@ -16,7 +24,7 @@ struct InputImage: Sendable {
     /// Whether zeros followed a JPEG of a stream without its end marker, of which the first may belong to it.
     private let isBeforeZeros: Bool
     /// What is not sent of the image's file, if that has not been reported yet.
-    var omission: String?
+    var omission: Omission?
 
     init(name: String, content: Content) {
         (self.name, self.content) = (name, content)

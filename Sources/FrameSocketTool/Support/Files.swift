@@ -173,11 +173,11 @@ enum Files {
         guard unsafe access(path, F_OK) == 0 else { throw Failure(path) }
     }
 
-    /// Whether a path names a regular file, or one of which that cannot be told.
+    /// Whether a path names a regular file, or one of which that cannot be told, such as a link to nothing.
     static func mayBeRegular(_ path: FilePath) -> Bool {
         var status = stat()
         let result = unsafe path.withCString { unsafe stat($0, &status) } ?? -1
-        return result == 0 ? status.kind == S_IFREG : errno != ENOENT && errno != ELOOP
+        return result != 0 || status.kind == S_IFREG
     }
 
     /// The names in a directory that are UTF-8, sorted by their bytes.

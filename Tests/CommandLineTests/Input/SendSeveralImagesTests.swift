@@ -76,6 +76,46 @@ import Testing
         #expect(ending.status == 0 && frames == 1, "\(ending)")
     }
 
+    @Test func `a photo behind one that lists images which are not there is reported`() async throws {
+        let code = """
+            import io
+            from PIL import Image
+            photo = Image.open("\(Places.fixture("photos/chelsea-451x300.png"))").convert("RGB")
+            file = io.BytesIO()
+            photo.save(file, "MPO", save_all=True, append_images=[photo.resize((90, 60))])
+            file = file.getvalue()
+            open("\(place.path("stale"))", "wb").write(file[:file.rindex(bytes([255, 216, 255]))])
+            """
+        let made = try await place.start(Places.python, ["-c", code]).ended()
+        try #require(made.status == 0, "\(made)")
+        let (ending, frames) = try await send("cat $D/stale $D/stale", "$D/x")
+        #expect(ending.status == 65 && frames == 1, "\(ending)")
+        #expect(ending.errors.contains("only the first image of 1 file was sent"), "\(ending)")
+    }
+
+    @Test func `a file whose first image cannot be sent is not said to be sent in part`() async throws {
+        let (ending, frames) = try await send("printf '\\377\\330'; cat \(Self.photo)", "$D/x")
+        #expect(ending.status == 65 && frames == 0, "\(ending)")
+        #expect(ending.errors.contains("another image begins at byte 2; send all of them with "), "\(ending)")
+        #expect(!ending.errors.contains("only the first image"), "\(ending)")
+    }
+
+    @Test(arguments: ["two $(touch owned).jpg", "it's two.jpg"])
+    func `the command that is named can be given to a shell`(name: String) async throws {
+        let photo = try Data.bytes(at: Places.fixture("jpeg/chelsea-420.jpg"))
+        _ = try place.file(name, photo + photo)
+        let receiver = try await place.receiver("--json")
+        let sent = try await place.framesocket(["send", place.socket, place.path(name)]).ended()
+        let line = try #require(sent.errors.split(separator: "\n").first { $0.contains("send all of them with ") })
+        let command = try #require(line.components(separatedBy: "send all of them with framesocket send PATH ").last)
+        let ending = try await place.shell("cd $D; $F send $S \(command)").ended()
+        #expect(ending.status == 0, "\(line): \(ending)")
+        let names = try place.names(in: ".")
+        #expect(!names.contains("owned"))
+        receiver.send(.interrupt)
+        #expect(try await receiver.ended().events("frame").count == 3)
+    }
+
     /// What may stand behind an image and is none.
     @Test(
         arguments: [

@@ -82,6 +82,13 @@ extension UploaderMachine {
             return nil
         }
         switch form {
+        case .nothing(.outsideLimits) where isRepeat:
+            // It is kept for a receiver, or for other limits, that accept it; until then nobody is owed it.
+            frame.quality = nil
+            slots.isOwed = false
+            schedule.noteSubmission(at: now)
+            keepSent(frame)
+            return nil
         case .nothing(let cause):
             // The configuration has changed since the frame was admitted, or a newer frame needs the memory.
             reject(frame, cause, isRepeat: isRepeat)

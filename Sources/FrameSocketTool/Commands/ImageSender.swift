@@ -83,10 +83,11 @@ final class ImageSender: Sendable {
             } catch {
                 result = .failure(error)
             }
-            // Audio that has started plays to its end; audio that nobody has asked for by now is not waited for.
             let isOver = if case .success(false) = result { false } else { true }
-            if !isOver || sound?.isWanted == false { sounding?.cancel() }
-            await sounding?.value
+            let goesOn = isOver ? await hasSound(uploader) : false
+            if !goesOn { sounding?.cancel() }
+            // A pipe may be silent for any time, and what it has is not sent any more.
+            if goesOn || !isOver { await sounding?.value }
             guard try result.get() else { continue }
             if sound?.isCut == true, try await !link.hasStopped(connection) {
                 throw CommandFailure(
@@ -100,6 +101,19 @@ final class ImageSender: Sendable {
         if let audioFailure = state.withLock({ $0.audioFailure }) {
             throw CommandFailure(audioFailure.code, "only part of the audio could be sent")
         }
+    }
+
+    /// Whether there is audio that plays to its end, now that all images are out: the receiver wants it, and no number of
+    /// frames was to end all.
+    private func hasSound(_ uploader: SampleUploader) async -> Bool {
+        guard let sound else { return false }
+        if let stopAfter = command.stopAfter, uploader.statistics.sent >= stopAfter { return false }
+        await sound.waitToBeAsked(over: uploader.connection)
+        if !sound.isWanted, uploader.connection.isOpen, !command.isQuiet {
+            Terminal.endProgress()
+            Terminal.say("framesocket send: the receiver asked for no audio, and got none")
+        }
+        return sound.isWanted
     }
 
     /// Sends the rest of the source, beginning with `first`.

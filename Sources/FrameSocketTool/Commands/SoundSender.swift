@@ -25,25 +25,41 @@ final class SoundSender: Sendable {
     /// Whether the connection ended before the file did.
     var isCut: Bool { wasCut.withLock { $0 } }
 
-    /// Sends the file once the receiver asks for it, until the file or the connection ends.
+    /// Waits until the receiver has asked for audio, or has said that it wants none; at most half a second for a receiver
+    /// that says nothing, as many do.
+    func waitToBeAsked(over connection: SocketConnection) async {
+        let end = ContinuousClock.now + .milliseconds(500)
+        while !isWanted, connection.isOpen {
+            let isSilent = connection.receiver.hello == nil
+            guard isSilent ? ContinuousClock.now < end : connection.receiver.wants.contains(.audio) else { return }
+            guard (try? await Task.sleep(for: .milliseconds(2))) != nil else { return }
+        }
+    }
+
+    /// Sends the file once the receiver asks for it, until the file or the connection ends, or the task is cancelled.
     func send(over connection: SocketConnection) async {
         guard await isAsked(over: connection) else { return }
         hasBegun.withLock { $0 = true }
         // Reading a file blocks, so it must not happen on Swift's pool.
-        await Task(preferring: IOThread()) { [self] in
+        let playing = Task(preferring: IOThread()) { [self] in
             let clock = ContinuousClock()
             let begin = (clock.now, MonotonicClock.now())
             var sequence: UInt64 = 0
-            while let block = nextBlock() {
+            while !Task.isCancelled, let block = nextBlock() {
                 guard connection.closeReason == nil else { return wasCut.withLock { $0 = true } }
                 let offset = block.timestamp ?? 0
-                try? await clock.sleep(until: begin.0 + .nanoseconds(Int64(clamping: offset)))
+                guard (try? await clock.sleep(until: begin.0 + .nanoseconds(Int64(clamping: offset)))) != nil else { return }
                 guard var message = try? AudioMessage(block, kind: .app, sequence: sequence) else { return }
                 message.timestamp = begin.1 &+ offset
                 _ = try? connection.send(message)
                 sequence += 1
             }
-        }.value
+        }
+        await withTaskCancellationHandler {
+            await playing.value
+        } onCancel: {
+            playing.cancel()
+        }
     }
 
     /// Waits until the receiver asks; returns false if it never does.

@@ -31,6 +31,8 @@ public struct PathDiagnosis: Sendable, Hashable {
 
     /// Examines a path, on a separate thread.
     ///
+    /// Without findings if the task is cancelled meanwhile.
+    ///
     /// - Parameters:
     ///   - path: The path of a server, as for ``FrameServer``.
     ///   - peers: The users whose server is acceptable. Default: this user and root.
@@ -48,6 +50,6 @@ public struct PathDiagnosis: Sendable, Hashable {
         } catch {
             examine()
         }
-        self.findings = await findings.wait()
+        self.findings = (try? await findings.value()) ?? []
     }
 }

@@ -52,6 +52,20 @@ import Testing
         #expect(sound == WAVE.file([2, 2, 3, 3], rate: 44_100), "\(sound.count) bytes; \(ending)")
     }
 
+    @Test func `a number of frames ends audio too, although the pipe that it comes from stays open`() async throws {
+        _ = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 44_100 * 600), rate: 44_100))
+        let receiver = try await place.receiver(["--audio", place.path("received.wav")])
+        let sender = try place.shell(
+            """
+            mkfifo $D/hold; { cat $D/sound.wav; cat $D/hold; } |
+            { $F send $S $X/jpeg/chelsea-420.jpg --loop 0 --fps 20 --audio - --stop-after 5; echo "status $?" >&2; }
+            """
+        )
+        try await sender.told("status 0")
+        receiver.send(.terminate)
+        _ = await receiver.ended()
+    }
+
     @Test func `a receiver that leaves before the audio ends is a failure`() async throws {
         let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 44_100 * 60), rate: 44_100))
         let receiver = try await place.receiver(["--audio", place.path("received.wav"), "--count", "2"])

@@ -72,4 +72,25 @@ import Testing
             #expect(try await wire.next().bufferSize == BufferSize(width: 10, height: 10))
         }
     }
+
+    @Test(arguments: [true, false])
+    func `a frame that lower limits exclude is kept, and sent under higher ones`(isRepeated: Bool) throws {
+        var configuration = SampleUploader.Configuration(strips: .off)
+        if isRepeated { configuration.pacing = .everyFrame.skippingUnchanged(keepAlive: .seconds(1)) }
+        var rig = ImageRig(configuration)
+        try rig.send(.pixels(try testImage(64, 48)))
+        configuration.limits.maximumDimension = 50
+        rig.machine.update(configuration, at: rig.now)
+        rig.machine.requestFrame(at: rig.now)
+        rig.settle()
+        rig.now += 5_000_000_000
+        rig.machine.deadlinePassed(at: rig.now)
+        rig.settle()
+        #expect(rig.messages.count == 1)
+        configuration.limits = .init()
+        rig.machine.update(configuration, at: rig.now)
+        rig.machine.requestFrame(at: rig.now)
+        rig.settle()
+        #expect(rig.messages.map(\.info.sequence) == [0, 0])
+    }
 }

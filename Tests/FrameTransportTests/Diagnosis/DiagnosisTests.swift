@@ -128,6 +128,17 @@
             )
         }
 
+        /// Shows P200.
+        @Test func `an examination of a server that does not answer can be cancelled`() async throws {
+            let server = try PeerSocket.listening(at: directory.socket)
+            let path = directory.socket
+            let examining = Task { await PathDiagnosis(of: path, within: .seconds(600)) }
+            examining.cancel()
+            let diagnosis = try #require(try await soon { await examining.value })
+            #expect(diagnosis.findings.isEmpty)
+            server.close()
+        }
+
         @Test(arguments: Place.allCases) func `every problem is found, and every file is left as it is`(place: Place)
             async throws
         {

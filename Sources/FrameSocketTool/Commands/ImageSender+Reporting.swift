@@ -78,7 +78,7 @@ extension ImageSender {
             parts.insert("\(statistics.shared == 0 ? "none" : "\(statistics.shared)") in shared memory", at: 1)
         }
         if statistics.sharpened > 0 {
-            parts.append("\(statistics.sharpened) sent again at quality \(configuration.quality)")
+            parts.append("\(statistics.sharpened) sent again at the highest quality")
         }
         for cause in SampleUploader.DropCause.allCases {
             if let count = statistics.drops[cause] { parts.append("\(count) dropped: \(cause)") }

@@ -117,7 +117,9 @@ extension UploaderMachine {
 
     /// Whether a frame equals the one sent last as a JPEG, and nothing is newer.
     private func isSent(_ frame: borrowing UploadFrame) -> Bool {
-        guard frame.digest != nil, let sent = slots.sent, sent.quality != nil, slots.inProgress == nil else { return false }
+        guard frame.digest != nil, let sent = slots.sent, sent.quality != nil, slots.inProgress == nil else {
+            return false
+        }
         return sent.digest == frame.digest && slots.waiting == nil && slots.deferral == nil
             && schedule.isKnownUnchanged(frame)
     }

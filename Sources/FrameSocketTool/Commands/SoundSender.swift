@@ -48,7 +48,9 @@ final class SoundSender: Sendable {
             while !Task.isCancelled, let block = nextBlock() {
                 guard connection.closeReason == nil else { return wasCut.withLock { $0 = true } }
                 let offset = block.timestamp ?? 0
-                guard (try? await clock.sleep(until: begin.0 + .nanoseconds(Int64(clamping: offset)))) != nil else { return }
+                guard (try? await clock.sleep(until: begin.0 + .nanoseconds(Int64(clamping: offset)))) != nil else {
+                    return
+                }
                 guard var message = try? AudioMessage(block, kind: .app, sequence: sequence) else { return }
                 message.timestamp = begin.1 &+ offset
                 _ = try? connection.send(message)

@@ -3,7 +3,10 @@ import FrameSocket
 extension SampleUploader.Conditions {
     private static let all: [(condition: Self, code: String, sentence: String)] = [
         (.receiverSlow, "receiver.slow", "the receiver takes less than is sent"),
-        (.budgetLow, "budget.low", "the maximum of bytes a second does not suffice for every image, even at the lowest quality"),
+        (
+            .budgetLow, "budget.low",
+            "the maximum of bytes a second does not suffice for every image, even at the lowest quality"
+        ),
         (.memoryShort, "memory.short", "the memory does not suffice for every image"),
         (.encoderSlow, "encoder.slow", "images come faster than they can be encoded"),
     ]

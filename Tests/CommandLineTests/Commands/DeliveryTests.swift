@@ -92,9 +92,12 @@ import Testing
         _ = await closing.result
     }
 
-    /// A receiver waits ten seconds for a first frame; a camera that reports motion may take longer. Here the time that the sender
-    /// itself waits for a server is over by then.
-    @Test func `an image that comes after the server has ended the wait for it goes over another connection`() async throws {
+    /// A receiver waits ten seconds for a first frame; a camera that reports motion may take longer.
+    ///
+    /// Here the time that the sender itself waits for a server is over by then.
+    @Test func `an image that comes after the server has gone goes over another connection`()
+        async throws
+    {
         let server = try PeerSocket.listening(at: place.socket)
         let shell = "mkfifo $D/late; cat $D/late | $F send $S - --wait 0.5 --json --quiet; echo \"status $?\" >&2"
         let sender = try place.shell(shell)

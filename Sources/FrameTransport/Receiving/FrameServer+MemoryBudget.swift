@@ -15,6 +15,9 @@ extension FrameServer {
     /// leave free; when that space is needed they are dropped, oldest first. Memory that senders share is counted there too,
     /// as long as its connection uses it; when that space is needed, connections fall back to JPEGs.
     ///
+    /// Bodies count with the sizes that their senders state. They are received into blocks of powers of two, so that up to
+    /// twice as much address space may be in use; the system has memory for what has arrived.
+    ///
     /// Thread safety: any thread may use a budget at any time, and servers may share it.
     public final class MemoryBudget: Sendable {
         /// The default budget: 512 MiB.

@@ -51,7 +51,7 @@ extension UploaderMachine {
         switch causeToHoldBack(frame, at: now) {
         case nil where quality.isActive && isSent(frame):
             // Encoded again it might be less sharp: what shows that the sender is alive is what the receiver has.
-            slots.oweLatest()
+            if configuration.pacing.keepAlive != nil { slots.oweLatest() }
             dropUnchanged(frame, .unchanged)
             return .dropped(.unchanged)
         case nil:

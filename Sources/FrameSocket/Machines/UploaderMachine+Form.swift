@@ -23,9 +23,11 @@ extension UploaderMachine {
             guard frame.content != nil, isImageWanted else { return isWithin ? .asItIs : .nothing(.outsideLimits) }
             let form = prepare(&frame)
             let becomesSharper = isSharpening && isImprovable(&frame)
-            guard case .nothing = form, isWithin else {
+            guard case .nothing(let cause) = form, isWithin else {
                 return form == .encode && !isForOthers && !becomesSharper && isWithin ? .asItIs : form
             }
+            // The image that only other limits allow is not replaced by what another receiver wanted.
+            if isForOthers, cause == .outsideLimits { return form }
             effects.discarded.add(frame.takeSpare())
             return .asItIs
         }

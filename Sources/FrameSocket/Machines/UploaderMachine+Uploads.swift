@@ -76,6 +76,7 @@ extension UploaderMachine {
         onlyIfDifferent: Bool = false,
         at now: UInt64
     ) -> EncodingJob? {
+        let decidedFor = frame.decidedFor
         let form = decideForm(of: &frame, isSharpening: isSharpening)
         if onlyIfDifferent, form == .asItIs || frame.recipe == nil {
             keepSent(frame)
@@ -83,10 +84,8 @@ extension UploaderMachine {
         }
         switch form {
         case .nothing(.outsideLimits) where isRepeat:
-            // It is kept for a receiver, or for other limits, that accept it; until then nobody is owed it.
-            frame.quality = nil
-            slots.isOwed = false
-            schedule.noteSubmission(at: now)
+            // It is kept for another configuration, and owed until then.
+            (frame.excludedBy, frame.decidedFor) = (edition, decidedFor)
             keepSent(frame)
             return nil
         case .nothing(let cause):

@@ -265,7 +265,7 @@ package struct UploaderMachine: Sendable {
             if ticket <= slots.flushedTicket || dueAt <= now { return .deferred(isForced: false) }
             // Meanwhile the receiver is kept alive by what it has.
         }
-        guard slots.sent != nil else { return nil }
+        guard slots.sent != nil, slots.sent?.excludedBy != edition else { return nil }
         if slots.isOwed || (slots.sent?.decidedFor ?? 0 < preferredLook && slots.sent?.content != nil) { return .sent }
         // A repeat as it was would take the room.
         if slots.sent?.quality != nil, let time = sharpeningTime(at: now) { return time <= now ? .sent : nil }
@@ -321,9 +321,10 @@ package struct UploaderMachine: Sendable {
         guard case .idle = slots.activity, barrier == nil,
             !(sharing.pool.isOpen && awaitsBuffer(at: now) && candidate(at: now) != nil)
         else { return waitEnd }
-        let again =
-            (slots.sent?.quality == nil ? nil : sharpeningTime(at: now))
-            ?? (slots.sent == nil ? nil : schedule.repeatTime)
+        var again: UInt64?
+        if slots.sent != nil, slots.sent?.excludedBy != edition {
+            again = (slots.sent?.quality == nil ? nil : sharpeningTime(at: now)) ?? schedule.repeatTime
+        }
         var deadline = slots.deferral?.dueAt
         if quality.isActive {
             deadline = dueTime(again: again, at: now)
@@ -354,7 +355,8 @@ package struct UploaderMachine: Sendable {
     /// repeated.
     package var silentSince: UInt64? {
         guard case .idle = slots.activity, barrier == nil, slots.waiting == nil,
-            slots.deferral?.cause ?? .paced == .paced, slots.sent != nil, sharpeningTime(at: 0) == nil
+            slots.deferral?.cause ?? .paced == .paced, slots.sent != nil, slots.sent?.excludedBy != edition,
+            sharpeningTime(at: 0) == nil
         else { return nil }
         return schedule.lastEventAt
     }

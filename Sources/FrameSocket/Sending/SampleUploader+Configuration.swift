@@ -80,7 +80,8 @@ extension SampleUploader {
         public var verifiesDamage: Bool
 
         /// The largest image and JPEG that receivers accept; a frame outside these limits, which would end the
-        /// connection, is dropped with ``SampleUploader/DropCause/outsideLimits``.
+        /// connection, is dropped with ``SampleUploader/DropCause/outsideLimits``. One that was sent before new limits excluded
+        /// it stays the latest frame, and is sent to a receiver that is owed it once others include it.
         ///
         /// Default: the limits of this package's receivers. Only the sizes of images and bodies apply: `maximumDimension`,
         /// `maximumPixels` and, for JPEGs, `maximumContentLength`. A limit below 1 lets no frame pass.

@@ -21,6 +21,7 @@ package struct UploadFrame: Sendable {
         var recipe: EncodingRecipe?
         var quality: Quality?
         var isKnown = false
+        var excludedBy: UInt64?
 
         init(_ content: FrameContent?, _ info: FrameInfo, timestamp: UInt64, offeredAt: UInt64) {
             (self.content, self.info, orientation) = (content, info, info.orientation)
@@ -33,7 +34,7 @@ package struct UploadFrame: Sendable {
             (copy.original, copy.jpeg, copy.orientation) = (original, jpeg, orientation)
             (copy.sourceTime, copy.ticket) = (sourceTime, ticket)
             (copy.digest, copy.look, copy.decidedFor, copy.recipe) = (digest, look, decidedFor, recipe)
-            (copy.quality, copy.isKnown) = (quality, isKnown)
+            (copy.quality, copy.isKnown, copy.excludedBy) = (quality, isKnown, excludedBy)
             return copy
         }
     }
@@ -130,6 +131,12 @@ package struct UploadFrame: Sendable {
         let used: Int
         /// What it would be if anything were possible.
         let highest: Int
+    }
+
+    /// The number of the configuration whose limits it was outside of when it was to be sent again; nil for none.
+    var excludedBy: UInt64? {
+        get { fields.excludedBy }
+        set { own.excludedBy = newValue }
     }
 
     /// The quality at which ``jpeg`` was made of the content; nil if it was not, or does not follow what is possible.

@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import FrameSocketAudio
+import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Testing
@@ -64,6 +65,31 @@ import Testing
         try await sender.told("status 0")
         receiver.send(.terminate)
         _ = await receiver.ended()
+    }
+
+    @Test func `a sentence says that the receiver wants no audio`() async throws {
+        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 100), rate: 44_100))
+        for options in [[], ["--hello"]] {
+            let (_, sent) = try await place.take(["receive", place.socket, "--json"] + options) {
+                try await place.send(photo, "--audio", wav)
+            }
+            #expect(sent.status == 0 && sent.errors.contains("the receiver asked for no audio"), "\(sent)")
+        }
+    }
+
+    /// A receiver may take a frame before it says what it wants.
+    @Test func `a hello behind the only frame still brings the audio`() async throws {
+        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 100), rate: 44_100))
+        let server = try PeerSocket.listening(at: place.socket)
+        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav])
+        let socket = try await server.accepted()
+        let reader = PeerMessageReader(socket)
+        #expect(try await reader.nextFrame() != nil)
+        try await socket.write(ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded())
+        var hasAudio = false
+        while let message = try await reader.next() { hasAudio = hasAudio || message.field("Message-Type") == "audio" }
+        #expect(hasAudio)
+        #expect(await sender.ended().status == 0)
     }
 
     @Test func `a receiver that leaves before the audio ends is a failure`() async throws {

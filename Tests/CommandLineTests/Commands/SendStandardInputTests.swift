@@ -212,6 +212,16 @@ import enum TestSupport.HandmadeJPEG
         _ = await (release.ended(), pipe.ended())
     }
 
+    /// Expects that so many frames of a stream are sent, and can be decoded.
+    private func expect(_ count: Int, of file: String, _ options: [String]) async throws {
+        let (taken, sent) = try await place.take(["receive", place.socket, "--json", "--decode"]) {
+            try await place.framesocket(["send", place.socket, "-"] + options, input: .file(file)).ended()
+        }
+        #expect(sent.status == 0, "\(sent)")
+        let events = try taken.events
+        #expect(events.count { $0.name == "frame" } == count && !events.contains { $0.name == "error" })
+    }
+
     /// What stands behind each frame.
     static let envelopes: [[UInt8]] = [
         [UInt8](repeating: 0, count: 5000), Array("\r\n--limit\r\nContent-Type: image/jpeg\r\n\r\n".utf8),
@@ -226,13 +236,7 @@ import enum TestSupport.HandmadeJPEG
             try Data.bytes(at: Places.fixture("jpeg/\($0).jpg"))
         }
         let file = try place.file("frames", envelope + frames.flatMap { $0.dropLast(2) + envelope })
-        let receiver = try await place.receiver("--json", "--decode")
-        let ending = try await place.framesocket(["send", place.socket, "-"] + options, input: .file(file)).ended()
-        #expect(ending.status == 0, "\(ending)")
-        try await receiver.printed(#""event":"closed""#)
-        receiver.send(.interrupt)
-        let events = try await receiver.ended().events
-        #expect(events.count { $0.name == "frame" } == frames.count && !events.contains { $0.name == "error" })
+        try await expect(frames.count, of: file, options)
     }
 
     /// A JPEG whose compressed data ends with a byte 0: chroma that is the same everywhere is coded as bits 0.
@@ -253,13 +257,7 @@ import enum TestSupport.HandmadeJPEG
             "frames",
             (0..<3).flatMap { _ in jpeg.dropLast(2) + [UInt8](repeating: 0, count: 99) }
         )
-        let receiver = try await place.receiver("--json", "--decode")
-        let ending = try await place.framesocket(["send", place.socket, "-"] + options, input: .file(file)).ended()
-        #expect(ending.status == 0, "\(ending)")
-        try await receiver.printed(#""event":"closed""#)
-        receiver.send(.interrupt)
-        let events = try await receiver.ended().events
-        #expect(events.count { $0.name == "frame" } == 3 && !events.contains { $0.name == "error" })
+        try await expect(3, of: file, options)
     }
 
     /// A photo over the limits of receivers.

@@ -84,6 +84,22 @@ final class Workplace: @unchecked Sendable {
         try await framesocket(["send", socket] + arguments, input: input).ended()
     }
 
+    /// Lets `framesocket` with these arguments, which listens at the socket, take what `sender` sends.
+    func take(
+        _ arguments: [String],
+        from sender: () async throws -> Ending
+    ) async throws -> (taken: Ending, sent: Ending) {
+        let program = try framesocket(arguments)
+        _ = try await program.lines(1)
+        let sent = try await sender()
+        if !arguments.contains("--once") {
+            // Behind the sender's end nothing comes.
+            try await program.printed(#""event":"closed""#)
+            program.send(.interrupt)
+        }
+        return (await program.ended(), sent)
+    }
+
     /// Starts a foreign peer at the socket.
     @discardableResult
     func peer(_ name: String, _ arguments: String...) throws -> Program {

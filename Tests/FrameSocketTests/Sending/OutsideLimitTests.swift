@@ -93,4 +93,45 @@ import Testing
         rig.settle()
         #expect(rig.messages.map(\.info.sequence) == [0, 0])
     }
+
+    /// Shows P60.
+    @Test func `a receiver that came under lower limits gets the latest frame when they are lifted, once`() throws {
+        var configuration = SampleUploader.Configuration(strips: .off)
+        var rig = ImageRig(configuration)
+        try rig.send(.pixels(try testImage(64, 48)))
+        configuration.limits.maximumDimension = 50
+        rig.machine.update(configuration, at: rig.now)
+        rig.change { $0.connection += 1 }
+        for pacing in [SampleUploader.Pacing.every(2), .everyFrame] {
+            configuration.pacing = pacing
+            rig.machine.update(configuration, at: rig.now)
+            rig.settle()
+        }
+        #expect(rig.messages.count == 1)
+        configuration.limits = .init()
+        for quality in [80, 70] {
+            configuration.quality = quality
+            rig.machine.update(configuration, at: rig.now)
+            rig.settle()
+        }
+        #expect(rig.messages.map(\.info.sequence) == [0, 0])
+    }
+
+    /// Shows P303.
+    @Test func `an image that only a smaller preference brought within the limits is kept`() throws {
+        var configuration = SampleUploader.Configuration(strips: .off)
+        configuration.limits.maximumDimension = 50
+        var rig = ImageRig(configuration)
+        rig.change { $0.preferences = .init(size: BufferSize(width: 32, height: 32)) }
+        try rig.send(.pixels(try testImage(64, 48)))
+        rig.change { $0.preferences = .init() }
+        #expect(rig.messages.map(\.bufferSize.width) == [32])
+        rig.change { $0.preferences = .init(size: BufferSize(width: 16, height: 16)) }
+        #expect(rig.messages.map(\.bufferSize.width) == [32, 16])
+        rig.change { $0.preferences = .init() }
+        configuration.limits = .init()
+        rig.machine.update(configuration, at: rig.now)
+        rig.settle()
+        #expect(rig.messages.map(\.bufferSize.width) == [32, 16, 64])
+    }
 }

@@ -7,10 +7,20 @@ extension World {
     func stopUploadFaults() {
         for sender in senders {
             sender.encoderFails = false
+            liftLimits(of: sender)
             endAdaptation(of: sender)
         }
         releaseDrawings()
         drainOutlet()
+    }
+
+    /// Lets programs that excluded large images send them.
+    private func liftLimits(of sender: SimSender) {
+        guard var configuration = sender.uploader?.machine.ownConfiguration, configuration.limits != .init() else {
+            return
+        }
+        configuration.limits = .init()
+        handle(sender) { $0.update(configuration, at: now) }
     }
 
     /// Lets some programs limit the quality no longer.
@@ -302,6 +312,9 @@ extension World {
 
     /// Whether a frame could not be encoded, or equals one that could not: it is not tried either.
     private func isUnsendable(_ sender: SimSender, _ number: Int) -> Bool {
+        // One that was accepted may be outside of limits by the time of its turn.
+        let excluded = sender.uploader?.machine.statistics.drops[.outsideLimits] ?? 0
+        guard excluded == sender.outsideLimits else { return true }
         let content = sender.offers[number - 1].content
         return sender.unsendable.contains { $0 > 0 && sender.offers[Int($0) - 1].content == content }
     }

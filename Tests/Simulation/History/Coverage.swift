@@ -16,7 +16,7 @@ struct Coverage {
         case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
         case reclaimedBuffer, hoardedBuffers, redrawnImage, foreignBuffer, waitedInVain, memoryLimitChanged
         case info, infoOfReceiver
-        case heldBack, sharpened, adaptationEnded
+        case heldBack, sharpened, adaptationEnded, limitsChanged
         case damage, damagedJob, damagedCopy
         case programOvertakes, consumerOvertakes, anotherReader, acceptedAtTheEnd, largeBodyWaitedForProgram
 

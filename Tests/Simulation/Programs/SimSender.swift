@@ -90,6 +90,8 @@ final class SimSender {
     var isMemoryLowered = false
     /// How many frames were refused because they take too much memory.
     var overBudget = 0
+    /// How many frames were not accepted because they are outside of the limits.
+    var outsideLimits = 0
     /// Whether frames were ever compared, so that one may have been left out because it equals the one before.
     var hasCompared = false
     var finishers: Set<Int> = []

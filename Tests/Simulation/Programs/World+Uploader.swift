@@ -168,6 +168,9 @@ extension World {
             coverage.count(.overBudgetFrame)
             sender.unsendable.insert(number)
             sender.overBudget += 1
+        case .dropped(.outsideLimits):
+            sender.unsendable.insert(number)
+            sender.outsideLimits += 1
         case .dropped(.unchanged):
             coverage.count(.unchangedFrame)
             checkLook(sender)
@@ -246,6 +249,11 @@ extension World {
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
             configuration.pacing = Self.pacing(pacing)
             if sender.racing.chance(20) { changeMemory(of: sender, &configuration) }
+            if sender.racing.chance(10) {
+                let isLower = configuration.limits.maximumDimension == FrameMessageDecoder.Limits().maximumDimension
+                configuration.limits.maximumDimension = isLower ? 32 : FrameMessageDecoder.Limits().maximumDimension
+                coverage.count(.limitsChanged)
+            }
             if let adaptation = sender.plan.adaptation, sender.racing.chance(30) {
                 configuration.adaptation = configuration.adaptation == nil ? adaptation : nil
             }

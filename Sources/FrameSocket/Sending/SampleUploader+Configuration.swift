@@ -79,9 +79,11 @@ extension SampleUploader {
         /// as a whole. The hashes come in addition to ``maximumMemory``.
         public var verifiesDamage: Bool
 
-        /// The largest image and JPEG that receivers accept; a frame outside these limits, which would end the
-        /// connection, is dropped with ``SampleUploader/DropCause/outsideLimits``. One that was sent before new limits excluded
-        /// it stays the latest frame, and is sent to a receiver that is owed it once others include it.
+        /// The largest image and JPEG that receivers accept.
+        ///
+        /// A frame outside these limits, which would end the connection, is dropped with
+        /// ``SampleUploader/DropCause/outsideLimits``. One that was sent before new limits excluded it stays the latest frame,
+        /// and is sent to a receiver that is owed it once others include it.
         ///
         /// Default: the limits of this package's receivers. Only the sizes of images and bodies apply: `maximumDimension`,
         /// `maximumPixels` and, for JPEGs, `maximumContentLength`. A limit below 1 lets no frame pass.

@@ -44,10 +44,11 @@ extension UploaderMachine {
         // Whatever becomes of this frame at once, its caller is told.
         slots.lost = nil
         guard !isClosed else { return drop(.notConnected) }
+        // Also if it is dropped: when the frame sent last is repeated depends on when the source was last heard of.
+        defer { advance(at: now) }
         makeRecipe(for: &frame)
         guard frame.isWithin(configuration.limits) else { return drop(.outsideLimits) }
         reclaimBuffers(for: frame)
-        defer { advance(at: now) }
         switch causeToHoldBack(frame, at: now) {
         case nil where quality.isActive && isSent(frame):
             // Encoded again it might be less sharp: what shows that the sender is alive is what the receiver has.

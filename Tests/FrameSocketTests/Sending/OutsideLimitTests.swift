@@ -134,4 +134,18 @@ import Testing
         rig.settle()
         #expect(rig.messages.map(\.bufferSize.width) == [32, 16, 64])
     }
+
+    /// Shows P69.
+    ///
+    /// They show that the source is faster than it seemed, so its silence is noticed sooner.
+    @Test func `the frame sent last is repeated in time although frames after it were outside the limits`() {
+        var configuration = SampleUploader.Configuration()
+        configuration.pacing = .everyFrame.skippingUnchanged(keepAlive: .seconds(1))
+        configuration.limits.maximumContentLength = 1000
+        var rig = UploaderRig(configuration)
+        rig.run([.connect, .offer(1), .wait(600), .offer(2, shows: 1)])
+        rig.run([.offer(3, bytes: 1001), .offer(4, bytes: 1001), .wait(500)])
+        #expect(rig.outcomes == [.taken, .dropped(.unchanged), .dropped(.outsideLimits), .dropped(.outsideLimits)])
+        #expect(rig.submitted == [1, 1])
+    }
 }

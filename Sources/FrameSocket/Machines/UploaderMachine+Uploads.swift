@@ -84,9 +84,8 @@ extension UploaderMachine {
         }
         switch form {
         case .nothing(.outsideLimits) where isRepeat:
-            // It is kept for another configuration, and owed until then.
-            (frame.excludedBy, frame.decidedFor) = (edition, decidedFor)
-            keepSent(frame)
+            frame.decidedFor = decidedFor
+            exclude(frame)
             return nil
         case .nothing(let cause):
             // The configuration has changed since the frame was admitted, or a newer frame needs the memory.
@@ -185,7 +184,7 @@ extension UploaderMachine {
             // The size of a submitted JPEG may have been stated wrongly.
             guard jpeg.isWithin(configuration.limits) else {
                 takeBackCount(of: upload)
-                lose(upload, .outsideLimits)
+                loseExcluded(upload)
                 break
             }
             if let digest { upload.frame.digest = digest }
@@ -241,6 +240,22 @@ extension UploaderMachine {
         // The JPEG is what another receiver wanted: an equal image that can be encoded is sent.
         upload.frame.digest = nil
         keepSent(upload.frame)
+    }
+
+    /// Drops a frame whose JPEG is outside the limits; of one that was sent before, the image remains.
+    private mutating func loseExcluded(_ upload: consuming FrameSlots.Upload) {
+        guard upload.isRepeat, upload.frame.content != nil else { return lose(upload, .outsideLimits) }
+        takeBackNumber(of: &upload)
+        schedule.forget(upload.frame)
+        // What is sent of it under other limits is to be decided again.
+        upload.frame.decidedFor = nil
+        exclude(upload.frame)
+    }
+
+    /// Keeps a frame that the limits exclude when it is to be sent again, for another configuration; it is owed until then.
+    private mutating func exclude(_ frame: consuming UploadFrame) {
+        frame.excludedBy = edition
+        keepSent(frame)
     }
 
     /// Takes back that the pacing counted a late frame, which is not sent after all: a newer frame that it held back

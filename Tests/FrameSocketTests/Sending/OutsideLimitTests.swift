@@ -148,4 +148,28 @@ import Testing
         #expect(rig.outcomes == [.taken, .dropped(.unchanged), .dropped(.outsideLimits), .dropped(.outsideLimits)])
         #expect(rig.submitted == [1, 1])
     }
+
+    /// Shows P303.
+    @Test func `an image stays if the limits exclude what was just made of it for another receiver`() throws {
+        var configuration = SampleUploader.Configuration(scale: .fit(width: 32, height: 32), strips: .off)
+        var rig = ImageRig(configuration)
+        rig.change { $0.preferences = .init(size: BufferSize(width: 16, height: 16)) }
+        try rig.send(.pixels(try testImage(64, 48)))
+        rig.change(settles: false) { $0.preferences = .init(size: BufferSize(width: 64, height: 64)) }
+        let job = rig.machine.beginUpload(at: rig.now)
+        #expect(job != nil)
+        configuration.limits.maximumDimension = 50
+        rig.machine.update(configuration, at: rig.now)
+        let made = FrameMessage(jpeg: FrameBytes([1]), info: FrameInfo(bufferSize: BufferSize(width: 64, height: 48)))
+        rig.machine.encoded(.encoded(made, digest: nil), at: rig.now)
+        rig.settle()
+        #expect(rig.messages.map(\.bufferSize.width) == [16])
+        rig.change { ($0.connection, $0.preferences) = (2, .init()) }
+        #expect(rig.messages.map(\.bufferSize.width) == [16, 32])
+        rig.change { $0.preferences = .init(size: BufferSize(width: 64, height: 64)) }
+        configuration.limits = .init()
+        rig.machine.update(configuration, at: rig.now)
+        rig.settle()
+        #expect(rig.messages.map(\.bufferSize.width) == [16, 32, 64])
+    }
 }

@@ -74,21 +74,27 @@ extension UploaderMachine {
         of image: borrowing PixelBuffer,
         color: PixelBuffer.Color = .jpeg,
         orientation: FrameOrientation,
-        damage: ImageDamage? = nil
+        damage: ImageDamage? = nil,
+        at now: UInt64
     ) -> CopyAdmission {
         let recipe = copying(image, color: color, orientation: orientation)
         if damageLog.isUsed || damage != nil {
             damageLog.add(damage, .init(copying: image, color, orientation, recipe), before: slots.lastTicket + 1)
         }
-        guard !isClosed, recipe.need.total <= memoryLimit else {
-            statistics.offered += 1
-            return .decided(drop(isClosed ? .notConnected : .overMemoryBudget))
+        let cause: SampleUploader.DropCause
+        if isClosed {
+            cause = .notConnected
+        } else if recipe.need.total > memoryLimit {
+            cause = .overMemoryBudget
+        } else if !configuration.limits.accept(recipe.output.canvas) {
+            cause = .outsideLimits
+        } else {
+            return .copy(recipe, entry: damageLog.count)
         }
-        guard configuration.limits.accept(recipe.output.canvas) else {
-            statistics.offered += 1
-            return .decided(drop(.outsideLimits))
-        }
-        return .copy(recipe, entry: damageLog.count)
+        statistics.offered += 1
+        // A lack of memory is reported at once.
+        defer { advance(at: now) }
+        return .decided(drop(cause))
     }
 
     /// Counts a submitted frame that cannot be encoded.
@@ -206,7 +212,7 @@ extension UploaderMachine {
             slots.sent = frame
         } else {
             // The configuration has changed since the frame was admitted.
-            statistics.drop(.overMemoryBudget)
+            _ = drop(.overMemoryBudget)
             discard(frame)
         }
     }

@@ -65,7 +65,8 @@ extension SampleUploader {
         damage: [PixelBuffer.Rectangle]? = nil
     ) -> Outcome {
         let damage = damage.map { ImageDamage($0, of: image.size) }
-        switch handle({ $0.offerCopy(of: image, color: color, orientation: orientation, damage: damage) }) {
+        let now = MonotonicClock.now()
+        switch handle({ $0.offerCopy(of: image, color: color, orientation: orientation, damage: damage, at: now) }) {
         case .decided(let outcome):
             return outcome
         case .copy(let recipe, let entry):

@@ -168,7 +168,7 @@ struct DamageRig {
         case 1: submit(.pixels(try drawn(image)), of: image, damage: damage)
         default:
             let orientation = source.orientation
-            switch machine.offerCopy(of: image, orientation: orientation, damage: damage) {
+            switch machine.offerCopy(of: image, orientation: orientation, damage: damage, at: now) {
             case .decided: (newest, isNewestLost) = (newest + 1, true)
             case .copy(let recipe, let entry):
                 if copy == nil, chance(3) {

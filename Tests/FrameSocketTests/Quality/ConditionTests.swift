@@ -67,6 +67,21 @@ import Testing
         #expect(small.machine.statistics.conditions == .memoryShort)
     }
 
+    /// Shows P345.
+    @Test func `a lack of memory for images that would be copied is reported at once, and its end`() throws {
+        let image = try testImage(64, 48, as: .bgra)
+        var rig = UploaderRig(.init(maximumMemory: 10_000))
+        rig.run(.connect)
+        guard case .decided(let outcome) = rig.machine.offerCopy(of: image, orientation: .up, at: rig.now) else {
+            Issue.record("the image is copied")
+            return
+        }
+        #expect(outcome == .dropped(.overMemoryBudget))
+        #expect(rig.machine.statistics.conditions == .memoryShort)
+        rig.run(.wait(3_000))
+        #expect(rig.machine.statistics.conditions == [])
+    }
+
     @Test func `a frame that ends late after its connection is no difficulty, and needs no timer`() {
         var rig = UploaderRig()
         rig.run([.connect, .sending(false), .offer(1), .wait(300), .close])

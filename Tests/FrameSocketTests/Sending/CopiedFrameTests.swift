@@ -98,7 +98,11 @@ import Testing
         let image = try testImage(64, 48, as: .bgra)
         var rig = UploaderRig(.init(maximumMemory: 10_000))
         func outcome(_ rig: inout UploaderRig) -> SampleUploader.Outcome? {
-            if case .decided(let outcome) = rig.machine.offerCopy(of: image, orientation: .up) { outcome } else { nil }
+            if case .decided(let outcome) = rig.machine.offerCopy(of: image, orientation: .up, at: rig.now) {
+                outcome
+            } else {
+                nil
+            }
         }
         #expect(outcome(&rig) == .dropped(.overMemoryBudget))
         rig.run(.update(.init(scale: .half)))

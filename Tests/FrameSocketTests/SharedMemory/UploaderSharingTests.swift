@@ -103,7 +103,7 @@ import Testing
         #expect(uploader.machine.sharing.pool.byteCount > 0)
         uploader.change { $0.preferences = .init(size: BufferSize(width: 640, height: 480)) }
         if isCopied {
-            guard case .copy(let recipe, _) = uploader.machine.offerCopy(of: image, orientation: .up) else {
+            guard case .copy(let recipe, _) = uploader.machine.offerCopy(of: image, orientation: .up, at: 0) else {
                 throw TransportError(.busy, "not copied")
             }
             #expect(recipe.output.canvas.width == 640)

@@ -83,15 +83,25 @@ extension World {
         check(.buffersAreAwaited, isInTime, "uploader \(sender.index): a frame waits too long for a buffer")
     }
 
-    /// An uploader has done all that it can: if it is called again, nothing follows.
+    /// An uploader has done all that it can: if it is called again, nothing follows, and it is called in time.
     func checkRest(_ sender: SimSender) {
         guard var machine = sender.uploader?.machine else { return }
+        let timer = machine.timer ?? .max
         // A timer that is about to fire changes what can be done.
-        guard machine.timer.map({ $0 > now }) ?? true else { return }
+        guard timer > now else { return }
         machine.deadlinePassed(at: now)
         let effects = machine.takeEffects()
         let isAtRest = !effects.startsUpload && effects.message == nil && effects.finished.isEmpty
         check(.nothingIsStuck, isAtRest, "uploader \(sender.index) could go on, and does not")
+        // A frame under way is followed by such a call, and the wait for a buffer has a check of its own.
+        let isWaiting = sender.hasTurn || sender.job != nil || sender.isSubmitting || machine.sharing.waitEnd != nil
+        let isTimed = isWaiting || machine.timer ?? .max >= timer
+        check(.nothingIsStuck, isTimed, "uploader \(sender.index) waits for longer than until \(machine.timer ?? 0)")
+        check(
+            .difficultiesAreTold,
+            !effects.tellsConditions,
+            "uploader \(sender.index) does not tell what is difficult"
+        )
     }
 
     /// A receiver of changes gets a frame whenever `keepAlive` has passed, however slow the source has been.

@@ -173,6 +173,8 @@ enum Promise: Int, CaseIterable {
     case stillImageIsSharp
     /// P350: no change is lost from the damage, whatever became of the images.
     case damageIsWhole
+    /// P345: a difficulty is reported when it has lasted, a lack of memory at once, and its end.
+    case difficultiesAreTold
     case progress
 }
 

@@ -43,7 +43,7 @@ extension World {
             number,
             isWhole: sender.uploader?.machine.configuration.scale == .full
         )
-        switch handle(sender, { $0.offerCopy(of: image, orientation: offer.orientation, damage: damage) }) {
+        switch handle(sender, { $0.offerCopy(of: image, orientation: offer.orientation, damage: damage, at: now) }) {
         case .copy(let recipe, let entry):
             return ImageContent.image(identity(sender, number), recipe.output.canvas)
                 .map { (.scaled($0, by: recipe.output), entry) }

@@ -41,9 +41,9 @@ public final class FrameConnection: Sendable, Identifiable {
 
     /// The audio that the sender sends, once requested with a `ControlRequest.Hello`; a sequence for one consumer.
     ///
-    /// The sequence ends with the connection. At most 64 messages are buffered, and at most an eighth of the
-    /// connection's part of the memory budget (by default 512 KiB); the oldest are dropped, see
-    /// ``Statistics/supersededAudio``.
+    /// The messages come in the order in which they were submitted. The sequence ends with the connection. At most 64
+    /// messages are buffered, and at most an eighth of the connection's part of the memory budget (by default 512 KiB);
+    /// the oldest are dropped, see ``Statistics/supersededAudio``.
     /// Audio and frames share the socket: a host that receives both should not let frames wait, see
     /// ``FrameServer/Delivery/newest``. A host that requests only audio is not held up by frames.
     public var audio: ConnectionValues<AudioMessage> { ConnectionValues(mailbox: driver.audio, connection: self) }
@@ -102,7 +102,7 @@ public final class FrameConnection: Sendable, Identifiable {
     /// Sends the sender a request: hello, pause, resume, stop, preferences, an immediate frame, a ping, or what this side
     /// states about itself.
     ///
-    /// A plain sender reads and drops it. The call does not wait: at most 16 KiB of requests are kept for a sender that
+    /// Requests arrive in their order, each as a whole. A plain sender reads and drops them. The call does not wait: at most 16 KiB of requests are kept for a sender that
     /// does not read, and a request that does not fit is dropped.
     public func send(_ request: ControlRequest) {
         driver.thread.execute { [driver] in driver.send(request) }

@@ -2,10 +2,10 @@ public import FrameWire
 
 /// The receiver's requests, and audio for a receiver that requested it.
 extension SocketConnection {
-    /// The receiver's requests; a sequence for one consumer, which ends with the connection.
+    /// The receiver's requests in their order; a sequence for one consumer, which ends with the connection.
     ///
     /// The connection itself answers pings and obeys a stop; a `SampleUploader` handles the rest. The latest 16
-    /// requests are kept for a consumer that starts late.
+    /// requests are kept for a consumer that starts late. What one of them asks for may be sent as soon as it is known.
     public var requests: ConnectionValues<ControlRequest> {
         ConnectionValues(mailbox: driver.control.requests, connection: self)
     }

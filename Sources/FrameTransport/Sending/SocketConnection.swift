@@ -12,6 +12,8 @@ public import FrameWire
 ///
 /// Most programs pass it to a `SampleUploader`, which opens it and sends on it.
 ///
+/// It uses one descriptor at a time, however often it reopens.
+///
 /// Thread safety: any thread may use a connection at any time.
 public final class SocketConnection: Sendable {
     /// The configuration of a connection.

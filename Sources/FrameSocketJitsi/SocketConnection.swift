@@ -66,8 +66,8 @@ public final class SocketConnection: Sendable {
     /// Called once when the app has closed the connection, or the connection has failed; not after ``close()``.
     ///
     /// The error is nil if the app closed without a reason, as Jitsi's apps do. Otherwise it has a sentence for the
-    /// person, and the code of the reason in the domain `RPRecordingErrorDomain`: pass it to
-    /// `finishBroadcastWithError(_:)`. A path that can never be opened, because it is empty or too long, is reported
+    /// person, and on Apple systems the code of the reason in the domain `RPRecordingErrorDomain`:
+    /// pass it to `finishBroadcastWithError(_:)`. A path that can never be opened, because it is empty or too long, is reported
     /// here too, by the first ``open()`` alone.
     public var didClose: (((any Error)?) -> Void)? {
         get { state.withLock { $0.didClose } }
@@ -183,7 +183,7 @@ public final class SocketConnection: Sendable {
     /// Sends a frame, and reports room for more once it has gone.
     private func submit(_ frame: FrameMessage, to connection: FrameTransport.SocketConnection) {
         do throws(TransportError) {
-            try connection.submit(frame) { [weak self] _ in self?.frameIsGone() }
+            try connection.submit(frame) { [weak self, weak connection] _ in self?.frameIsGone(of: connection) }
         } catch  where error.code == .busy {
             // An uploader's frame is on its way, of which nobody tells the end.
             callbacks.asyncAfter(deadline: .now() + .milliseconds(5)) { [weak self] in
@@ -191,12 +191,18 @@ public final class SocketConnection: Sendable {
             }
         } catch {
             // Not wanted by the app, or the connection has ended.
-            frameIsGone()
+            frameIsGone(of: connection)
         }
     }
 
-    private func frameIsGone() {
-        state.withLock { $0.writer.frameIsGone() }
+    /// Accepts the next frame, unless the one that has gone was of an earlier connection, which may end late.
+    private func frameIsGone(of connection: FrameTransport.SocketConnection?) {
+        let isCurrent = state.withLock { state in
+            guard let connection, state.phase.open === connection else { return false }
+            state.writer.frameIsGone()
+            return true
+        }
+        guard isCurrent else { return }
         reportSpace()
     }
 

@@ -213,10 +213,12 @@ public final class PeerSocket: Sendable {
 
     /// Sleeps.
     static func pause(for duration: Duration) async throws(PeerError) {
-        do {
-            try await Task.sleep(for: duration)
-        } catch {
-            throw PeerError(.cancelled, "the task was cancelled")
-        }
+        // A sleep of centuries would trap.
+        try? await Task.sleep(for: min(duration, .seconds(1 << 30)))
+        try checkCancellation()
+    }
+
+    static func checkCancellation() throws(PeerError) {
+        guard !Task.isCancelled else { throw PeerError(.cancelled, "the task was cancelled") }
     }
 }

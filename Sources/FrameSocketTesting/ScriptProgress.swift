@@ -3,7 +3,7 @@ actor ScriptProgress {
     private var listener: PeerSocket?
     private var connection: PeerSocket?
     private var reader: PeerMessageReader?
-    /// The socket that the script was given, which stays open.
+    /// The socket that the script was given, which only a step closes.
     private let given: PeerSocket?
 
     private(set) var transcript = ScriptedPeer.Transcript()
@@ -41,7 +41,8 @@ actor ScriptProgress {
             try connected().reset()
             (connection, reader) = (nil, nil)
         case .close:
-            closeConnection()
+            connection?.close()
+            (connection, reader) = (nil, nil)
         }
     }
 
@@ -50,6 +51,7 @@ actor ScriptProgress {
         guard let reader else { return }
         switch action {
         case .read(let count):
+            let count = max(0, count)
             let bytes = try await reader.bytes(count)
             transcript.bytes += bytes
             guard bytes.count == count else {

@@ -31,7 +31,8 @@ public struct ScriptedPeer: Sendable {
     /// Creates a peer from a list of steps.
     ///
     /// - Parameters:
-    ///   - socket: A connected or listening socket on which the script begins; it is left open. Nil for none.
+    ///   - socket: A connected or listening socket on which the script begins; it is left open unless a step closes it. Nil for
+    ///     none. What arrives on a connected one beyond the last step may have been read, and is lost for another script.
     ///   - steps: The steps, in order.
     public init(on socket: PeerSocket? = nil, _ steps: [Step]) {
         (self.socket, self.steps) = (socket, steps)
@@ -80,6 +81,7 @@ public struct ScriptedPeer: Sendable {
     private func perform(_ progress: ScriptProgress) async throws(PeerError) -> Transcript {
         for (index, step) in steps.enumerated() {
             do {
+                try PeerSocket.checkCancellation()
                 try await progress.perform(step.action)
             } catch {
                 await progress.close()

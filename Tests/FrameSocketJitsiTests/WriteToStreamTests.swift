@@ -1,4 +1,5 @@
 import FrameSocket
+import FrameSocketTesting
 import Locking
 import TestSupport
 import Testing
@@ -91,6 +92,31 @@ import Testing
         #expect(await eventually { recorder.ends.count == 1 })
         #expect(recorder.ends.first.flatMap(\.self) != nil)
         _ = try await host.closed()
+    }
+
+    /// The first frame's end is told when the app, which reads neither, closes its connection.
+    @Test func `a frame of an earlier connection makes no room in the next one`() async throws {
+        let app = try PeerSocket.listening(at: directory.socket)
+        let connection = try #require(JitsiConnection(filePath: directory.socket))
+        let large = Self.message(12_000_000)
+        func write(_ bytes: [UInt8]) -> Int {
+            unsafe bytes.withUnsafeBufferPointer { bytes in
+                guard let start = bytes.baseAddress else { return 0 }
+                return unsafe connection.writeToStream(buffer: start, maxLength: bytes.count)
+            }
+        }
+        #expect(connection.open())
+        let first = try await app.accepted()
+        let earlier = try #require(connection.connection)
+        #expect(write(large) == large.count)
+        connection.close()
+        #expect(connection.open())
+        let second = try await app.accepted()
+        #expect(write(large) == large.count)
+        first.close()
+        _ = try await earlier.closed()
+        #expect(write(Self.message(300)) == 0)
+        second.close()
     }
 
     @Test func `nothing is accepted before the connection is open, or without bytes`() throws {

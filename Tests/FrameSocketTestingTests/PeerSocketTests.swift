@@ -144,6 +144,15 @@ import Testing
         #expect(try await server.read(2) == [1, 2])
     }
 
+    @Test func `a script leaves the socket open that it was given, unless a step closes it`() async throws {
+        let (client, server) = try await pair()
+        _ = try await ScriptedPeer(on: client, .write([1])).run()
+        #expect(!client.isClosed)
+        _ = try await ScriptedPeer(on: client, .write([2]), .read(-1), .close).run()
+        #expect(client.isClosed)
+        #expect(try await server.read(3) == [1, 2])
+    }
+
     @Test func `a script passes descriptors`() async throws {
         let (client, server) = try await pair()
         _ = try await ScriptedPeer(on: client, .write([1, 2, 3], passing: [client.descriptor])).run()

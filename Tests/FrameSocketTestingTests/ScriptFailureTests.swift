@@ -45,7 +45,8 @@ import Testing
     private static let waits: [ScriptedPeer.Step] = [
         .wait(for: Cue("never")), .read(1), .readToEnd, .expectFrame, .waitForEnd, .accept, .pause(for: .seconds(600)),
         .write([UInt8](repeating: 0, count: 10_000_000)), .flood([1]), .write([1, 2], chunk: 1, every: .seconds(600)),
-        .connect(to: "/tmp/there-is-no-such-socket"),
+        .connect(to: "/tmp/there-is-no-such-socket"), .pause(for: .seconds(Int64.max)),
+        .write([1, 2], chunk: 1, every: .seconds(Int64.max)),
     ]
 
     @Test(arguments: waits)
@@ -75,6 +76,18 @@ import Testing
         let running = Task { try await peer.run(within: .seconds(600)) }
         try await isThere.wait()
         running.cancel()
+        let error = await #expect(throws: PeerError.self) { try await running.value }
+        #expect(error?.code == .cancelled)
+        withExtendedLifetime(program) {}
+    }
+
+    @Test func `a script of a task that was cancelled before does nothing`() async throws {
+        let program = try PeerSocket.listening(at: place.socket)
+        let peer = ScriptedPeer(.connect(to: place.socket), .close)
+        let running = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            return try await peer.run()
+        }
         let error = await #expect(throws: PeerError.self) { try await running.value }
         #expect(error?.code == .cancelled)
         withExtendedLifetime(program) {}

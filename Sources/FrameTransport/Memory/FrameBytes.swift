@@ -69,6 +69,9 @@ public final class FrameBytes: @unchecked Sendable {
     }
 
     /// The bytes in place.
+    ///
+    /// A span depends on its bytes: of an optional, unwrap them first (`if let jpeg = frame.jpeg`), as the compiler rejects
+    /// `frame.jpeg?.span`.
     public var span: Span<UInt8> {
         @_lifetime(borrow self) get {
             let memory = unsafe UnsafeRawBufferPointer(rebasing: chunk.memory[..<count])

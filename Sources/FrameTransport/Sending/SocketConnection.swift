@@ -200,8 +200,8 @@ public final class SocketConnection: Sendable {
     /// Starts connecting, and retries until a server listens at the path or this side closes.
     ///
     /// Calling this method on a connection that is open or being opened has no effect. If the path, the port or a token
-    /// is unusable, or the connection's thread could not be started, the connection ends for good with that failure, as
-    /// reported by ``state``.
+    /// is unusable, the server is the wrong one (its token, or its user), or the connection's thread could not be started,
+    /// the connection ends for good with that failure, as reported by ``state``.
     public func open() {
         driver.thread.execute { [driver] in driver.open() }
     }
@@ -214,7 +214,7 @@ public final class SocketConnection: Sendable {
     /// If the limit passes or the calling task is cancelled, the attempt that this call started ends, unless another
     /// caller waits for it or ``open()`` was called; it may be started again. Once a server has been reached, the
     /// connection behaves as after ``open()``. An unusable path, port or token ends the connection for good, and so
-    /// does a server that sends a wrong token. A server that closes instead of sending its token is tried again, after
+    /// does a server that sends a wrong token, or whose user ``Configuration/peers`` does not admit. A server that closes instead of sending its token is tried again, after
     /// growing pauses.
     ///
     /// - Parameter limit: The time limit, regardless of what an attempt is waiting for; nil for no limit.
@@ -232,6 +232,7 @@ public final class SocketConnection: Sendable {
     }
 
     private func open(_ opening: Opening) async throws(TransportError) {
+        guard !Task.isCancelled else { throw TransportError(.cancelled, "opening was cancelled") }
         try thread.checkRunning()
         thread.execute { [driver] in driver.open(for: opening) }
         try await opening.result.wait {

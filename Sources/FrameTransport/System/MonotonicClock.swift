@@ -19,7 +19,9 @@ public struct MonotonicClock: Clock {
         /// that is.
         public func advanced(by duration: Duration) -> Instant {
             guard duration < .zero else { return Instant(nanoseconds: nanoseconds.addingClamping(duration)) }
-            return Instant(nanoseconds: nanoseconds - min(nanoseconds, UInt64(0).addingClamping(.zero - duration)))
+            // The most negative duration has no opposite.
+            let back = UInt64(0).addingClamping(.zero - max(duration, .seconds(-1 << 40)))
+            return Instant(nanoseconds: nanoseconds - min(nanoseconds, back))
         }
 
         /// Returns the time from this instant to another.

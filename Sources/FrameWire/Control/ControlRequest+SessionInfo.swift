@@ -30,7 +30,8 @@ extension ControlRequest {
 
         /// Whether the sender has audio for a receiver that wants it; nil if it is not known, and from a receiver.
         ///
-        /// While `SocketConnection.offersAudio` is false, a connection states false, whatever is set here.
+        /// While `SocketConnection.offersAudio` is false, a connection states false, whatever is set here; once it is true
+        /// again, what is set here, or nil.
         public var offersAudio: Bool?
 
         /// Creates an info that states nothing.

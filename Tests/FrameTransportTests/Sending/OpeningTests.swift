@@ -114,7 +114,11 @@ import Testing
         _ = server
     }
 
-    @Test func `a wait that is cancelled before it starts ends at once`() async throws {
+    @Test(arguments: [true, false])
+    func `a wait that is cancelled before it starts ends at once, whether a server is there or not`(
+        isServerThere: Bool
+    ) async throws {
+        let server = isServerThere ? try directory.server() : nil
         let connection = directory.connection()
         let opening = Task {
             unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
@@ -122,6 +126,8 @@ import Testing
         }
         let error = await #expect(throws: TransportError.self) { try await opening.value }
         #expect(error?.code == .cancelled)
+        #expect(!connection.isOpen)
+        _ = server
     }
 
     /// Shows P246.

@@ -11,6 +11,7 @@ import Testing
             (.max - 1, .nanoseconds(1), .max), (.max, .nanoseconds(1), .max), (0, .nanoseconds(1).advanced(-1), 0),
             (1, .seconds(18_446_744_073), 18_446_744_073_000_000_001), (0, .seconds(18_446_744_074), .max),
             (9, .seconds(Int64.max), .max), (9, .seconds(Int64.min), 0),
+            (9, Duration(attoseconds: .min), 0), (9, Duration(attoseconds: .max), .max),
             (1_500_000_000, .milliseconds(-1_499), 1_000_000),
         ] as [(UInt64, Duration, UInt64)]
     )

@@ -36,7 +36,12 @@ extension UploaderMachine {
             var image = frame
             image.leaveBuffer()
             let form = prepare(&image)
-            guard case .nothing = form else {
+            switch form {
+            case .nothing(.outsideLimits):
+                // What only other limits allow is not replaced by what another look has.
+                return form
+            case .nothing: break
+            case .encode, .share, .asItIs:
                 discard(frame)
                 frame = image
                 return form

@@ -78,7 +78,7 @@ extension UploaderMachine {
     ) -> EncodingJob? {
         let decidedFor = frame.decidedFor
         let form = decideForm(of: &frame, isSharpening: isSharpening)
-        if onlyIfDifferent, form == .asItIs || frame.recipe == nil {
+        if onlyIfDifferent, form == .asItIs || (form == .encode && frame.recipe == nil) {
             keepSent(frame)
             return nil
         }

@@ -57,6 +57,24 @@ import Testing
         #expect((statistics.bytes == 0) == isShared)
     }
 
+    /// Shows P303.
+    @Test func `an image in a buffer that limits exclude in the preferred size is sent in it when they are lifted`()
+        throws
+    {
+        var own = SampleUploader.Configuration(scale: .fit(width: 16, height: 16), strips: .off, sharing: .allowed())
+        var uploader = SharingUploader(own)
+        #expect(try uploader.send(.pixels(try testImage(64, 48))).job.lease != nil)
+        own.limits.maximumDimension = 32
+        uploader.machine.update(own, at: 1_000_000_000)
+        uploader.change { $0.preferences = .init(size: BufferSize(width: 48, height: 48)) }
+        #expect(try uploader.encodeNext() == nil)
+        own.limits = .init()
+        uploader.machine.update(own, at: 1_000_000_000)
+        let job = try uploader.encodeNext()?.job
+        #expect(job?.recipe?.output.canvas == BufferSize(width: 48, height: 36))
+        #expect(job?.lease != nil)
+    }
+
     /// Shows P296.
     @Test func `an unchanged image is kept for the next receiver if its equal gave up the only buffer`() throws {
         let image = try testImage(64, 48, as: .gray)

@@ -66,9 +66,9 @@ public final class SocketConnection: Sendable {
     /// Called once when the app has closed the connection, or the connection has failed; not after ``close()``.
     ///
     /// The error is nil if the app closed without a reason, as Jitsi's apps do. Otherwise it has a sentence for the
-    /// person, and on Apple systems the code of the reason in the domain `RPRecordingErrorDomain`:
-    /// pass it to `finishBroadcastWithError(_:)`. A path that can never be opened, because it is empty or too long, is reported
-    /// here too, by the first ``open()`` alone.
+    /// person, and on Apple systems the code of the reason in the domain `RPRecordingErrorDomain`: pass it to
+    /// `finishBroadcastWithError(_:)`. A path that can never be opened, because it is empty or too long, is reported here
+    /// too, by the first ``open()`` alone.
     public var didClose: (((any Error)?) -> Void)? {
         get { state.withLock { $0.didClose } }
         set { state.withLock { $0.didClose = newValue } }

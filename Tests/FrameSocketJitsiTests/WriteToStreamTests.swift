@@ -25,14 +25,19 @@ import Testing
 
     private static func body(_ byteCount: Int) -> [UInt8] { (0..<byteCount).map { UInt8(truncatingIfNeeded: $0) } }
 
+    /// Writes bytes once, and returns how many were accepted.
+    private static func write(_ bytes: ArraySlice<UInt8>, to connection: JitsiConnection?) -> Int {
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            guard let connection, let start = bytes.baseAddress else { return 0 }
+            return unsafe connection.writeToStream(buffer: start, maxLength: bytes.count)
+        }
+    }
+
     /// Writes everything in chunks as Jitsi's uploader does: the next one once there is space.
     private func write(_ bytes: [UInt8], by chunk: Int, to connection: JitsiConnection) async {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let written = unsafe rest.withUnsafeBufferPointer { bytes in
-                guard let start = bytes.baseAddress else { return 0 }
-                return unsafe connection.writeToStream(buffer: start, maxLength: min(chunk, bytes.count))
-            }
+            let written = Self.write(rest.prefix(chunk), to: connection)
             guard written >= 0 else { return }
             if written == 0 { await Task.yield() }
             rest = rest.dropFirst(written)
@@ -63,11 +68,7 @@ import Testing
         let connection = try #require(JitsiConnection(filePath: directory.socket))
         let rest = Locked<ArraySlice<UInt8>>([30_000, 40_000].flatMap { Self.message($0) }[...])
         connection.streamHasSpaceAvailable = { [weak connection] in
-            let next = rest.withLock { Array($0.prefix(10_240)) }
-            let written = unsafe next.withUnsafeBufferPointer { bytes in
-                guard let connection, let start = bytes.baseAddress else { return 0 }
-                return unsafe connection.writeToStream(buffer: start, maxLength: bytes.count)
-            }
+            let written = Self.write(rest.withLock { $0.prefix(10_240) }, to: connection)
             if written > 0 { rest.withLock { $0 = $0.dropFirst(written) } }
         }
         #expect(connection.open())
@@ -84,11 +85,7 @@ import Testing
         #expect(connection.open())
         let host = try #require(try await firstConnection(of: server))
         let bytes = Array("GET / HTTP/1.1\r\n\r\n".utf8)
-        let written = unsafe bytes.withUnsafeBufferPointer { bytes in
-            guard let start = bytes.baseAddress else { return 0 }
-            return unsafe connection.writeToStream(buffer: start, maxLength: bytes.count)
-        }
-        #expect(written == -1)
+        #expect(Self.write(bytes[...], to: connection) == -1)
         #expect(await eventually { recorder.ends.count == 1 })
         #expect(recorder.ends.first.flatMap(\.self) != nil)
         _ = try await host.closed()
@@ -99,23 +96,17 @@ import Testing
         let app = try PeerSocket.listening(at: directory.socket)
         let connection = try #require(JitsiConnection(filePath: directory.socket))
         let large = Self.message(12_000_000)
-        func write(_ bytes: [UInt8]) -> Int {
-            unsafe bytes.withUnsafeBufferPointer { bytes in
-                guard let start = bytes.baseAddress else { return 0 }
-                return unsafe connection.writeToStream(buffer: start, maxLength: bytes.count)
-            }
-        }
         #expect(connection.open())
         let first = try await app.accepted()
         let earlier = try #require(connection.connection)
-        #expect(write(large) == large.count)
+        #expect(Self.write(large[...], to: connection) == large.count)
         connection.close()
         #expect(connection.open())
         let second = try await app.accepted()
-        #expect(write(large) == large.count)
+        #expect(Self.write(large[...], to: connection) == large.count)
         first.close()
         _ = try await earlier.closed()
-        #expect(write(Self.message(300)) == 0)
+        #expect(Self.write(Self.message(300)[...], to: connection) == 0)
         second.close()
     }
 

@@ -46,9 +46,9 @@ struct StreamWriter {
 
     private mutating func handle(_ event: FrameMessageDecoder.Event, _ bytes: Span<UInt8>) {
         switch event {
-        case .header(let header): state = .body(header, [])
-        case .audio, .skipped: state = .skippedBody
-        case .status, .info, .sharedBuffer, .sharedFrame, .incomplete: break
+        case .message(.frame(let header)): state = .body(header, [])
+        case .message: state = .skippedBody
+        case .incomplete: break
         case .body:
             guard case .body(let header, var body) = state else { return }
             // Not copied while it is in use here alone.

@@ -38,7 +38,7 @@ struct AudioMessageTests {
         let body = Array("PCMPCMPC".utf8)
         let result = transcript(ofEverySplitOf: plain + body + timed.encoded() + body + Streams.good)
         #expect(result.error == nil && result.areAllComplete)
-        #expect(result.messages.map(\.event).prefix(2) == [.audio(Self.header), .audio(timed)])
+        #expect(result.messages.map(\.kind).prefix(2) == [.audio(Self.header), .audio(timed)])
         #expect(result.messages.map(\.body) == [body, body, Array("BODY".utf8)])
     }
 
@@ -46,7 +46,7 @@ struct AudioMessageTests {
     func `A2: what is written is read back`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var stream: [UInt8] = []
-        var expected: [FrameMessageDecoder.Event] = []
+        var expected: [FrameMessageDecoder.Message] = []
         for _ in 0..<300 {
             let channels = Int.random(in: AudioHeader.channelCounts, using: &random)
             let header = AudioHeader(
@@ -62,7 +62,7 @@ struct AudioMessageTests {
             stream += header.encoded() + [UInt8](repeating: 9, count: header.contentLength)
         }
         let whole = Transcript(of: stream)
-        #expect(whole.messages.map(\.event) == expected, "seed \(seed)")
+        #expect(whole.messages.map(\.kind) == expected, "seed \(seed)")
         #expect(whole.error == nil && whole.areAllComplete)
         #expect(Transcript(of: stream, cutBefore: Array(stream.indices)) == whole, "seed \(seed)")
     }
@@ -73,7 +73,7 @@ struct AudioMessageTests {
     func `A2: the ends of the ranges are accepted`(sampleRate: Int, channels: Int, length: Int) {
         let header = AudioHeader(contentLength: length, kind: .microphone, sampleRate: sampleRate, channels: channels)
         let whole = transcript(ofEverySplitOf: header.encoded())
-        #expect(whole.messages.map(\.event) == [.audio(header)])
+        #expect(whole.messages.map(\.kind) == [.audio(header)])
         #expect(whole.error?.code == .bodyTruncated)
     }
 
@@ -157,8 +157,8 @@ struct AudioMessageTests {
         let result = transcript(ofEverySplitOf: stream + Streams.good + stream)
         #expect(result.error == nil)
         #expect(
-            result.messages.map(\.event) == [
-                .audio(Self.header), Transcript(of: Streams.good).messages[0].event, .audio(Self.header),
+            result.messages.map(\.kind) == [
+                .audio(Self.header), Transcript(of: Streams.good).messages[0].kind, .audio(Self.header),
             ]
         )
         WireCase(.dimensionZero, stream: Self.text(with: "Buffer-Width: 0¦")).check()

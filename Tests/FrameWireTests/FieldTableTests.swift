@@ -13,22 +13,24 @@ import Testing
             let stream = FieldStream.messages(.first, &random)
             let limits = FieldStream.limits(&random)
             var oracle = OracleMessageDecoder(limits: limits)
-            let (events, error) = oracle.events(of: stream)
+            let (messages, error) = oracle.messages(of: stream)
             let found = Transcript(of: stream, limits: limits)
             let text = String(decoding: stream, as: UTF8.self)
-            #expect(found.messages.map(\.event) == events && found.error == error, "\(text)")
-            for event in events { kinds[String(describing: event).prefix { $0 != "(" }.description, default: 0] += 1 }
+            #expect(found.messages.map(\.kind) == messages && found.error == error, "\(text)")
+            for message in messages {
+                kinds[String(describing: message).prefix { $0 != "(" }.description, default: 0] += 1
+            }
             if let error { kinds[error.code.rawValue, default: 0] += 1 }
         }
-        for kind in ["header", "audio", "status", "skipped", "field.missing", "field.duplicate", "number.outOfRange"] {
+        for kind in ["frame", "audio", "status", "unknown", "field.missing", "field.duplicate", "number.outOfRange"] {
             #expect(kinds[kind, default: 0] > 0, "\(kind) among \(kinds)")
         }
     }
 
     // The first parser skips messages about shared memory by their length, and every field that came with them. So where
-    // the present one has an event for such a message, the first one has `.skipped`; all other events are equal. The
-    // present one checks the new fields, so it may refuse what the first one skips, but never the other way round: up to
-    // its error both agree, and the first one's error, if any, is not earlier.
+    // the present one knows such a message, the first one has `.unknown`; all others are equal. The present one checks
+    // the new fields, so it may refuse what the first one skips, but never the other way round: up to its error both
+    // agree, and the first one's error, if any, is not earlier.
     /// Shows P37.
     @Test(arguments: UInt64(11)...18) func `the first parser skips messages about shared memory`(seed: UInt64) {
         var random = SplitMix(seed: seed)
@@ -37,24 +39,24 @@ import Testing
             let stream = FieldStream.messages(.present, &random)
             let limits = FieldStream.limits(&random)
             var oracle = OracleMessageDecoder(limits: limits)
-            let (events, error) = oracle.events(of: stream)
+            let (messages, error) = oracle.messages(of: stream)
             let found = Transcript(of: stream, limits: limits)
             let text = String(decoding: stream, as: UTF8.self)
             let skipped = found.messages.map { message in
-                switch message.event {
-                case .sharedBuffer, .sharedFrame: FrameMessageDecoder.Event.skipped
-                default: message.event
+                switch message.kind {
+                case .sharedBuffer, .sharedFrame: FrameMessageDecoder.Message.unknown
+                default: message.kind
                 }
             }
-            #expect(skipped.elementsEqual(events.prefix(skipped.count)), "\(text)")
+            #expect(skipped.elementsEqual(messages.prefix(skipped.count)), "\(text)")
             if let ours = found.error {
                 #expect(error.map { ($0.byteOffset ?? 0) >= (ours.byteOffset ?? 0) } ?? true, "\(text)")
                 if error != ours { kinds["refused now", default: 0] += 1 }
             } else {
-                #expect(error == nil && skipped.count == events.count, "\(text)")
+                #expect(error == nil && skipped.count == messages.count, "\(text)")
             }
-            for case .sharedBuffer in found.messages.map(\.event) { kinds["buffer", default: 0] += 1 }
-            for case .sharedFrame in found.messages.map(\.event) { kinds["frame", default: 0] += 1 }
+            for case .sharedBuffer in found.messages.map(\.kind) { kinds["buffer", default: 0] += 1 }
+            for case .sharedFrame in found.messages.map(\.kind) { kinds["frame", default: 0] += 1 }
         }
         for kind in ["buffer", "frame", "refused now"] {
             #expect(kinds[kind, default: 0] > 0, "\(kind) among \(kinds)")

@@ -39,7 +39,7 @@ struct FinishReasonTests {
             #expect(reason.description.hasSuffix("."))
             #expect(ControlTranscript(of: ControlRequest.stop(reason).encoded()).requests == [.stop(reason)])
             let status = SenderStatus(state: .stopped(reason))
-            #expect(Transcript(of: status.encoded()).messages.map(\.event) == [.status(status)])
+            #expect(Transcript(of: status.encoded()).messages.map(\.kind) == [.status(status)])
         }
     }
 }

@@ -52,7 +52,7 @@ struct FrameHeaderTests {
         var index = 0
         while index < stream.count {
             let step = try decoder.decode(stream.span.extracting(index...))
-            guard case .header(let header) = step.event else { break }
+            guard case .message(.frame(let header)) = step.event else { break }
             decoded.append(header)
             index += step.consumed
             // The bodies are left out of the stream.

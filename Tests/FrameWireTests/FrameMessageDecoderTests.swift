@@ -28,7 +28,7 @@ struct FrameMessageDecoderTests {
         let stream = Streams.good + Streams.good
         let headerCount = Streams.good.count - 4
         let first = try decoder.decode(stream.span)
-        #expect(first == .init(consumed: headerCount, event: .header(Self.header)))
+        #expect(first == .init(consumed: headerCount, event: .message(.frame(Self.header))))
         #expect(decoder.bodyRemaining == 4)
         let part = try decoder.decode(stream.span.extracting(headerCount..<(headerCount + 3)))
         #expect(part == .init(consumed: 3, event: .body(isLast: false)))
@@ -58,7 +58,7 @@ struct FrameMessageDecoderTests {
         #expect(!isLastAgain && decoder.offset == UInt64(good.count))
         try decoder.finish()
         let next = try decoder.decode(good.span)
-        #expect(next.event == .header(Self.header))
+        #expect(next.event == .message(.frame(Self.header)))
     }
 
     @Test func `being in a header begins with its first byte and ends with its last`() throws {
@@ -114,7 +114,7 @@ struct FrameMessageDecoderTests {
         let failure = Self.failure(of: &other, in: [0])
         #expect(failure?.code == .fieldInvalidName)
         let step = try one.decode(good.span.extracting(30...))
-        #expect(step.event == .header(Self.header))
+        #expect(step.event == .message(.frame(Self.header)))
     }
 
     private static func failure(of decoder: inout FrameMessageDecoder, in bytes: [UInt8]) -> WireError? {

@@ -124,7 +124,7 @@ struct FramingTests {
             )
             let first = UInt8(truncatingIfNeeded: index)
             let body = [first] + [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: count - 1)
-            expected.append(.init(event: .header(header), body: body, isComplete: true))
+            expected.append(.init(kind: .frame(header), body: body, isComplete: true))
             stream += header.encoded() + body
         }
         let whole = Transcript(of: stream)

@@ -55,7 +55,7 @@ struct SessionInfoTests {
             (info.size, info.frameRate, info.offersAudio) = (BufferSize(width: 281, height: 609), 29.97, false)
             let result = transcript(ofEverySplitOf: Streams.good + info.encoded() + Streams.good)
             #expect(result.error == nil && result.areAllComplete && result.messages.count == 3)
-            #expect(result.messages[1].event == .info(info) && result.messages[1].body.isEmpty)
+            #expect(result.messages[1].kind == .info(info) && result.messages[1].body.isEmpty)
             let plain = try Info(values)
             let request = ControlRequest.info(plain).encoded()
             #expect(request.count == ControlRequest.info(plain).encodedByteCount)
@@ -88,11 +88,11 @@ struct SessionInfoTests {
             if Bool.random(using: &random) { info.frameRateInMillihertz = .random(in: 1...1_000_000, using: &random) }
             if Bool.random(using: &random) { info.offersAudio = .random(using: &random) }
             let bytes = info.encoded()
-            #expect(Transcript(of: bytes).messages.map(\.event) == [.info(info)])
+            #expect(Transcript(of: bytes).messages.map(\.kind) == [.info(info)])
             // Whatever becomes of one byte: an error, another kind of message, or values that are valid.
             var broken = bytes
             broken[.random(in: broken.indices, using: &random)] = .random(in: 0...255, using: &random)
-            for case .info(let read) in Transcript(of: broken).messages.map(\.event) {
+            for case .info(let read) in Transcript(of: broken).messages.map(\.kind) {
                 #expect(throws: Never.self) { try Info(read.values) }
             }
         }
@@ -122,7 +122,7 @@ struct SessionInfoTests {
             var info = Info()
             info.size = BufferSize(width: width, height: 1)
             info.frameRateInMillihertz = rate
-            #expect(Transcript(of: info.encoded()).messages.map(\.event) == [.info(Info())])
+            #expect(Transcript(of: info.encoded()).messages.map(\.kind) == [.info(Info())])
         }
     }
 
@@ -208,8 +208,8 @@ struct SessionInfoTests {
     @Test func `a receiver that does not know infos skips them`() throws {
         let info = try Self.largest()
         var oracle = OracleMessageDecoder(limits: FrameMessageDecoder.Limits())
-        let (events, error) = oracle.events(of: Streams.good + info.encoded() + Streams.good)
-        #expect(error == nil && events.map { $0 == .skipped } == [false, true, false])
+        let (messages, error) = oracle.messages(of: Streams.good + info.encoded() + Streams.good)
+        #expect(error == nil && messages.map { $0 == .unknown } == [false, true, false])
     }
 
     @Test func `rates are those of preferences`() {

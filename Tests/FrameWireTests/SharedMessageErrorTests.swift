@@ -124,7 +124,7 @@ import Testing
         expected.format = PixelFormat(rawValue: word) ?? .i420
         expected.planes = Array(expected.planes.prefix(planeCount))
         let result = transcript(ofEverySplitOf: Array(Streams.header(lines).utf8))
-        #expect(result.messages.map(\.event) == [.sharedFrame(expected)])
+        #expect(result.messages.map(\.kind) == [.sharedFrame(expected)])
         // Their values must still be valid ones.
         let wrong = SharedStreams.lines(lines, replacing: "Shared-Stride-3", with: "Shared-Stride-3: 0¦")
         WireCase(.numberOutOfRange, stream: Streams.header(wrong)).check()
@@ -157,7 +157,7 @@ import Testing
         #expect(Transcript(of: enormous, limits: limits).error?.code == .pixelsTooMany)
         // Too many pixels in an announcement have no meaning.
         let lines = SharedStreams.bufferLines + ["Buffer-Width: 16384", "Buffer-Height: 16384"]
-        let events = Transcript(of: Array(Streams.header(lines).utf8)).messages.map(\.event)
+        let events = Transcript(of: Array(Streams.header(lines).utf8)).messages.map(\.kind)
         #expect(events == [.sharedBuffer(SharedStreams.buffer)])
     }
 
@@ -171,7 +171,7 @@ import Testing
     func `N12: any order, case and white space are accepted, and unknown fields skipped`(lines: [String]) {
         let result = transcript(ofEverySplitOf: Array(Streams.header(lines).utf8) + Streams.good)
         #expect(result.error == nil && result.messages.count == 2)
-        #expect(result.messages.first?.event == .sharedFrame(SharedStreams.frame))
+        #expect(result.messages.first?.kind == .sharedFrame(SharedStreams.frame))
     }
 
     @Test func `N13: nothing that one message states is left for the next one`() {
@@ -182,9 +182,9 @@ import Testing
         let stream = SharedStreams.frame.encoded() + plain.encoded() + SharedStreams.buffer.encoded() + Streams.good
         let result = transcript(ofEverySplitOf: stream + Array(incomplete.utf8))
         #expect(
-            result.messages.map(\.event) == [
+            result.messages.map(\.kind) == [
                 .sharedFrame(SharedStreams.frame), .sharedFrame(plain), .sharedBuffer(SharedStreams.buffer),
-                Transcript(of: Streams.good).messages[0].event,
+                Transcript(of: Streams.good).messages[0].kind,
             ]
         )
         #expect(result.error?.code == .fieldMissing && result.error?.detail == "Shared-Buffer")

@@ -11,9 +11,9 @@ import Testing
         #expect(bytes.count == SharedStreams.buffer.encodedByteCount)
         let result = transcript(ofEverySplitOf: bytes + Streams.good + bytes)
         #expect(result.error == nil && result.areAllComplete)
-        let good = Transcript(of: Streams.good).messages[0].event
-        let announcement = FrameMessageDecoder.Event.sharedBuffer(SharedStreams.buffer)
-        #expect(result.messages.map(\.event) == [announcement, good, announcement])
+        let good = Transcript(of: Streams.good).messages[0].kind
+        let announcement = FrameMessageDecoder.Message.sharedBuffer(SharedStreams.buffer)
+        #expect(result.messages.map(\.kind) == [announcement, good, announcement])
     }
 
     @Test func `N1: a frame with every field is written byte for byte and read back`() {
@@ -22,8 +22,8 @@ import Testing
         #expect(bytes.count == SharedStreams.frame.encodedByteCount)
         let result = transcript(ofEverySplitOf: Streams.good + bytes + bytes)
         #expect(result.error == nil && result.areAllComplete)
-        let frame = FrameMessageDecoder.Event.sharedFrame(SharedStreams.frame)
-        #expect(result.messages.map(\.event) == [Transcript(of: Streams.good).messages[0].event, frame, frame])
+        let frame = FrameMessageDecoder.Message.sharedFrame(SharedStreams.frame)
+        #expect(result.messages.map(\.kind) == [Transcript(of: Streams.good).messages[0].kind, frame, frame])
     }
 
     @Test(arguments: PixelFormat.allCases)
@@ -46,14 +46,14 @@ import Testing
             ].prefix(2 * format.planeCount)
         #expect(String(decoding: header.encoded(), as: UTF8.self) == Streams.header(lines))
         let result = transcript(ofEverySplitOf: header.encoded())
-        #expect(result.messages.map(\.event) == [.sharedFrame(header)] && result.error == nil)
+        #expect(result.messages.map(\.kind) == [.sharedFrame(header)] && result.error == nil)
         #expect(header.header == FrameHeader(contentLength: 0, info: FrameInfo(bufferSize: header.bufferSize)))
     }
 
     @Test(arguments: [UInt64(50), 51]) func `N3: what is written is read back`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var stream: [UInt8] = []
-        var expected: [FrameMessageDecoder.Event] = []
+        var expected: [FrameMessageDecoder.Message] = []
         for _ in 0..<400 {
             let (buffer, frame) = (SharedStreams.buffer(&random), SharedStreams.frame(&random))
             expected += [.sharedBuffer(buffer), .sharedFrame(frame)]
@@ -62,7 +62,7 @@ import Testing
             stream += buffer.encoded() + frame.encoded()
         }
         let whole = Transcript(of: stream)
-        #expect(whole.messages.map(\.event) == expected, "seed \(seed)")
+        #expect(whole.messages.map(\.kind) == expected, "seed \(seed)")
         #expect(whole.error == nil && whole.areAllComplete)
         #expect(Transcript(of: stream, cutBefore: Array(stream.indices)) == whole, "seed \(seed)")
     }
@@ -78,7 +78,7 @@ import Testing
         (high.changedRows, high.timestamp, high.sequence) = (65_535..<131_070, .max, .max)
         let buffers = [(0, 1), (7, 1 << 30)].map { SharedFrameHeader.Buffer(index: $0.0, byteCount: $0.1) }
         let stream = low.encoded() + buffers[0].encoded() + high.encoded() + buffers[1].encoded()
-        let events = transcript(ofEverySplitOf: stream).messages.map(\.event)
+        let events = transcript(ofEverySplitOf: stream).messages.map(\.kind)
         #expect(
             events == [.sharedFrame(low), .sharedBuffer(buffers[0]), .sharedFrame(high), .sharedBuffer(buffers[1])]
         )

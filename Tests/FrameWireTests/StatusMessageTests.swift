@@ -44,8 +44,8 @@ struct StatusMessageTests {
         #expect(bytes.count == status.encodedByteCount)
         let result = transcript(ofEverySplitOf: bytes + Streams.good + bytes)
         #expect(result.error == nil && result.areAllComplete)
-        let frame = Transcript(of: Streams.good).messages[0].event
-        #expect(result.messages.map(\.event) == [.status(status), frame, .status(status)])
+        let frame = Transcript(of: Streams.good).messages[0].kind
+        #expect(result.messages.map(\.kind) == [.status(status), frame, .status(status)])
     }
 
     @Test(
@@ -92,9 +92,9 @@ struct StatusMessageTests {
                 + Streams.good + Array(Streams.header(stopped).utf8)
         )
         #expect(
-            result.messages.map(\.event) == [
+            result.messages.map(\.kind) == [
                 .status(full), .status(plain), .audio(AudioMessageTests.header),
-                Transcript(of: Streams.good).messages[0].event,
+                Transcript(of: Streams.good).messages[0].kind,
             ]
         )
         #expect(result.error?.code == .fieldMissing && result.error?.detail == "Finish-Reason")
@@ -117,7 +117,7 @@ struct StatusMessageTests {
         let stream = Array((Streams.header(lines) + "HTTP").utf8)
         let result = transcript(ofEverySplitOf: Streams.good + stream + Streams.good)
         #expect(result.error == nil && result.areAllComplete)
-        #expect(result.messages.map { $0.event == .skipped } == [false, true, false])
+        #expect(result.messages.map { $0.kind == .unknown } == [false, true, false])
         #expect(result.messages[1].body == Array("HTTP".utf8))
     }
 

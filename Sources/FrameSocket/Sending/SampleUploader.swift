@@ -149,8 +149,13 @@ public final class SampleUploader: Sendable {
         handle { $0.passNextFrame() }
     }
 
-    /// Gives up images that are kept for other receivers beside their JPEGs, to make room for the next one.
-    package func giveUpImages() {
+    /// Releases the latest frame's image, if its JPEG is there to be sent instead.
+    ///
+    /// The image is kept so that a receiver that connects, or asks for another size or quality, gets it as it wants it.
+    /// A program that calls this before it takes memory for its next image holds one at a time instead of two; until it
+    /// sends that, such a receiver gets the latest frame as it was sent. A frame that is still to be encoded is not
+    /// affected.
+    public func giveUpImages() {
         handle { $0.giveUpImages() }
     }
 

@@ -30,7 +30,7 @@ enum HeaderBenchmarks {
                         let slice = bytes[...]
                         return try measureSynchronously(count) {
                             for _ in 0..<count {
-                                guard case .header(let header) = try decoder.decode(slice.span).event else {
+                                guard case .message(.frame(let header)) = try decoder.decode(slice.span).event else {
                                     throw BaselineFailure()
                                 }
                                 _ = decoder.consumeBody(header.contentLength)

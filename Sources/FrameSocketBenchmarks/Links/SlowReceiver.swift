@@ -85,7 +85,7 @@ final class SlowReceiver: @unchecked Sendable {
         while !rest.isEmpty {
             guard let step = try? decoder.decode(rest.span) else { return }
             switch step.event {
-            case .header(let header): (self.header, body) = (header, [])
+            case .message(.frame(let header)): (self.header, body) = (header, [])
             case .body(let isLast):
                 body += rest.prefix(step.consumed)
                 guard isLast, let header else { break }

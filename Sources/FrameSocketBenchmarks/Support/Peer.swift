@@ -104,6 +104,7 @@ enum Peer {
         let uploader = SampleUploader(connection: client, configuration: .init(scale: scale))
         let pool = PixelBuffer.Pool(maximumIdleImages: 1)
         for _ in 0..<frames {
+            uploader.giveUpImages()
             uploader.send(try readImage(size, pool))
             try await uploader.finish()
         }

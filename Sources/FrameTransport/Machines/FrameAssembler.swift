@@ -6,27 +6,15 @@ package import FrameWire
 /// next header, so that one call reads the rest of a body and the next header together. Only the part of a body that
 /// arrives with its header is copied.
 @safe package struct FrameAssembler: ~Copyable {
+    package typealias Message = FrameMessageDecoder.Message
+
     package enum Event {
-        /// A complete frame.
-        case frame(Frame)
-        case audio(AudioMessage)
-        case status(SenderStatus)
-        case info(ControlRequest.SessionInfo)
-        /// The announcement of a shared buffer.
-        case sharedBuffer(SharedFrameHeader.Buffer)
-        /// A complete frame in a shared buffer; see ``takeFrame(_:at:)``.
-        case sharedFrame(SharedFrameHeader)
-        /// A complete message that is not wanted, skipped by its length.
-        case skipped(Skipped)
+        /// A complete message; the body is nil if there is none, or if it is not wanted and was skipped by its length.
+        case message(Message, FrameBytes?)
         /// The header of a body to keep, which is read after a call of ``admitBody()``.
         case body(byteCount: Int)
         /// More bytes are needed.
         case incomplete
-    }
-
-    /// What was skipped.
-    package enum Skipped: Sendable, Hashable {
-        case frame, audio, unknown
     }
 
     /// The position of the stream within a message; deadlines depend on it.
@@ -34,22 +22,6 @@ package import FrameWire
         case betweenMessages
         case header
         case body(length: Int)
-    }
-
-    /// A message whose body is being read.
-    private enum Message {
-        case frame(FrameHeader)
-        case audio(AudioHeader)
-        case skipped(Skipped)
-
-        /// The bytes of the body; nil if they are discarded.
-        var keptByteCount: Int? {
-            switch self {
-            case .frame(let header): header.contentLength
-            case .audio(let header): header.contentLength
-            case .skipped: nil
-            }
-        }
     }
 
     /// The initial memory of a body of an unproven size: the rest is allocated as the bytes arrive, never on a claim.
@@ -73,7 +45,8 @@ package import FrameWire
     private let tally: DecodingTally?
     private let staging: MemoryRun
     private var staged = 0..<0
-    private var message: Message?
+    /// The message whose body is being read, and the length of the body; nil if that is discarded.
+    private var message: (kind: Message, keptByteCount: Int?)?
     /// The memory that the body is read into; for a discarded body, memory that is reused.
     private var body: FrameBytes?
     private var largestBody = 0
@@ -118,7 +91,7 @@ package import FrameWire
     ///
     /// - Throws: `malformedMessage` or `noMemory`.
     package mutating func next(at now: UInt64) throws(TransportError) -> Event {
-        if let event = finishedBody(at: now) { return event }
+        if let event = finishedBody() { return event }
         while !staged.isEmpty {
             let run = unsafe UnsafeRawBufferPointer(rebasing: staging[staged])
             let step: FrameMessageDecoder.Step
@@ -135,39 +108,26 @@ package import FrameWire
                 try unsafe append(UnsafeRawBufferPointer(rebasing: run[..<step.consumed]))
             }
             staged = (staged.lowerBound + step.consumed)..<staged.upperBound
-            switch step.event {
-            case .incomplete, .body:
-                break
-            case .header(let header):
-                if let event = begin(keepsFrames ? .frame(header) : .skipped(.frame)) { return event }
-            case .audio(let header):
-                let isKept = header.contentLength <= longestAudio
-                if let event = begin(isKept ? .audio(header) : .skipped(.audio)) { return event }
-            case .skipped:
-                if let event = begin(.skipped(.unknown)) { return event }
-            case .status(let status):
-                endMessage()
-                return .status(status)
-            case .info(let info):
-                endMessage()
-                return .info(info)
-            case .sharedBuffer(let header):
-                endMessage()
-                return .sharedBuffer(header)
-            case .sharedFrame(let header):
-                endMessage()
-                return .sharedFrame(header)
-            }
-            if let event = finishedBody(at: now) { return event }
+            if case .message(let message) = step.event, let event = begin(message) { return event }
+            if let event = finishedBody() { return event }
         }
         return .incomplete
     }
 
-    /// Returns the frame of a ``Event/sharedFrame(_:)`` that is delivered, without its image.
+    /// Returns the frame that is delivered for a message; `jpeg` is empty if its image is in a shared buffer.
     ///
     /// A frame that is not delivered has no index.
-    mutating func takeFrame(_ header: SharedFrameHeader, at now: UInt64) -> Frame {
-        frame(header.header, FrameBytes.none, at: now)
+    mutating func takeFrame(_ header: FrameHeader, _ jpeg: FrameBytes, at now: UInt64) -> Frame {
+        defer { frames += 1 }
+        largestBody = max(largestBody, jpeg.count)
+        return Frame(
+            .jpeg(jpeg),
+            header: header,
+            index: frames,
+            receivedAt: now,
+            transferTime: now &- startedAt,
+            tally: tally
+        )
     }
 
     /// Handles the end of the stream.
@@ -212,60 +172,61 @@ package import FrameWire
 
     // MARK: Bodies
 
-    /// Starts a message whose header has arrived; returns an event if its body must be admitted.
+    /// Starts a message whose header has arrived.
+    ///
+    /// - Returns: The message if it has no body, or its body if that is kept, which must be admitted first.
     private mutating func begin(_ message: Message) -> Event? {
-        self.message = message
+        let isKept: Bool
+        switch message {
+        case .frame: isKept = keepsFrames
+        case .audio(let header): isKept = header.contentLength <= longestAudio
+        case .unknown: isKept = false
+        case .status, .info, .sharedBuffer, .sharedFrame:
+            endMessage()
+            return .message(message, nil)
+        }
         let length = decoder.bodyRemaining
         phase = .body(length: length)
-        guard message.keptByteCount != nil else {
-            if length > 0 { body = FrameBytes(capacity: min(length, Self.firstCapacity), pool: pool) }
+        guard isKept else {
+            skipBody(of: message)
             return nil
         }
+        self.message = (message, length)
         return .body(byteCount: length)
+    }
+
+    private mutating func skipBody(of message: Message) {
+        self.message = (message, nil)
+        let length = decoder.bodyRemaining
+        if length > 0 { body = FrameBytes(capacity: min(length, Self.firstCapacity), pool: pool) }
     }
 
     /// Whether the body in progress belongs to a frame.
     var isAtFrame: Bool {
-        if case .frame? = message { true } else { false }
+        if case .frame? = message?.kind { true } else { false }
     }
 
     /// Skips the frame whose body has not been admitted yet; returns false if there is none.
     mutating func skipPendingFrame() -> Bool {
-        guard case .frame? = message, body == nil else { return false }
-        _ = begin(.skipped(.frame))
+        guard case (.frame(let header), _?)? = message, body == nil else { return false }
+        skipBody(of: .frame(header))
         return true
     }
 
     /// Returns the message if its body is complete.
-    private mutating func finishedBody(at now: UInt64) -> Event? {
+    private mutating func finishedBody() -> Event? {
         guard let message, decoder.bodyRemaining == 0 else { return nil }
-        if message.keptByteCount != nil, body == nil { return nil }
+        let isKept = message.keptByteCount != nil
+        if isKept, body == nil { return nil }
         self.message = nil
         endMessage()
-        switch (message, body.take()) {
-        case (.frame(let header), let jpeg?): return .frame(frame(header, jpeg, at: now))
-        case (.audio(let header), let samples?): return .audio(AudioMessage(header, samples: samples))
-        case (.skipped(let what), _): return .skipped(what)
-        default: return .skipped(.unknown)
-        }
+        let body = body.take()
+        return .message(message.kind, isKept ? body : nil)
     }
 
     private mutating func endMessage() {
         phase = .betweenMessages
         messages += 1
-    }
-
-    private mutating func frame(_ header: FrameHeader, _ jpeg: FrameBytes, at now: UInt64) -> Frame {
-        defer { frames += 1 }
-        largestBody = max(largestBody, jpeg.count)
-        return Frame(
-            .jpeg(jpeg),
-            header: header,
-            index: frames,
-            receivedAt: now,
-            transferTime: now &- startedAt,
-            tally: tally
-        )
     }
 
     /// Copies the bytes of a body that arrived with its header.

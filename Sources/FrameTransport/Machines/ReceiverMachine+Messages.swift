@@ -46,36 +46,48 @@ extension ReceiverMachine {
             return fail(error, system)
         }
         switch event {
-        case .frame(let frame):
+        case .message(let message, let body):
             turn.messagesLeft -= 1
-            burstByteCount += frame.jpeg?.count ?? 0
-            if versionDeadline != nil { unprovenFrames += 1 }
-            useRoom(room)
-            system.deliver(frame, more: mayRead || assembler.hasMore)
-        case .audio(let message):
-            turn.messagesLeft -= 1
-            system.deliver(message)
-        case .sharedBuffer(let header):
-            turn.messagesLeft -= 1
-            announced(header, system)
-        case .sharedFrame(let header):
-            turn.messagesLeft -= 1
-            deliver(header, room, system)
-        case .status(let status):
-            turn.messagesLeft -= 1
-            guard acceptVersion(status.version, system) else { return }
-            if case .stopped(let reason) = status.state { stopReason = reason }
-            system.deliver(status)
-        case .info(let info):
-            turn.messagesLeft -= 1
-            system.deliver(info)
-        case .skipped(let what):
-            turn.messagesLeft -= 1
-            if what == .audio, wants.contains(.audio) { system.countDroppedAudio() }
+            handle(message, body, room, system)
         case .body(let byteCount):
             pendingBody = byteCount
         case .incomplete:
             if mayRead { read(system) }
+        }
+    }
+
+    /// Handles a complete message, whose body is nil if there is none, or if it was not wanted.
+    private mutating func handle(
+        _ message: FrameAssembler.Message,
+        _ body: FrameBytes?,
+        _ room: Int?,
+        _ system: some System
+    ) {
+        switch message {
+        case .frame(let header):
+            guard let body else { return }
+            burstByteCount += body.count
+            if versionDeadline != nil { unprovenFrames += 1 }
+            useRoom(room)
+            system.deliver(assembler.takeFrame(header, body, at: now), more: mayRead || assembler.hasMore)
+        case .audio(let header):
+            if let body {
+                system.deliver(AudioMessage(header, samples: body))
+            } else if wants.contains(.audio) {
+                system.countDroppedAudio()
+            }
+        case .sharedBuffer(let header):
+            announced(header, system)
+        case .sharedFrame(let header):
+            deliver(header, room, system)
+        case .status(let status):
+            guard acceptVersion(status.version, system) else { return }
+            if case .stopped(let reason) = status.state { stopReason = reason }
+            system.deliver(status)
+        case .info(let info):
+            system.deliver(info)
+        case .unknown:
+            break
         }
     }
 

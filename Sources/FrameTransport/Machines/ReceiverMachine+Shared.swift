@@ -43,8 +43,8 @@ extension ReceiverMachine {
     mutating func checkDescriptors(at event: FrameAssembler.Event) throws(TransportError) {
         switch event {
         case .incomplete: try shared.bytesEnded(isInHeader: assembler.phase == .header)
-        case .sharedBuffer: break
-        case .frame, .sharedFrame, .audio, .status, .info, .skipped, .body: try shared.otherMessage()
+        case .message(.sharedBuffer, _): break
+        case .message, .body: try shared.otherMessage()
         }
     }
 
@@ -78,6 +78,7 @@ extension ReceiverMachine {
         if shared.hasSkippedFrame { header.changedRows = nil }
         shared.hasSkippedFrame = false
         useRoom(room)
-        system.deliver(assembler.takeFrame(header, at: now), in: header, more: mayRead || assembler.hasMore)
+        let frame = assembler.takeFrame(header.header, .none, at: now)
+        system.deliver(frame, in: header, more: mayRead || assembler.hasMore)
     }
 }

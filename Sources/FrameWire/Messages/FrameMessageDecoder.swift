@@ -8,38 +8,39 @@
 /// var decoder = FrameMessageDecoder()
 /// let step = try decoder.decode(bytes.span)
 /// switch step.event {
-/// case .incomplete: break                       // read more
-/// case .header(let header): prepare(header)     // go on behind step.consumed
-/// case .audio(let header): prepare(header)      // likewise
-/// case .status(let status): note(status)        // likewise; no body follows
-/// case .info(let info): note(info)              // likewise
-/// case .sharedBuffer, .sharedFrame: break       // likewise; only receivers that ask for them get any
-/// case .skipped: skip()                         // likewise: the body that follows means nothing
+/// case .incomplete: break                                // read more
+/// case .message(.frame(let header)): prepare(header)     // its body follows, behind step.consumed
+/// case .message(.status(let status)): note(status)       // no body follows
+/// case .message: skip()                                  // others: decoder.bodyRemaining bytes of body follow
 /// case .body(let isLast): append(bytes[..<step.consumed], isLast)
 /// }
 /// ```
 public struct FrameMessageDecoder: Sendable {
+    /// A message, as its header describes it.
+    public enum Message: Sendable, Hashable {
+        /// A frame, whose JPEG follows as the body. If its content length is 0, no body follows.
+        case frame(FrameHeader)
+        /// An audio message, whose samples follow as the body.
+        case audio(AudioHeader)
+        /// A sender's status; it has no body.
+        case status(SenderStatus)
+        /// What a sender states about itself; its body has been read with the header.
+        case info(ControlRequest.SessionInfo)
+        /// The announcement of a shared buffer; it has no body.
+        case sharedBuffer(SharedFrameHeader.Buffer)
+        /// A frame in a shared buffer; it has no body.
+        case sharedFrame(SharedFrameHeader)
+        /// A message of a kind that this version does not know. A body that follows is to be skipped.
+        case unknown
+    }
+
     /// What the consumed bytes were.
     public enum Event: Sendable, Hashable {
         /// Part of a header, or of an `info`; all bytes are consumed, and more are needed.
         case incomplete
-        /// The header of a frame, or its remaining part. If its content length is 0, the message ends with it, and no
-        /// body follows.
-        case header(FrameHeader)
-        /// The header of an audio message, or its remaining part; its body follows.
-        case audio(AudioHeader)
-        /// A sender's status, or its remaining part; it has no body.
-        case status(SenderStatus)
-        /// What a sender states about itself, with its body, or the remaining part of both.
-        case info(ControlRequest.SessionInfo)
-        /// The announcement of a shared buffer, or its remaining part; it has no body.
-        case sharedBuffer(SharedFrameHeader.Buffer)
-        /// A frame in a shared buffer, or its remaining part; it has no body.
-        case sharedFrame(SharedFrameHeader)
-        /// The header of a message of a kind that this version does not know, or its remaining part.
-        ///
-        /// If ``FrameMessageDecoder/bodyRemaining`` is greater than 0, a body follows, which is to be skipped.
-        case skipped
+        /// The header of a message, or its remaining part; a body follows if ``FrameMessageDecoder/bodyRemaining`` is
+        /// greater than 0.
+        case message(Message)
         /// Bytes of the body; `isLast` tells whether they include its last byte.
         case body(isLast: Bool)
     }
@@ -143,7 +144,7 @@ public struct FrameMessageDecoder: Sendable {
         parser.reset()
         position.advance(by: count)
         position.beginBody(of: header.contentLength)
-        return Step(consumed: count, event: .header(header))
+        return Step(consumed: count, event: .message(.frame(header)))
     }
 
     @inline(never)
@@ -171,17 +172,17 @@ public struct FrameMessageDecoder: Sendable {
             throw position.fail(error.code, detail: error.detail ?? "")
         }
         position.advance(by: index - start)
-        if body.remaining == 0 { return Step(consumed: index, event: .info(body.end().end())) }
+        if body.remaining == 0 { return Step(consumed: index, event: .message(.info(body.end().end()))) }
         infoBody = body
         return Step(consumed: index, event: .incomplete)
     }
 
     @inline(never)
     private mutating func endHeader(consumed count: Int) -> Step {
-        let (event, bodyLength) = (parser.fields.event, parser.fields.bodyLength)
+        let (message, bodyLength) = (parser.fields.message, parser.fields.bodyLength)
         parser.reset()
         position.advance(by: count)
         position.beginBody(of: bodyLength)
-        return Step(consumed: count, event: event)
+        return Step(consumed: count, event: .message(message))
     }
 }

@@ -63,16 +63,16 @@ struct MessageFields: Sendable {
         }
     }
 
-    /// The event for the complete header; meaningful only without a ``fault``.
-    var event: FrameMessageDecoder.Event {
+    /// The message that the complete header describes; meaningful only without a ``fault``.
+    var message: FrameMessageDecoder.Message {
         switch kind {
-        case .frame: .header(header)
+        case .frame: .frame(header)
         case .other(.audio): .audio(audioHeader)
         case .other(.status): .status(status)
         case .other(.info): .info(info ?? .init())
         case .other(.sharedBuffer): .sharedBuffer(sharedBuffer)
         case .other(.sharedFrame): .sharedFrame(sharedFrame)
-        case .unknown: .skipped
+        case .unknown: .unknown
         }
     }
 

@@ -184,22 +184,13 @@ import Testing
         #expect(await becomesTrue { uploader.hasReceiver })
         let isSent = DispatchSemaphore(value: 0)
         let (released, late) = (Counter(), Counter())
-        do {
-            nonisolated(unsafe) let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: 64 * 64)
-            unsafe memory.initialize(repeating: 1, count: 64 * 64)
-            let image = try unsafe PixelBuffer(
-                adopting: [(UnsafePointer(memory), 64)],
-                width: 64,
-                height: 64,
-                format: .gray
-            ) {
+        uploader.send(
+            try imageInProgramsMemory {
                 // Long enough for a frame that does not wait for this.
                 if isSent.wait(timeout: .now() + 0.3) == .success { late.increment() }
-                unsafe memory.deallocate()
                 released.increment()
             }
-            uploader.send(image)
-        }
+        )
         try await uploader.finish()
         _ = try await pair.next()
         #expect(released.value == 0, "it is kept for other receivers")
@@ -211,6 +202,23 @@ import Testing
     }
 
     // MARK: Memory
+
+    @Test func `a program that gives the image up holds none while it makes the next one`() async throws {
+        try await Wire.run { wire in
+            let uploader = wire.uploader
+            #expect(await becomesTrue { uploader.hasReceiver })
+            let released = Counter()
+            uploader.send(try imageInProgramsMemory { released.increment() })
+            try await uploader.finish()
+            let sent = try await wire.next()
+            #expect(released.value == 0, "it is kept for other receivers")
+            uploader.giveUpImages()
+            #expect(released.value == 1)
+            uploader.requestFrame()
+            let again = try await wire.next()
+            #expect(again.jpeg?.array() == sent.jpeg?.array(), "its JPEG is kept")
+        }
+    }
 
     /// Shows P305.
     @Test func `an image for which there is no memory is given up first, and its JPEG is sent as it was encoded`()
@@ -349,5 +357,15 @@ import Testing
         #expect(rig.messages.dropFirst(sent).map(\.bufferSize.width) == [64])
         #expect(rig.machine.statistics.sent == 1 && rig.machine.statistics.repeats == (isRepeat ? 1 : 0))
         #expect(rig.messages.allSatisfy { $0.info.sequence == rig.messages[0].info.sequence })
+    }
+}
+
+/// An image of 64x64 pixels in memory of its own, and what is called once nothing refers to it.
+private func imageInProgramsMemory(_ released: @escaping @Sendable () -> Void) throws -> PixelBuffer {
+    nonisolated(unsafe) let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: 64 * 64)
+    unsafe memory.initialize(repeating: 1, count: 64 * 64)
+    return try unsafe PixelBuffer(adopting: [(UnsafePointer(memory), 64)], width: 64, height: 64, format: .gray) {
+        unsafe memory.deallocate()
+        released()
     }
 }

@@ -182,15 +182,15 @@ private func names(of bytes: [UInt8]) -> [String] {
     while offset < bytes.count, let step = try? decoder.decode(bytes.span.extracting(offset...)) {
         offset += step.consumed
         switch step.event {
-        case .header(let header): names.append("\(header.bufferSize.width)")
-        case .audio: names.append("audio")
-        case .status(let status):
+        case .message(.frame(let header)): names.append("\(header.bufferSize.width)")
+        case .message(.audio): names.append("audio")
+        case .message(.status(let status)):
             switch status.state {
             case .live: names.append("live")
             case .paused: names.append("paused")
             case .stopped: names.append("stopped")
             }
-        case .info(let info):
+        case .message(.info(let info)):
             let parts = [info["name"], info.size.map { "\($0.width)" }, info.frameRateInMillihertz.map { "\($0)" }]
             names.append(parts.compactMap(\.self).joined(separator: " "))
         default: break

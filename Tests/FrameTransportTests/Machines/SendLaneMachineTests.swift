@@ -375,9 +375,9 @@ private func names(of bytes: [UInt8]) -> [String] {
     while offset < bytes.count, let step = try? decoder.decode(bytes.span.extracting(offset...)) {
         offset += step.consumed
         switch step.event {
-        case .header(let header): names.append("f\(header.sequence ?? 0)")
-        case .audio(let header): names.append("a\(header.sequence ?? 0)")
-        case .status(let status): names.append(status.name)
+        case .message(.frame(let header)): names.append("f\(header.sequence ?? 0)")
+        case .message(.audio(let header)): names.append("a\(header.sequence ?? 0)")
+        case .message(.status(let status)): names.append(status.name)
         default: break
         }
     }

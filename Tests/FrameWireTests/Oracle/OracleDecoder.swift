@@ -15,8 +15,8 @@ struct OracleMessageDecoder {
     }
 
     /// What each message of a stream is, and the error that ends it.
-    mutating func events(of bytes: [UInt8]) -> ([FrameMessageDecoder.Event], WireError?) {
-        var events: [FrameMessageDecoder.Event] = []
+    mutating func messages(of bytes: [UInt8]) -> ([FrameMessageDecoder.Message], WireError?) {
+        var messages: [FrameMessageDecoder.Message] = []
         var index = 0
         do {
             while index < bytes.count {
@@ -24,8 +24,8 @@ struct OracleMessageDecoder {
                     let count = min(position.bodyRemaining, bytes.count - index)
                     _ = position.consumeBody(count)
                     index += count
-                } else if let event = try take(bytes[index]) {
-                    events.append(event)
+                } else if let message = try take(bytes[index]) {
+                    messages.append(message)
                     index += 1
                 } else {
                     index += 1
@@ -33,12 +33,12 @@ struct OracleMessageDecoder {
             }
             try position.finish(headerByteCount: scanner.byteCount)
         } catch {
-            return (events, error)
+            return (messages, error)
         }
-        return (events, nil)
+        return (messages, nil)
     }
 
-    private mutating func take(_ byte: UInt8) throws(WireError) -> FrameMessageDecoder.Event? {
+    private mutating func take(_ byte: UInt8) throws(WireError) -> FrameMessageDecoder.Message? {
         do throws(HeaderFault) {
             switch try scanner.take(byte) {
             case .more: break
@@ -47,12 +47,12 @@ struct OracleMessageDecoder {
             case .valueEnd: try fields.endValue()
             case .headerEnd:
                 if let fault = fields.fault { throw fault }
-                let (event, length) = (fields.event, fields.bodyLength)
+                let (message, length) = (fields.message, fields.bodyLength)
                 scanner.reset()
                 fields.reset()
                 position.advance(by: 1)
                 position.beginBody(of: length)
-                return event
+                return message
             }
             scanner.keep(byte)
             position.advance(by: 1)

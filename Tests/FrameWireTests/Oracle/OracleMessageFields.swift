@@ -70,12 +70,12 @@ struct OracleMessageFields: Sendable {
     }
 
     /// What the header that ended is; of use only without a ``fault``.
-    var event: FrameMessageDecoder.Event {
+    var message: FrameMessageDecoder.Message {
         switch others.kind {
-        case nil: .header(header)
+        case nil: .frame(header)
         case .audio: .audio(audioHeader)
         case .status: .status(status)
-        case .unknown: .skipped
+        case .unknown: .unknown
         }
     }
 

@@ -5,13 +5,12 @@ import Testing
 /// Everything that came out of a decoder fed with a stream, however the stream was cut.
 struct Transcript: Equatable, Sendable {
     struct Message: Equatable, Sendable {
-        /// What began the message: a header or a status, never a part of a header nor of a body.
-        var event: FrameMessageDecoder.Event
+        var kind: FrameMessageDecoder.Message
         var body: [UInt8] = []
         var isComplete: Bool
 
         /// The header, which must be a frame's.
-        var header: FrameHeader? { if case .header(let header) = event { header } else { nil } }
+        var header: FrameHeader? { if case .frame(let header) = kind { header } else { nil } }
     }
 
     var messages: [Message] = []
@@ -47,9 +46,9 @@ struct Transcript: Equatable, Sendable {
         switch step.event {
         case .incomplete:
             require(step.consumed == part.count, "an incomplete header takes every byte")
-        case .header, .audio, .status, .info, .sharedBuffer, .sharedFrame, .skipped:
+        case .message(let kind):
             require(messages.last?.isComplete != false, "no header within a body")
-            messages.append(Message(event: step.event, isComplete: decoder.bodyRemaining == 0))
+            messages.append(Message(kind: kind, isComplete: decoder.bodyRemaining == 0))
         case .body(let isLast):
             require(step.consumed > 0, "a body event without bytes never ends")
             guard !messages.isEmpty else {
@@ -113,7 +112,7 @@ private func expectPrefix(
     require(prefix.error == expected, "the error of the first \(count) bytes", sourceLocation)
     require(prefix.messages.count <= whole.messages.count, "the messages of the first \(count) bytes", sourceLocation)
     for (part, message) in zip(prefix.messages, whole.messages) {
-        let isPrefix = part.event == message.event && part.body.elementsEqual(message.body.prefix(part.body.count))
+        let isPrefix = part.kind == message.kind && part.body.elementsEqual(message.body.prefix(part.body.count))
         require(isPrefix, "a message of the first \(count) bytes", sourceLocation)
     }
 }

@@ -31,7 +31,7 @@ private struct Outcome: Equatable {
                 while start < end {
                     let step = try decoder.decode(bytes.extracting(start..<end))
                     start += step.consumed
-                    if let event = note(step.event, endingAt: start) { check(event) }
+                    note(step.event, endingAt: start)
                 }
             }
             try decoder.finish()
@@ -41,17 +41,23 @@ private struct Outcome: Equatable {
         add(decoder.offset)
     }
 
-    /// Takes an event into the digest, and returns it where it is to be looked at more closely.
-    private mutating func note(
-        _ event: FrameMessageDecoder.Event,
-        endingAt offset: Int
-    ) -> FrameMessageDecoder.Event? {
+    /// Adds an event to the digest, and checks what a message says.
+    private mutating func note(_ event: FrameMessageDecoder.Event, endingAt offset: Int) {
         switch event {
         case .incomplete, .body(isLast: false):
-            return nil
+            return
         case .body(isLast: true):
             add(1)
-        case .header(let header):
+        case .message(let message):
+            add(message)
+            check(message)
+        }
+        add(offset)
+    }
+
+    private mutating func add(_ message: FrameMessageDecoder.Message) {
+        switch message {
+        case .frame(let header):
             add(
                 2,
                 header.contentLength,
@@ -80,21 +86,19 @@ private struct Outcome: Equatable {
             )
             for plane in header.planes { add(plane.offset, plane.bytesPerRow) }
             add(header.timestamp ?? 1, header.sequence ?? 1)
-        case .skipped:
+        case .unknown:
             add(5)
         }
-        add(offset)
-        return event
     }
 
     /// A message that was understood is written as it was read.
-    private func check(_ event: FrameMessageDecoder.Event) {
-        if case .sharedFrame(let header) = event { checkFit(of: header) }
-        guard let bytes = encoded(event) else { return }
+    private func check(_ message: FrameMessageDecoder.Message) {
+        if case .sharedFrame(let header) = message { checkFit(of: header) }
+        guard let bytes = encoded(message) else { return }
         let span = bytes.span
         var decoder = FrameMessageDecoder()
-        guard let step = try? decoder.decode(span), step.event == event else {
-            fatalError("\(event) does not survive being written and read")
+        guard let step = try? decoder.decode(span), step.event == .message(message) else {
+            fatalError("\(message) does not survive being written and read")
         }
     }
 
@@ -121,15 +125,15 @@ private struct Outcome: Equatable {
         }
     }
 
-    private func encoded(_ event: FrameMessageDecoder.Event) -> [UInt8]? {
-        switch event {
-        case .header(let header): header.encoded()
+    private func encoded(_ message: FrameMessageDecoder.Message) -> [UInt8]? {
+        switch message {
+        case .frame(let header): header.encoded()
         case .audio(let header): header.encoded()
         case .status(let status): status.encoded()
         case .info(let info): info.encoded()
         case .sharedBuffer(let header): header.encoded()
         case .sharedFrame(let header): header.encoded()
-        case .skipped, .incomplete, .body: nil
+        case .unknown: nil
         }
     }
 

@@ -60,9 +60,19 @@ extension World {
 
     private func take(_ step: FrameMessageDecoder.Step, _ bytes: Span<UInt8>, _ index: Int) {
         switch step.event {
-        case .incomplete, .skipped:
+        case .incomplete:
             break
-        case .header(let header):
+        case .message(let message):
+            headerWritten(message, index)
+        case .body(let isLast):
+            if monitors[index].takeBody(bytes.extracting(..<step.consumed)) { identityWritten(index) }
+            if isLast { messageWritten(index) }
+        }
+    }
+
+    private func headerWritten(_ message: FrameMessageDecoder.Message, _ index: Int) {
+        switch message {
+        case .frame(let header):
             frameHeaderWritten(header, index)
             jpegBegins(index)
         case .audio:
@@ -88,9 +98,8 @@ extension World {
             frameIdentified(identity, index)
             messageWritten(index)
             sharedFrameEnds(index)
-        case .body(let isLast):
-            if monitors[index].takeBody(bytes.extracting(..<step.consumed)) { identityWritten(index) }
-            if isLast { messageWritten(index) }
+        case .unknown:
+            break
         }
     }
 

@@ -53,8 +53,8 @@ extension World {
             }
             switch step.event {
             case .incomplete: break
-            case .header(let header): peers[peer].header = header
-            case .audio, .status, .info, .sharedBuffer, .sharedFrame, .skipped:
+            case .message(.frame(let header)): peers[peer].header = header
+            case .message:
                 guard isFromOurs(peer) else { break }
                 violate(.order, "a plain receiver, which said nothing, got a message that is not a frame")
             case .body(let isLast):

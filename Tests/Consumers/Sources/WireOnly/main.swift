@@ -15,9 +15,9 @@ while offset < message.count {
     offset += step.consumed
     switch step.event {
     case .incomplete: print("not yet a header")
-    case .header(let header):
+    case .message(.frame(let header)):
         print("header of \(header.bufferSize.width)x\(header.bufferSize.height), \(header.orientation)")
-    case .audio, .status, .info, .sharedBuffer, .sharedFrame, .skipped: print("no frame")
+    case .message: print("no frame")
     case .body(let isLast): print("body of \(step.consumed) bytes, \(isLast ? "whole" : "to be continued")")
     }
 }

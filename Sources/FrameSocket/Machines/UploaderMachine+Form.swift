@@ -18,6 +18,7 @@ extension UploaderMachine {
         frame.decidedFor = look
         if let jpeg = frame.jpeg {
             let isWithin = jpeg.isWithin(configuration.limits)
+            let isSharpening = isSharpening || isNeedlesslyCoarse(frame)
             // While the image is there, a receiver gets it in its own terms, and one that shares memory gets no JPEG.
             let isImageWanted = isForOthers || isSharpening || (sharing.pool.isOpen && frame.hasPixels)
             guard frame.content != nil, isImageWanted else { return isWithin ? .asItIs : .nothing(.outsideLimits) }

@@ -53,12 +53,19 @@ extension UploaderMachine {
     }
 
     func sharpeningTime(of frame: borrowing UploadFrame, at now: UInt64) -> UInt64? {
-        guard let sent = frame.quality, sent.used < min(sent.highest, configuration.quality), frame.content != nil,
-            slots.isLatest(frame)
-        else { return nil }
+        guard canBeSharper(frame), slots.isLatest(frame) else { return nil }
         // Nothing limits it any longer.
         guard quality.isActive else { return now }
         return sharing.pool.isOpen ? nil : quality.sharpeningTime(changedAt: schedule.lastChangeAt, at: now)
+    }
+
+    /// Whether the image of a JPEG is there, and that has less than the maximum quality for a limit that is gone, such as that
+    /// of another receiver.
+    func isNeedlesslyCoarse(_ frame: borrowing UploadFrame) -> Bool { !quality.isActive && canBeSharper(frame) }
+
+    private func canBeSharper(_ frame: borrowing UploadFrame) -> Bool {
+        guard let sent = frame.quality, frame.content != nil else { return false }
+        return sent.used < min(sent.highest, configuration.quality)
     }
 
     /// Chooses the quality of an image that is encoded; a JPEG that is sent as it is, or rotated, keeps its own.

@@ -195,7 +195,9 @@ extension UploaderMachine {
             upload.byteCount = jpeg.jpeg.count + (upload.frame.recipe?.need.workspace ?? 0)
             upload.frame.become(jpeg)
             upload.frame.quality = upload.quality
-            if upload.connection != terms.connection, upload.frame.decidedFor != look, upload.frame.content != nil {
+            if upload.connection != terms.connection, upload.frame.content != nil,
+                upload.frame.decidedFor != look || isNeedlesslyCoarse(upload.frame)
+            {
                 // Another receiver has come meanwhile, and gets the image in its own terms.
                 takeBackCount(of: upload)
                 returnToQueue(upload)

@@ -358,6 +358,27 @@ import Testing
         #expect(rig.machine.statistics.sent == 1 && rig.machine.statistics.repeats == (isRepeat ? 1 : 0))
         #expect(rig.messages.allSatisfy { $0.info.sequence == rig.messages[0].info.sequence })
     }
+
+    /// Shows P303.
+    @Test(arguments: [false, true])
+    func `an image that another receiver's maximum of bytes made coarse is encoded again for the next`(
+        isAloneMeanwhile: Bool
+    ) throws {
+        var rig = ImageRig(.init())
+        rig.change { $0.preferences = .init(byteRate: 3_000) }
+        try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
+        rig.now += 5_000_000_000
+        rig.offer(.pixels(try testImage(60, 48, as: .bgra)), settles: false)
+        let begun = rig.machine.beginUpload(at: rig.now)
+        var job = try #require(begun)
+        #expect(try #require(job.quality) < 80)
+        if isAloneMeanwhile { rig.change(settles: false) { $0.isConnected = false } }
+        if !isAloneMeanwhile { rig.change(settles: false) { ($0.connection, $0.preferences) = (2, .init()) } }
+        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester()), at: rig.now)
+        rig.settle()
+        if isAloneMeanwhile { rig.change { ($0.connection, $0.isConnected, $0.preferences) = (2, true, .init()) } }
+        #expect(rig.messages.map(\.bufferSize.width) == [64, 60])
+    }
 }
 
 /// An image of 64x64 pixels in memory of its own, and what is called once nothing refers to it.

@@ -58,6 +58,12 @@ struct PreviewCommand: Command {
         self.address = address
         isOpen = arguments.flag("--http-open")
         names = try arguments.value("--http-name").map { [$0] } ?? []
+        if let name = names.first(where: { !HTTPRequest.isHostName($0) }) {
+            throw UsageError(
+                message:
+                    "invalid value '\(name)' for --http-name: expected a host name such as screen.example, without a port"
+            )
+        }
         viewers = try arguments.integer("--viewers", in: 1...256) ?? 16
         tokens = try arguments.tokens()
         isLenient = arguments.flag("--lenient")

@@ -219,6 +219,10 @@ actor Reception {
             report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
             statistics.add(frame, byteCount: byteCount)
             counters.withLock { $0.meter.add(frame, byteCount: byteCount) }
+            // After the report of this one, which is there whatever becomes of the others.
+            if let directory = command.directory, let keep = command.keep {
+                try removeFrames(in: directory, upTo: keep, of: statistics.frames)
+            }
             if statistics.frames == command.count { finish(.success(())) }
         } catch let error as TurboJPEGError where error.code == .allocationFailed {
             finish(.failure(CommandFailure(.systemError, "\(error)")))
@@ -253,7 +257,6 @@ actor Reception {
         if let directory = command.directory {
             let path = "\(directory)/\(Self.fileName(former.next + statistics.frames))"
             if let jpeg = frame.jpeg { try Files.create(path, jpeg.span, overwrites: command.overwrites) }
-            if let keep = command.keep { try removeFrames(in: directory, upTo: keep, of: statistics.frames + 1) }
         }
         // After decoding, which counts frames that are not images.
         guard command.decodes, let jpeg = frame.jpeg else { return nil }

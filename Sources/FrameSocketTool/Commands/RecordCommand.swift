@@ -91,8 +91,14 @@ struct RecordCommand: Command {
                 Interruption.termination = failure.code
             }
         }
-        try outcome.get()
+        let loss = await recording.lossFailure
+        do throws(CommandFailure) {
+            try outcome.get()
+        } catch {
+            throw CommandFailure(error.code, error.message + (loss.map { "; " + $0.message } ?? ""))
+        }
         if let failure = await recording.outputFailure { throw failure }
+        if let loss { throw loss }
     }
 
     private func listen(_ recording: Recording, _ holder: Locked<FrameServer?>) async throws(CommandFailure)

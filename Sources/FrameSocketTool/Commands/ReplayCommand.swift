@@ -125,9 +125,12 @@ struct ReplayCommand: Command {
     private func remedy(_ input: InputFile) throws(CommandFailure) -> String {
         do {
             let kind = FileKind(try input.peek(FileKind.byteCount))
-            if let video = kind.video(in: file) { return ", but \(video)" }
-            guard case .jpeg = kind else { return "" }
-            return ", but a JPEG; send it with framesocket send"
+            switch kind {
+            case .foreign(FileKind.wireLog): return ", but a wire log of another version, or a damaged one"
+            case .jpeg: return ", but a JPEG; send it with framesocket send"
+            case .empty: return ", but empty"
+            default: return kind.video(in: file).map { ", but \($0)" } ?? ""
+            }
         } catch {
             throw CommandFailure(.noInput, error.message)
         }

@@ -14,8 +14,8 @@ actor Recording {
     /// The time of the last frame that was written.
     private var duration: UInt64 = 0
     private var result: Result<Void, CommandFailure>?
-    /// Whether the reader of an output was given up, because the end of the recording has been decided on.
-    private var isGivenUp = false
+    /// The output whose reader was given up, because the end of the recording has been decided on; nil if none was.
+    private var givenUp: String?
     /// Why something could not be written: a frame, the end of the file or an event, whether before or after the end.
     private(set) var outputFailure: CommandFailure?
     private var waiter: CheckedContinuation<Result<Void, CommandFailure>, Never>?
@@ -48,13 +48,16 @@ actor Recording {
 
     /// Why the recording has ended, if it has failed.
     var failure: CommandFailure? {
-        if let outputFailure { return outputFailure }
+        if let failure = outputFailure ?? lossFailure { return failure }
         return if case .failure(let failure)? = result { failure } else { nil }
     }
 
+    /// The failure if frames that had arrived were not written, because their reader was given up; nil if they were.
+    var lossFailure: CommandFailure? { givenUp.map(Reception.lossFailure) }
+
     private func finish(_ failure: Files.Failure) {
         guard !failure.isBrokenPipe else { return finish(.success(())) }
-        guard !failure.isGivenUp else { return isGivenUp = true }
+        guard !failure.isGivenUp else { return givenUp = failure.name }
         let failure = CommandFailure(.cannotCreate, failure.message)
         if outputFailure == nil { outputFailure = failure }
         finish(.failure(failure))
@@ -103,7 +106,7 @@ actor Recording {
         do throws(TransportError) {
             for try await frame in connection.frames {
                 isSender = true
-                guard result == nil, !isGivenUp else { break }
+                guard result == nil, givenUp == nil else { break }
                 take(frame, of: connection)
             }
         } catch {
@@ -112,7 +115,7 @@ actor Recording {
         }
         // Who has sent no frame was only a visitor, such as the doctor.
         if command.endsWithSender, isSender { finish(.success(())) }
-        if result != nil || isGivenUp { connection.close() }
+        if result != nil || givenUp != nil { connection.close() }
         return failure
     }
 

@@ -212,7 +212,7 @@ enum Files {
     /// Removes a file, unless somebody else has removed it.
     static func remove(_ path: String) throws(Failure) {
         guard unsafe unlink(path) != 0, errno != ENOENT else { return }
-        throw Failure(path)
+        throw Failure(path, errno == EISDIR ? ENOTSUP : errno)
     }
 
     /// Removes a directory and those of its files that `isOurs` accepts; if others remain, the directory stays.

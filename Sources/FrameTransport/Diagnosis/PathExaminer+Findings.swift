@@ -87,7 +87,7 @@ extension PathExaminer {
         return PathDiagnosis.Finding(
             .unusableLock,
             .failure,
-            "\(path.text).lock, which a server locks, is not a regular, singly linked file owned by you",
+            "\(path.text).lock, which a server locks, is not an empty, singly linked file owned by you",
             remedy: "move it out of the way: mv -- \(lock) \((path.text + ".lock.old").shellWord)",
             values: ["uid": Int(entry.owner)]
         )

@@ -9,7 +9,7 @@ struct PathLock: ~Copyable {
     /// Takes the lock of the directory's socket.
     ///
     /// - Throws: `addressInUse` if another server holds it, and `unsafePath` if its place is taken by anything other
-    ///   than a regular, singly linked file owned by this user.
+    ///   than an empty, regular, singly linked file owned by this user.
     init(in directory: consuming SocketDirectory) throws(TransportError) {
         let descriptor = try Self.lock(in: directory)
         let entry = try directory.attempt { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
@@ -30,11 +30,12 @@ struct PathLock: ~Copyable {
     /// The name of the file, beside the socket.
     static func name(for path: SocketPath) -> String { path.name + ".lock" }
 
-    /// Returns whether it is a regular file owned by this user, with one name.
+    /// Returns whether it is an empty, regular file owned by this user, with one name.
     ///
-    /// A file with a second name is one of this user's files that somebody has linked here.
+    /// A file with a second name is one of this user's files that somebody has linked here, and one with bytes is no lock
+    /// of a server: it would be lost when this server ends.
     static func isUsable(_ entry: Syscalls.Entry) -> Bool {
-        entry.kind == .file && entry.owner == Syscalls.effectiveUserID && entry.links <= 1
+        entry.kind == .file && entry.byteCount == 0 && entry.owner == Syscalls.effectiveUserID && entry.links <= 1
     }
 
     private static func lock(in directory: borrowing SocketDirectory) throws(TransportError) -> OwnedDescriptor {
@@ -90,8 +91,8 @@ struct PathLock: ~Copyable {
             throw TransportError(
                 .unsafePath,
                 path: directory.path.text,
-                "\(directory.path.text).lock is not a regular, singly linked file owned by you, but belongs to user "
-                    + "\(entry.owner) or is of another kind; remove it, or choose another path"
+                "\(directory.path.text).lock, which a server locks, is not an empty, singly linked file owned by you (it belongs "
+                    + "to user \(entry.owner)); move it out of the way, or choose another path"
             )
         }
     }

@@ -84,6 +84,7 @@ extension ConnectingDriver: SenderMachine.System {
     func shutDownSending() { if let socket { Syscalls.shutdownSending(socket) } }
 
     func closeSocket(_ loss: TransportError) {
+        leftUnread = lane.delivery?.backlog.map { $0.unreadByteCount > 0 } ?? false
         registration?.cancel()
         registration = nil
         socket = nil
@@ -109,7 +110,7 @@ extension ConnectingDriver: SenderMachine.System {
 
     func publish(_ state: SocketConnection.State) {
         report(state, after: states.value)
-        if let reason = state.closeReason { lastEnd.withLock { $0 = (terms.value.connection, reason) } }
+        if let reason = state.closeReason { lastEnd.withLock { $0 = (terms.value.connection, reason, leftUnread) } }
         states.change(to: state)
     }
 

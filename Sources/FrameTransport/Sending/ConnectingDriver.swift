@@ -12,7 +12,10 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     let closed = Latch<CloseReason>()
 
     /// The number of the connection that has ended last, and why it has; nil before one has.
-    let lastEnd = Locked<(connection: Int, reason: CloseReason)?>(nil)
+    let lastEnd = Locked<(connection: Int, reason: CloseReason, leftUnread: Bool)?>(nil)
+
+    /// Whether the server had not read everything when the last socket was closed, as far as the system reports it.
+    var leftUnread = false
 
     /// The receiver's requests.
     let control = ControlState()

@@ -37,6 +37,13 @@ extension SocketConnection {
             throw TransportError(.connectionLost, path: path, "several connections have ended meanwhile")
         }
         switch end.reason {
+        case .closedByPeer where end.leftUnread && !wasAskedToStop:
+            // It has shut down its sending side alone: closed with something unread, it would have reset the connection.
+            throw TransportError(
+                .connectionLost,
+                path: path,
+                "the server ended the connection before it had read everything"
+            )
         case .closedByPeer: return
         case .failed(let error): throw error
         case .closedLocally: throw TransportError(.closed, path: path, "the connection has been closed")

@@ -10,6 +10,23 @@ extension String {
             }
         }
         guard !isPlain else { return self }
+        if utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+            // Nobody can see or type these; in POSIX shells since 2024, and in all that are in use but dash.
+            return "$'" + unicodeScalars.map(Self.escaped).joined() + "'"
+        }
         return "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    }
+
+    private static func escaped(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case "'": return "\\'"
+        case "\\": return "\\\\"
+        case "\n": return "\\n"
+        case "\t": return "\\t"
+        default:
+            guard scalar.value < 0x20 || scalar.value == 0x7F else { return String(scalar) }
+            let digits = String(scalar.value, radix: 8)
+            return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+        }
     }
 }

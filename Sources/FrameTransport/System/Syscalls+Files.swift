@@ -24,6 +24,7 @@ extension Syscalls {
         let owner: UInt32
         /// The number of names (hard links).
         let links: UInt64
+        let byteCount: Int
 
         fileprivate init(_ status: stat) {
             device = UInt64(truncatingIfNeeded: status.st_dev)
@@ -40,6 +41,7 @@ extension Syscalls {
             mode = UInt32(status.st_mode & ~S_IFMT)
             owner = status.st_uid
             links = UInt64(truncatingIfNeeded: status.st_nlink)
+            byteCount = Int(clamping: status.st_size)
         }
 
         /// Returns whether both are the same file, whatever has changed about it.

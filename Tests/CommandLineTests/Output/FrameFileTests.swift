@@ -71,6 +71,17 @@ import Testing
         #expect(try place.names(in: "out") == ([others[0], "frame-000003.jpg", "frame-000004.jpg", others[1]]))
     }
 
+    @Test func `a frame is reported although another one cannot be removed`() async throws {
+        try FileManager.default.createDirectory(
+            atPath: place.path("out/frame-000000.jpg"),
+            withIntermediateDirectories: true
+        )
+        let ending = try await receive("--overwrite", "--keep", "1", "--json")
+        #expect(ending.status == 73 && ending.errors.contains("frame-000000.jpg: not a regular file"), "\(ending)")
+        #expect(try ending.events.contains { $0.name == "frame" })
+        #expect(try Data.bytes(at: place.path("out/frame-000001.jpg")) == Data.bytes(at: jpeg))
+    }
+
     @Test(arguments: [0o600, 0o700], ["file", "file/out"])
     func `a directory that is a file is reported before anything is received`(mode: mode_t, name: String) async throws {
         try #require(unsafe chmod(place.file("file", [1]), mode) == 0)

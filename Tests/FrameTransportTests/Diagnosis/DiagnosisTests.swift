@@ -199,6 +199,12 @@
             withExtendedLifetime(holders) {}
         }
 
+        @Test(arguments: ["a", "a b", "it's", "new\nline", "\u{1B}[1m", "a\tb\\'c%s\u{7F}8", "$HOME", "\u{1}1ü\n"])
+        func `a word of a command is the text`(text: String) throws {
+            let child = try ChildProcess("bash", ["-c", "printf %s \(text.shellWord)"])
+            #expect(child.output == Array(text.utf8), "\(text.shellWord)")
+        }
+
         @Test(arguments: ["", "/", "/.", "/./", "/.."])
         func `the remedy for a directory that cannot be moved is a path in it`(ending: String) async throws {
             let path = ending == "/" ? "/" : directory.path + ending

@@ -96,7 +96,7 @@
         }
 
         enum LockFile: CaseIterable {
-            case link, danglingLink, directory, pipe, secondName, socket, ofAnother
+            case link, danglingLink, directory, pipe, secondName, socket, ofAnother, withBytes
         }
 
         @Test(arguments: LockFile.allCases)
@@ -112,6 +112,8 @@
             case .pipe: #expect(unsafe mkfifo(lock, 0o600) == 0)
             case .secondName: try files.linkItem(atPath: target, toPath: lock)
             case .socket: _ = try PeerSocket.listening(at: lock)
+            // Such as Cargo.lock beside a socket named Cargo.
+            case .withBytes: try files.moveItem(atPath: target, toPath: lock)
             case .ofAnother:
                 guard geteuid() == 0 else { return }
                 try Data().write(to: URL(filePath: lock))
@@ -120,22 +122,22 @@
             let before = directory.names
             let error = try #require(failure())
             #expect(error.code == .unsafePath)
-            #expect(error.description.contains("\(lock) is not a regular"))
+            #expect(error.description.contains("\(lock), which a server locks, is not an empty, singly linked file"))
             #expect(directory.names == before)
             guard kind != .danglingLink else { return }
-            #expect(try Data(contentsOf: URL(filePath: target)) == Data("mine".utf8))
-            #expect(try files.attributesOfItem(atPath: target)[.posixPermissions] as? Int == 0o644)
+            let file = kind == .withBytes ? lock : target
+            #expect(try Data(contentsOf: URL(filePath: file)) == Data("mine".utf8))
+            #expect(try files.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o644)
         }
 
         @Test(arguments: [0o000, 0o644, 0o666] as [mode_t])
-        func `S6: a lock file of this user is made private, and keeps its contents`(mode: mode_t) throws {
+        func `S6: a lock file of this user is made private`(mode: mode_t) throws {
             let lock = directory.socket + ".lock"
-            try Data("words".utf8).write(to: URL(filePath: lock))
+            try Data().write(to: URL(filePath: lock))
             guard mode != 0 || geteuid() == 0 else { return }
             #expect(unsafe chmod(lock, mode) == 0)
             let server = try directory.server()
             #expect(try FileManager.default.attributesOfItem(atPath: lock)[.posixPermissions] as? Int == 0o600)
-            #expect(try Data(contentsOf: URL(filePath: lock)) == Data("words".utf8))
             _ = server
         }
 

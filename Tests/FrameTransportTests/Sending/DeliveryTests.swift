@@ -24,13 +24,13 @@ import Testing
     enum Server: String, CaseIterable {
         case readsAll, readsAllLater, readsAllAndCloses, readsAllAndStops
         case readsNothing, readsPart
-        case closesUnread, closesHalfRead
+        case closesUnread, closesHalfRead, endsUnread
 
         var error: TransportError.Code? {
             switch self {
             case .readsAll, .readsAllLater, .readsAllAndCloses, .readsAllAndStops: nil
             case .readsNothing, .readsPart: .sendTimedOut
-            case .closesUnread, .closesHalfRead: .connectionLost
+            case .closesUnread, .closesHalfRead, .endsUnread: .connectionLost
             }
         }
 
@@ -47,7 +47,8 @@ import Testing
             $0.sendTimeout = server.isIdle ? .milliseconds(20) : .seconds(60)
         }
         try requireReports(of: connection)
-        let isLater = server == .readsAllLater || server == .closesUnread || server == .closesHalfRead
+        let isLater =
+            server == .readsAllLater || server == .closesUnread || server == .closesHalfRead || server == .endsUnread
         try await connection.send(Self.frame)
         if server == .closesHalfRead { _ = try await peer.read(Self.size / 2) }
         async let delivered: Void = connection.delivered()
@@ -63,6 +64,7 @@ import Testing
         case .readsPart: _ = try await peer.read(Self.size / 2)
         case .readsNothing: break
         case .closesUnread, .closesHalfRead: peer.close()
+        case .endsUnread: peer.finishWriting()
         }
         do {
             try await delivered

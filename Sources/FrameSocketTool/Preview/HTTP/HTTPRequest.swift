@@ -47,6 +47,20 @@ extension HTTPRequest {
             || names.contains { $0.lowercased() == lowered }
     }
 
+    /// Whether a text can be a host's name in a request, without a port: letters of ASCII, digits, hyphens, underscores and,
+    /// not at either end, dots.
+    static func isHostName(_ text: String) -> Bool {
+        let isPlain = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "-_.".utf8.contains(byte)
+            }
+        }
+        return isPlain && (1...253).contains(text.utf8.count) && !text.hasPrefix(".") && !text.hasSuffix(".")
+    }
+
     /// Whether a page of another site asks.
     var isFromElsewhere: Bool { site == "cross-site" || site == "same-site" }
 

@@ -13,9 +13,8 @@ extension SocketConnection {
     /// try await uploader.connection.delivered()
     /// ```
     ///
-    /// That the server has read a frame does not say that its program has accepted it. If the server ends the connection in
-    /// order, or asks this side to stop, this method returns, and ``state`` states why: had it closed with something unread,
-    /// the connection would have failed.
+    /// That the server has read a frame does not say that its program has accepted it. If the server asks this side to stop,
+    /// or ends the connection with nothing unread, this method returns, and ``state`` states why.
     ///
     /// Only Linux reports what is unread, and only over a path. Over a port, and on other systems, this method waits until
     /// everything has been written to the socket.

@@ -99,6 +99,7 @@
             case link, danglingLink, directory, pipe, secondName, socket, ofAnother, withBytes
         }
 
+        /// Shows P242.
         @Test(arguments: LockFile.allCases)
         func `S6: a file that is not this user's lock file is neither opened nor removed`(kind: LockFile) throws {
             let lock = directory.socket + ".lock"

@@ -18,17 +18,20 @@ import Testing
     }
 
     private static let frame = FrameMessage(body(1, count: 20_000))
+    /// Only a server that has said hello is obeyed.
+    private static let stop =
+        ControlRequest.hello(.init()).encoded() + ControlRequest.stop(.requestedByHost).encoded()
     private static let size = message(body(1, count: 20_000)).count
 
     /// What a server does with a frame, and how waiting for it ends: nil if without an error.
     enum Server: String, CaseIterable {
-        case readsAll, readsAllLater, readsAllAndCloses, readsAllAndStops
+        case readsAll, readsAllLater, readsAllAndCloses, readsAllAndStops, stopsUnread
         case readsNothing, readsPart
         case closesUnread, closesHalfRead, endsUnread
 
         var error: TransportError.Code? {
             switch self {
-            case .readsAll, .readsAllLater, .readsAllAndCloses, .readsAllAndStops: nil
+            case .readsAll, .readsAllLater, .readsAllAndCloses, .readsAllAndStops, .stopsUnread: nil
             case .readsNothing, .readsPart: .sendTimedOut
             case .closesUnread, .closesHalfRead, .endsUnread: .connectionLost
             }
@@ -47,8 +50,7 @@ import Testing
             $0.sendTimeout = server.isIdle ? .milliseconds(20) : .seconds(60)
         }
         try requireReports(of: connection)
-        let isLater =
-            server == .readsAllLater || server == .closesUnread || server == .closesHalfRead || server == .endsUnread
+        let isLater = [.readsAllLater, .closesUnread, .closesHalfRead, .endsUnread, .stopsUnread].contains(server)
         try await connection.send(Self.frame)
         if server == .closesHalfRead { _ = try await peer.read(Self.size / 2) }
         async let delivered: Void = connection.delivered()
@@ -58,9 +60,10 @@ import Testing
         case .readsAllAndCloses:
             _ = try await peer.read(Self.size)
             peer.close()
-        case .readsAllAndStops:
-            _ = try await peer.read(Self.size)
-            try await peer.write(ControlRequest.stop(.requestedByHost).encoded())
+        case .readsAllAndStops, .stopsUnread:
+            if server == .readsAllAndStops { _ = try await peer.read(Self.size) }
+            try await peer.write(Self.stop)
+            peer.finishWriting()
         case .readsPart: _ = try await peer.read(Self.size / 2)
         case .readsNothing: break
         case .closesUnread, .closesHalfRead: peer.close()

@@ -40,7 +40,12 @@ import TurboJPEG
     @Test(arguments: [1, 63, 64, 65, 200])
     func `a set of all rows has no others`(height: Int) {
         let rows = RowSet(allOf: height)
-        #expect(Self.rows(rows, height) == Array(0..<height) && rows.range == 0..<height)
+        #expect(Self.rows(rows, height) == Array(0..<height) && rows.range == 0..<height && rows.hasAll(of: height))
+        for row in 0..<height {
+            var others = rows
+            others.remove(row)
+            #expect(!others.hasAll(of: height))
+        }
     }
 
     /// Rows of 64 bytes, with and without padding.

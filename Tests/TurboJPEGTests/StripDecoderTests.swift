@@ -209,6 +209,22 @@ import TurboJPEG
         }
     }
 
+    /// Of the JPEG that is kept, the zeros behind it are only counted.
+    @Test func `a JPEG that equals the last one is not decoded again, whatever it is padded with`() throws {
+        let jpeg = try StripEncoder().encode(testImage(100, 150, as: .bgra), with: JPEGEncoder()).jpeg
+        let decoder = StripDecoder(maximumThreads: 1)
+        let image = try decoder.decode(jpeg.span, as: .bgra).image
+        func padded(_ end: [UInt8]) -> [UInt8] { jpeg + [UInt8](repeating: 0, count: 300 - end.count) + end }
+        for (bytes, codedCount) in [(jpeg, 0), (padded([]), 0), (padded([]), 0), (jpeg, 0)] {
+            let (next, changes) = try decoder.decode(bytes.span, as: .bgra)
+            #expect(changes.codedCount == codedCount && changes.rows.isEmpty && next.hasSamePixels(as: image))
+        }
+        _ = try decoder.decode(padded([]).span, as: .bgra)
+        // As long as the last one.
+        let error = #expect(throws: TurboJPEGError.self) { try decoder.decode(padded([7]).span, as: .bgra) }
+        #expect(error?.code == .trailingData)
+    }
+
     /// One decoder under several threads at once.
     @Test func `threads may share a decoder`() async throws {
         let decoder = StripDecoder()

@@ -202,12 +202,12 @@ extension UploaderMachine {
                 takeBackCount(of: upload)
                 returnToQueue(upload)
             } else {
-                submitPrepared(upload, at: now)
+                submitPrepared(consume upload, at: now)
             }
         case .shared(let image, let orientation, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(upload.beganAt))
             if let digest { upload.frame.digest = digest }
-            takeCopied(image, orientation, of: upload, at: now)
+            takeCopied(image, orientation, of: consume upload, at: now)
         case .notShared(let content):
             upload.frame.putBack(content)
             if let lease = upload.lease, !sharing.pool.isCurrent(lease) {

@@ -139,9 +139,13 @@ extension SampleUploader {
     ) -> Outcome {
         let now = MonotonicClock.now()
         if case .pixels(let image) = content { (image.lender as? SharedClaim)?.submit() }
-        let frame = UploadFrame(content, orientation: orientation, timestamp: timestamp, offeredAt: now)
         var outcome: Outcome
-        switch handle({ $0.offer(frame, damage: damage, entry: entry, at: now) }) {
+        // Made where nobody else has it: its first change would copy it.
+        let admission = handle { machine in
+            let frame = UploadFrame(content, orientation: orientation, timestamp: timestamp, offeredAt: now)
+            return machine.offer(frame, damage: damage, entry: entry, at: now)
+        }
+        switch admission {
         case .decided(let decision):
             outcome = decision
         case .compare(var frame):

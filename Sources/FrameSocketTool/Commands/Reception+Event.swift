@@ -137,9 +137,9 @@ struct ReceptionTotals {
     }
 
     /// The totals, with what is known of one connection.
-    func adding(_ received: ReceptionStatistics?, _ supersededFrames: Int) -> Self {
+    func adding(_ received: ReceptionStatistics, _ supersededFrames: Int) -> Self {
         var totals = self
-        totals.missing &+= received?.missing ?? 0
+        totals.missing &+= received.missing
         totals.superseded += supersededFrames
         return totals
     }

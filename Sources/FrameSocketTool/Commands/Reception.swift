@@ -24,17 +24,37 @@ actor Reception {
     /// The thread on which frames are handled: writing may block, and must hold up neither the sockets nor Swift's pool.
     nonisolated let thread = IOThread()
 
+    /// A connected sender.
+    private final class Sender: Sendable {
+        let connection: FrameConnection
+        let received = Locked(ReceptionStatistics())
+
+        init(_ connection: FrameConnection) {
+            self.connection = connection
+        }
+    }
+
+    private struct Counters {
+        var senders: [Int: Sender] = [:]
+        /// The totals, without what is known only of each sender.
+        var statistics = ReceptionTotals()
+        var meter = ReceptionMeter()
+
+        var totals: ReceptionTotals {
+            senders.values.reduce(statistics) { totals, sender in
+                totals.adding(sender.received.withLock { $0 }, sender.connection.statistics.supersededFrames)
+            }
+        }
+    }
+
     private let command: ReceiveCommand
     private let reporter: EventReporter
     private let decoder: FrameDecoder
     private var raw: RawOutput?
     private var statistics = ReceptionTotals()
-    /// The totals of the senders that are connected.
-    private var received: [Int: ReceptionStatistics] = [:]
     private var sound: WAVWriter?
     /// The numbers of the frames that earlier runs have left in the directory, and the first of this run.
     private var former: (frames: ArraySlice<Int>, next: Int) = ([], 0)
-    private var connections: [Int: FrameConnection] = [:]
     private var result: Result<Void, CommandFailure>?
     /// Why something could not be written: a frame, audio or an event, whether before or after the end.
     private(set) var outputFailure: CommandFailure?
@@ -44,8 +64,8 @@ actor Reception {
     private var hasUnwrittenFrame = false
     /// Standard output, if there is nothing on it but statistics.
     private let readings = LineOutput(1, name: "standard output")
-    /// The number of connected senders, the totals and the meter, for whoever cannot wait until a frame is written.
-    private let counters = Locked((senders: 0, totals: ReceptionTotals(), meter: ReceptionMeter()))
+    /// For whoever cannot wait until a frame is written.
+    private let counters = Locked(Counters())
     private var waiters: [CheckedContinuation<Result<Void, CommandFailure>, Never>] = []
 
     init(_ command: ReceiveCommand) {
@@ -77,7 +97,7 @@ actor Reception {
         guard self.result == nil else { return }
         self.result = result
         if command.stopsSenders {
-            for connection in connections.values { connection.close(.requestedByHost) }
+            for sender in counters.withLock({ $0.senders.values }) { sender.connection.close(.requestedByHost) }
         }
         for waiter in waiters { waiter.resume(returning: result) }
         waiters = []
@@ -141,10 +161,9 @@ actor Reception {
 
     /// Receives the frames of one sender to its end.
     func follow(_ connection: FrameConnection) async {
+        let sender = Sender(connection)
         statistics.connections += 1
-        connections[connection.id] = connection
-        received[connection.id] = ReceptionStatistics()
-        count()
+        counters.withLock { ($0.senders[connection.id], $0.statistics) = (sender, statistics) }
         report(.connected(connection))
         for request in command.requests { connection.send(request) }
         // A task that nobody cancels: at the end, the audio that has arrived is still written.
@@ -158,9 +177,8 @@ actor Reception {
         do throws(TransportError) {
             for try await frame in connection.frames {
                 guard result == nil, givenUp == nil else { break }
-                received[connection.id]?.add(frame)
+                sender.received.withLock { $0.add(frame) }
                 take(frame, of: connection)
-                count()
             }
         } catch {
             failure = error
@@ -169,10 +187,8 @@ actor Reception {
         if result != nil || givenUp != nil { connection.close() }
         let reason = await connection.ended()
         await others.value
-        statistics = statistics.adding(received[connection.id], connection.statistics.supersededFrames)
-        connections[connection.id] = nil
-        received[connection.id] = nil
-        count()
+        statistics = statistics.adding(sender.received.withLock { $0 }, connection.statistics.supersededFrames)
+        counters.withLock { ($0.senders[connection.id], $0.statistics) = (nil, statistics) }
         report(.closed(connection: connection.id, reason: reason, told: failure))
     }
 
@@ -218,7 +234,10 @@ actor Reception {
             let size = try consume(frame, byteCount)
             report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
             statistics.add(frame, byteCount: byteCount)
-            counters.withLock { $0.meter.add(frame, byteCount: byteCount) }
+            counters.withLock { counters in
+                counters.statistics = statistics
+                counters.meter.add(frame, byteCount: byteCount)
+            }
             // After the report of this one, which is there whatever becomes of the others.
             if let directory = command.directory, let keep = command.keep {
                 try removeFrames(in: directory, upTo: keep, of: statistics.frames)
@@ -228,6 +247,7 @@ actor Reception {
             finish(.failure(CommandFailure(.systemError, "\(error)")))
         } catch let error as TurboJPEGError {
             statistics.undecodable += 1
+            counters.withLock { $0.statistics = statistics }
             report(.failed(connection: connection.id, code: error.code.rawValue, message: error.advice))
         } catch let error as Files.Failure {
             hasUnwrittenFrame = true
@@ -299,21 +319,15 @@ actor Reception {
     // MARK: Reporting
 
     /// The number of connected senders, and the totals of all senders including these.
-    nonisolated var counts: (senders: Int, totals: ReceptionTotals) { counters.withLock { ($0.senders, $0.totals) } }
-
-    /// Updates ``counts``.
-    private func count() {
-        let current = (connections.count, totals)
-        counters.withLock { ($0.senders, $0.totals) = current }
-    }
-
-    private var totals: ReceptionTotals {
-        connections.values.reduce(statistics) { $0.adding(received[$1.id], $1.statistics.supersededFrames) }
+    nonisolated var counts: (senders: Int, totals: ReceptionTotals) {
+        let current = counters.withLock { $0 }
+        return (current.senders.count, current.totals)
     }
 
     /// Reports progress every second, even while a frame waits to be written.
     nonisolated func tick() async {
-        let reading = counters.withLock { $0.meter.read(connections: $0.senders, totals: $0.totals) }
+        let (senders, totals) = counts
+        let reading = counters.withLock { $0.meter.read(connections: senders, totals: totals) }
         if command.printsStatistics { await printStatistics(reading.json) }
         if !command.isQuiet { Terminal.showProgress(reading.line) }
     }

@@ -33,6 +33,8 @@ package struct RequestOutbox: Sendable {
     /// Records that the socket accepted `count` bytes.
     package mutating func didWrite(_ count: Int) {
         hasWritten = hasWritten || count > 0
-        bytes.removeFirst(min(max(0, count), bytes.count))
+        // What is written as a whole, as nearly always, leaves its memory to the next request.
+        guard count < bytes.count else { return bytes.removeAll(keepingCapacity: true) }
+        bytes.removeFirst(max(0, count))
     }
 }

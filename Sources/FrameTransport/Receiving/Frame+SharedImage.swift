@@ -61,14 +61,14 @@ extension Frame {
     /// The frame that the memory was lent for.
     fileprivate let header: SharedFrameHeader
     private let mapping: SharedMapping
-    private let release: @Sendable () -> Void
+    private let onRelease: @Sendable (_ index: Int) -> Void
 
-    init(_ header: SharedFrameHeader, in mapping: SharedMapping, release: @escaping @Sendable () -> Void) {
-        (self.header, self.mapping, self.release) = (header, mapping, release)
+    init(_ header: SharedFrameHeader, in mapping: SharedMapping, onRelease: @escaping @Sendable (Int) -> Void) {
+        (self.header, self.mapping, self.onRelease) = (header, mapping, onRelease)
     }
 
     deinit {
-        release()
+        onRelease(header.buffer)
     }
 
     /// The size of the whole buffer.

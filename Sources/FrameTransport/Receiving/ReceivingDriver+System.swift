@@ -87,11 +87,7 @@ extension ReceivingDriver: ReceiverMachine.System {
     }
 
     func deliver(_ frame: consuming Frame, in header: SharedFrameHeader, more: Bool) {
-        // A frame that is kept does not keep the thread.
-        let image = mappings.image(header) { [weak self] in
-            self?.later { $0.bufferReleased(header.buffer, $1) }
-        }
-        if let image { frame.content = .shared(image) }
+        if let image = mappings.image(header) { frame.content = .shared(image) }
         deliver(frame, more: more)
     }
 
@@ -127,7 +123,13 @@ extension ReceivingDriver: ReceiverMachine.System {
 
     func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool {
         do throws(SharedMapping.Refusal) {
-            try mappings.map(header) { [weak self] in self?.later { $0.sharedMemoryRevoked($1) } }
+            // From any thread.
+            try mappings.map(header) { [weak self, thread] in
+                thread.execute { [weak self] in
+                    guard let self else { return }
+                    change { $0.sharedMemoryRevoked(self) }
+                }
+            }
             return true
         } catch {
             if case .invalid(let error) = error { throw error }
@@ -137,14 +139,6 @@ extension ReceivingDriver: ReceiverMachine.System {
 
     func dropDescriptor() { mappings.dropDescriptor() }
     func unmapBuffers() { mappings.removeAll() }
-
-    /// Reports an event from any thread, without keeping the connection until then.
-    private func later(_ report: @escaping @Sendable (inout ReceiverMachine, ReceivingDriver) -> Void) {
-        thread.execute { [weak self] in
-            guard let self else { return }
-            change { report(&$0, self) }
-        }
-    }
 
     // MARK: Ending
 

@@ -72,10 +72,16 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         settings.resetKeepsData = Syscalls.isLocal(descriptor.rawValue)
         settings.acceptsSharedMemory =
             configuration.acceptsSharedMemory && settings.resetKeepsData && SharedMemory.isSupported
-        mappings = SharedMappings(memory, isOpen: settings.acceptsSharedMemory)
+        let owner = WeakReference<ReceivingDriver>()
+        // A frame that is kept keeps neither the connection nor the thread.
+        mappings = SharedMappings(memory, isOpen: settings.acceptsSharedMemory) { index in
+            owner.object?.thread.execute {
+                guard let driver = owner.object else { return }
+                driver.change { $0.bufferReleased(index, driver) }
+            }
+        }
         if settings.acceptsSharedMemory { Syscalls.expectDescriptorsAlone(from: descriptor.rawValue) }
         self.descriptor = consume descriptor
-        let owner = WeakReference<ReceivingDriver>()
         let limit = configuration.limits.maximumUndecodableFrames
         let tally = DecodingTally(limit: limit) { index in
             counts.undecodable.increment()

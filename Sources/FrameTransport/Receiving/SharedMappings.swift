@@ -8,9 +8,17 @@ struct SharedMappings: ~Copyable {
     private var passed = PassedDescriptors()
     /// Empty if no descriptors are accepted.
     private var mappings: [SharedMapping?]
+    private let onRelease: @Sendable (_ index: Int) -> Void
 
-    init(_ memory: FrameServer.MemoryBudget, isOpen: Bool) {
-        (self.memory, self.isOpen) = (memory, isOpen)
+    /// Creates it without any memory.
+    ///
+    /// - Parameters:
+    ///   - memory: The budget that the mappings count in.
+    ///   - isOpen: Whether descriptors are accepted.
+    ///   - onRelease: Called with the index of a buffer, from any thread, when the last reference to an image in it is
+    ///     released.
+    init(_ memory: FrameServer.MemoryBudget, isOpen: Bool, onRelease: @escaping @Sendable (_ index: Int) -> Void) {
+        (self.memory, self.isOpen, self.onRelease) = (memory, isOpen, onRelease)
         mappings = Array(repeating: nil, count: isOpen ? SharedFrameHeader.Buffer.indices.count : 0)
     }
 
@@ -50,10 +58,10 @@ struct SharedMappings: ~Copyable {
         }
     }
 
-    /// Returns the image of a frame; `release` is called with its last reference.
-    func image(_ header: SharedFrameHeader, release: @escaping @Sendable () -> Void) -> Frame.SharedImage? {
+    /// Returns the image of a frame.
+    func image(_ header: SharedFrameHeader) -> Frame.SharedImage? {
         guard let mapping = mappings[header.buffer] else { return nil }
-        return Frame.SharedImage(loan: SharedLoan(header, in: mapping, release: release))
+        return Frame.SharedImage(loan: SharedLoan(header, in: mapping, onRelease: onRelease))
     }
 
     /// Closes the first descriptor that has arrived.

@@ -12,7 +12,9 @@ package struct ReleaseRequest: Sendable, Hashable {
     }
 
     /// Returns the request in its wire format; a negative index is written as 0.
-    package func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] { Self.all.indices.contains(buffer) ? Self.all[buffer] : written() }
+
+    private func written() -> [UInt8] {
         [UInt8](capacity: HeaderWriter.count(of: write)) { output in _ = HeaderWriter.append(to: &output, write) }
     }
 
@@ -26,7 +28,7 @@ package struct ReleaseRequest: Sendable, Hashable {
 // The one request that a receiver sends for every frame is recognized as a whole, in the form in which this package
 // writes it.
 extension ReleaseRequest {
-    private static let all = SharedFrameHeader.Buffer.indices.map { Self(buffer: $0).encoded() }
+    private static let all = SharedFrameHeader.Buffer.indices.map { Self(buffer: $0).written() }
     /// The offset of the buffer's index, the only byte in which they differ.
     private static let offset = all[0].indices.first { all[0][$0] != all[1][$0] } ?? 0
     private static let fieldCount = 2

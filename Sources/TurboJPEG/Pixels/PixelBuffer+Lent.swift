@@ -90,6 +90,11 @@ extension PixelBuffer {
                         let second = unsafe others[plane]
                         return unsafe memcmp(first.row(row), second.row(row), first.shape.visibleBytesPerRow) != 0
                     }
+                    if damaged == nil,
+                        stride(from: 0, to: height, by: Self.rowsPerSample).allSatisfy({ differs($0, 0) })
+                    {
+                        return RowSet(allOf: height)
+                    }
                     var rows = RowSet(height: height)
                     func compare(_ range: Range<Int>, _ plane: Int) {
                         for row in range where differs(row, plane) {
@@ -103,9 +108,6 @@ extension PixelBuffer {
                             }
                         }
                         return rows
-                    }
-                    if stride(from: 0, to: height, by: Self.rowsPerSample).allSatisfy({ differs($0, 0) }) {
-                        return RowSet(allOf: height)
                     }
                     for plane in 0..<planeCount { compare(0..<(unsafe planes[plane].shape.height), plane) }
                     return rows
@@ -121,7 +123,7 @@ extension PixelBuffer {
         try checkShape(of: other)
         try unsafe withUnsafePlanes { sources throws(TurboJPEGError) in
             try unsafe other.withUnsafeMutablePlanes { targets throws(TurboJPEGError) in
-                guard let rows, rows != RowSet(allOf: height) else {
+                guard let rows, !rows.hasAll(of: height) else {
                     return unsafe targets.copySamples(from: sources)
                 }
                 for plane in 0..<planeCount {

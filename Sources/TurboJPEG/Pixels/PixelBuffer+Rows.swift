@@ -2,20 +2,15 @@ extension PixelBuffer {
     /// Returns some rows of the image, as an image over the same memory.
     ///
     /// For planar images, the range must begin with an even row, and have an even count unless it reaches the end.
-    func rows(_ rows: Range<Int>) throws(TurboJPEGError) -> PixelBuffer {
+    func rows(_ rows: Range<Int>) -> PixelBuffer {
         let storage = storage
-        var planes: [(base: UnsafePointer<UInt8>, bytesPerRow: Int)] = unsafe []
+        var bases = unsafe storage.bases
         for index in 0..<planeCount {
-            let stride = storage.strides[index]
             let first = index == 0 ? rows.lowerBound : rows.lowerBound / 2
-            unsafe planes.append((UnsafePointer(storage.bases[index] + first * stride), stride))
+            unsafe bases[index] += first * storage.strides[index]
         }
-        return try unsafe PixelBuffer(
-            adopting: planes,
-            width: width,
-            height: rows.count,
-            format: format
-        ) { withExtendedLifetime(storage) {} }
+        let part = unsafe PixelStorage(adopting: bases, strides: storage.strides) { withExtendedLifetime(storage) {} }
+        return PixelBuffer(width: width, height: rows.count, format: format, storage: part)
     }
 
     /// Adds one visible row in every `step` to a hash.

@@ -33,6 +33,9 @@ package struct RowSet: Sendable, Hashable {
         for index in words.indices { words[index] |= other.words[index] }
     }
 
+    /// Returns whether the set contains every row of an image of this height.
+    package func hasAll(of height: Int) -> Bool { next(from: 0, isContained: false).map { $0 >= height } ?? true }
+
     /// Whether the set contains no row.
     package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
 

@@ -1,6 +1,9 @@
 /// The latest frame that a `StripDecoder` has decoded.
 struct RetainedFrame: Sendable {
-    private(set) var jpeg: [UInt8]
+    /// The JPEG, without what follows its end.
+    private var jpeg: [UInt8]
+    /// The length of the JPEG with what followed it.
+    private var byteCount: Int
     let format: PixelFormat
     private(set) var intervals: RestartIntervals
     private(set) var canvases: [StripCanvas] = []
@@ -10,7 +13,8 @@ struct RetainedFrame: Sendable {
     private(set) var scratch: PixelBuffer.Pool
 
     init(_ intervals: RestartIntervals, of jpeg: Span<UInt8>, as format: PixelFormat) {
-        self.jpeg = Array(copying: jpeg)
+        self.jpeg = Array(copying: jpeg.extracting(..<intervals.ending.upperBound))
+        byteCount = jpeg.count
         self.format = format
         self.intervals = intervals
         scratch = Self.scratch(for: intervals)
@@ -26,9 +30,10 @@ struct RetainedFrame: Sendable {
         canvases.indices.contains(current) ? canvases[current].image : nil
     }
 
-    /// Returns whether a JPEG is identical to the one that was decoded last.
+    /// Returns whether a JPEG is identical to the one that was decoded last, and followed by as many zeros, if by anything.
     func isSame(_ other: Span<UInt8>) -> Bool {
-        jpeg.count == other.count && hasSame(0..<other.count, as: 0..<other.count, of: other)
+        guard byteCount == other.count, hasSame(jpeg.indices, as: jpeg.indices, of: other) else { return false }
+        return other.extracting(jpeg.count...).countWithoutPadding == 0
     }
 
     /// Makes another JPEG the latest one, and returns which of its strips have different data.
@@ -49,7 +54,8 @@ struct RetainedFrame: Sendable {
             if isComparable { canvases[index].addStale(changed) } else { canvases[index].isStale = changed }
         }
         intervals = new
-        jpeg.replace(with: other)
+        jpeg.replace(with: other.extracting(..<next.ending.upperBound))
+        byteCount = other.count
         return changed
     }
 

@@ -10,6 +10,8 @@ internal import CJPEGStrips
     private let capacity: Int
     private let shelf: StripCodecShelf
     private var codec: StripCodec?
+    /// For the library's words about a failure.
+    private var message = StripMessage()
 
     /// Creates a compressor that begins a JPEG when it gets a strip; a strip and a header take at most `capacity` bytes.
     ///
@@ -41,7 +43,6 @@ internal import CJPEGStrips
         if !isOpen { try begin(height: isPartial ? part.height : 0) }
         guard let encoder = unsafe codec?.encoder else { return }
         var (tail, body) = unsafe (jpeg_strips_bytes(), jpeg_strips_bytes())
-        var message = StripMessage()
         let status = unsafe part.withUnsafePlanes { planes in
             var pixels = unsafe planes.stripPixels(from: 0)
             return unsafe message.withBytes { message in
@@ -58,7 +59,6 @@ internal import CJPEGStrips
     mutating func finish(_ takeTail: (UnsafeBufferPointer<UInt8>) -> Void) throws(TurboJPEGError) {
         guard isOpen, let encoder = unsafe codec?.encoder else { return }
         var tail = unsafe jpeg_strips_bytes()
-        var message = StripMessage()
         let status = unsafe message.withBytes { unsafe jpeg_strips_encoder_finish(encoder, &tail, $0) }
         guard status == 0 else { throw options.error(message) }
         unsafe takeTail(UnsafeBufferPointer(start: tail.start, count: tail.count))
@@ -70,7 +70,6 @@ internal import CJPEGStrips
         if unsafe codec == nil { unsafe codec = shelf.take() }
         if unsafe codec == nil { unsafe codec = try StripCodec(options, layout, capacity: capacity) }
         guard let encoder = unsafe codec?.encoder else { return }
-        var message = StripMessage()
         let status = unsafe message.withBytes { unsafe jpeg_strips_encoder_start(encoder, UInt32(height), $0) }
         guard status == 0 else { throw options.error(message) }
     }

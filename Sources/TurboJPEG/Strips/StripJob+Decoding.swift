@@ -46,7 +46,7 @@ extension StripJob {
     ) throws(TurboJPEGError) {
         let subsampling = intervals.subsampling
         var target = target
-        let part = try canvas.rows(rows)
+        let part = canvas.rows(rows)
         let planes = unsafe UnsafePlanes(part)
         target.format = JPEG_STRIPS_PLANES
         unsafe target.pixels = planes.stripPixels(from: 0)

@@ -3,6 +3,9 @@ struct StripSession: Sendable {
     /// The room for a header in the memory of a strip; the library's own header takes 623 bytes.
     private static let headerBytes = 1_024
 
+    /// The number of pixels that take one thread about 0.1 ms.
+    private static let pixelsForThreads = 32_768
+
     private var options: StripOptions?
     private var layout: StripLayout?
     private var strips: [EncodedStrip] = []
@@ -67,6 +70,8 @@ struct StripSession: Sendable {
         let shelf = shelf
         let damaged = keepUndamaged(overlay?.id == overlayID ? damage?.rows(since: latest) : nil)
         (latest, overlayID) = (damage?.image ?? 0, overlay?.id)
+        // Of a small image, another thread would compress less than it costs to wake it.
+        let threads = image.width * image.height < Self.pixelsForThreads ? 1 : threads
         StripWork.share(&strips, damaged, threads: threads) { strips in
             let compressor = StripCompressor(options, layout, capacity: capacity, shelf: shelf)
             strips.compress(image, under: overlay, key: key, with: compressor)
@@ -120,7 +125,7 @@ extension SharedItems<EncodedStrip> {
         while let index = next() {
             let rows = withItem(index) { $0.rows }
             do throws(TurboJPEGError) {
-                var part = try image.rows(rows)
+                var part = image.rows(rows)
                 let overlay = overlay?.touches(rows) == true ? overlay : nil
                 guard withItem(index, { $0.update(from: part, under: overlay, key: key) }) else { continue }
                 if let overlay { part = try overlay.drawn(on: part, rows) }

@@ -11,7 +11,7 @@ enum Interruption {
         var isEnding = false
         /// Whether the work has ended, interrupted or not.
         var isWorkDone = false
-        var hasSignal = false
+        var signalCount = 0
         /// Whether the signal came before the work had ended, whose outcome nobody looks at then.
         var isInterrupted = false
         var isTermination = false
@@ -77,7 +77,8 @@ enum Interruption {
 
     /// Runs `work` and then `end`; if a signal arrives first, runs `end` at once and ends the program.
     ///
-    /// `end` has to clean up and to report what was done. A second signal ends the program immediately.
+    /// `end` has to clean up and to report what was done. Two more signals change nothing; a fourth ends the program
+    /// immediately.
     static func around<Value: Sendable>(
         _ work: () async -> Value,
         end: @escaping @Sendable () async -> Void
@@ -115,19 +116,27 @@ enum Interruption {
     /// How many seconds `end` may take after a signal: more than any command needs.
     private static let endLimit: UInt32 = 30
 
+    /// How many signals are taken for one: timeout(1) sends its own twice, to the process and to its group, and a terminal
+    /// adds another.
+    private static let repetitionLimit = 3
+
     private static func interrupt(by number: Int32) {
-        // Whatever hangs, a signal ends the program.
-        if number != SIGALRM { alarm(endLimit) }
-        let (end, mustExit, isDraining) = state.withLock { state in
-            let mustExit = state.hasSignal || (state.end == nil && !state.isEnding)
+        let (end, isFirst, mustExit, isDraining) = state.withLock { state in
+            state.signalCount += 1
+            let isFirst = state.signalCount == 1
+            let isOneTooMany = state.signalCount > repetitionLimit
             // The alarm ends what an earlier signal began.
-            if number != SIGALRM { state.isTermination = !state.hasSignal && number == SIGTERM }
-            state.hasSignal = true
+            let mustExit = isFirst ? state.end == nil && !state.isEnding : isOneTooMany || number == SIGALRM
+            // Whoever insists loses what has not been written, which is no success.
+            if isFirst || isOneTooMany { state.isTermination = isFirst && number == SIGTERM }
             if !state.isWorkDone { state.isInterrupted = true }
-            return (state.end.take(), mustExit, state.isTermination && state.drains)
+            return (state.end.take(), isFirst, mustExit, state.isTermination && state.drains)
         }
         if mustExit { exit(code.rawValue) }
-        if !isDraining { BlockedCall.hurry() }
+        // Whatever hangs, a signal ends the program.
+        if isFirst { alarm(endLimit) }
+        // Ctrl-C waits for no reader, even while the program drains.
+        if !isDraining || number == SIGINT { BlockedCall.hurry() }
         guard let end else { return }
         Task {
             await end()

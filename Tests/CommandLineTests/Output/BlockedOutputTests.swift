@@ -74,6 +74,35 @@ import Testing
         withExtendedLifetime(reader) {}
     }
 
+    #if os(Linux)
+        /// Signals, the exit code, and what is told, if the program ends in an orderly way; whether the reader reads.
+        @Test(
+            arguments: [
+                ([SIGTERM, SIGTERM, SIGTERM], 130, "frames from 1 sender", true),
+                ([SIGINT, SIGTERM, SIGINT], 130, "frames that had arrived are lost", false),
+                ([SIGTERM, SIGINT], 73, "its reader did not read everything in time", false),
+                ([SIGTERM, SIGTERM, SIGTERM, SIGTERM], 130, nil, false),
+                ([SIGTERM, SIGALRM], 130, nil, false),
+            ] as [([Int32], Int32, String?, Bool)]
+        )
+        func `up to three signals are one`(signals: [Int32], status: Int32, report: String?, reads: Bool) async throws {
+            let (command, sender, reader) = try await fill("$F receive $S --mjpeg")
+            try await command.send(inTurn: signals)
+            if reads { _ = await Task.detached { reader.readAll() }.value }
+            let ending = await command.ended()
+            #expect(ending.status == status, "\(ending)")
+            if let report {
+                #expect(ending.errors.contains(report), "\(ending)")
+                #expect(try place.names() == ["out"])
+            } else {
+                #expect(!ending.errors.contains("from 1 sender"), "\(ending)")
+            }
+            sender.send(.interrupt)
+            _ = await sender.ended()
+            withExtendedLifetime(reader) {}
+        }
+    #endif
+
     @Test func `the counters of a receiver are written while nobody reads its output`() async throws {
         let (command, sender, reader) = try await fill("$F receive $S --mjpeg --metrics $D/metrics")
         try FileManager.default.removeItem(atPath: place.path("metrics"))

@@ -126,6 +126,18 @@ final class Program: Sendable {
             Int(try status(name).prefix { $0.isNumber }) ?? 0
         }
 
+        /// Sends signals one after the other, each once the process has taken the one before or has ended: of two equal
+        /// ones that wait, the kernel keeps one.
+        func send(inTurn signals: [Int32]) async throws {
+            for signal in signals {
+                transcript.send(signal)
+                try await eventually { () throws -> Bool in
+                    guard let pending = try? status("ShdPnd") else { return true }
+                    return transcript.now.status != nil || UInt64(pending, radix: 16) == 0
+                }
+            }
+        }
+
         /// What the kernel tells of the process under that name.
         private func status(_ name: String) throws -> String {
             let lines = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8).split(separator: "\n")

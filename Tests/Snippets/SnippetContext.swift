@@ -32,7 +32,7 @@ public var scenes: Scenes { absent() }
 
 /// The signals that end a program, as the article on ending defines them.
 public enum EndSignals {
-    public static func make() -> AsyncStream<Int32> { absent() }
+    public static func make() async -> AsyncStream<Int32> { absent() }
 }
 
 /// As in swift-log.

@@ -14,26 +14,18 @@ configuration.limits.maximumConnections = 16
 // The memory that bodies being received may use, over all senders.
 configuration.memory = FrameServer.MemoryBudget(maximumBytes: 256 << 20)
 
+// Before there is a socket, so that whoever sees it can end the service.
+let signals = await EndSignals.make()
 let server = try FrameServer(at: path, configuration: configuration)
 print("listening at \(server.path)")
 
-// The first signal asks for an orderly end: no new senders are admitted, and what has arrived is received. A second one
-// ends the process at once, as usual.
-let signals = [SIGINT, SIGTERM].map { number in
-    signal(number, SIG_IGN)
-    let source = DispatchSource.makeSignalSource(signal: number)
-    source.setEventHandler { [server] in
-        signal(number, SIG_DFL)
-        server.drain()
-    }
-    source.resume()
-    return source
-}
+// A signal asks for an orderly end: no new senders are admitted, and what has arrived is received. Another one changes
+// nothing.
+Task { for await _ in signals { server.drain() } }
 
 let ingest = Ingest()
 try await ingest.run(server, until: count)
 try await server.closed()
-signals.forEach { $0.cancel() }
 
 for (id, sender) in await ingest.senders.sorted(by: { $0.key < $1.key }) {
     let size = sender.latest.map { "\($0.width)x\($0.height)" } ?? "none"

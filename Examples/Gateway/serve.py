@@ -29,7 +29,7 @@ HERE = pathlib.Path(__file__).parent
 REPEAT = 0.5
 # Seconds until Janus listens.
 PATIENCE = 30
-# Seconds until a program that was asked to end has ended, before it is killed.
+# Seconds until the programs that were asked to end have ended, before they are killed.
 GRACE = 5
 
 
@@ -71,6 +71,7 @@ class Programs:
                 fail(f"{name} ended with {program.returncode}:\n{last}")
 
     def end(self):
+        """Ends them all, within one time for all of them."""
         for program in self.running.values():
             program.terminate()
             # None of them waits for this program to read or write, nor this one to get rid of what it has not written.
@@ -78,9 +79,10 @@ class Programs:
                 os.set_blocking(pipe.fileno(), False)
                 with contextlib.suppress(BrokenPipeError, BlockingIOError):
                     pipe.close()
+        deadline = time.monotonic() + GRACE
         for program in self.running.values():
             try:
-                program.wait(GRACE)
+                program.wait(max(0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 program.kill()
                 program.wait()
@@ -175,21 +177,36 @@ def parse():
     return parser.parse_args()
 
 
+def handle_signals(handler):
+    for number in signal.SIGINT, signal.SIGTERM:
+        signal.signal(number, handler)
+
+
+def ignore_signals():
+    # Not SIG_IGN: Python complains of a signal that has come already and is ignored by then.
+    handle_signals(lambda *_: None)
+
+
+def interrupt(*_):
+    """Ends the program once: timeout(1) sends its signal twice."""
+    ignore_signals()
+    raise KeyboardInterrupt
+
+
 def main():
     options = parse()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with tempfile.TemporaryDirectory(prefix="gateway-") as name:
+    handle_signals(interrupt)
+    with contextlib.suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="gateway-") as name:
         directory = pathlib.Path(name)
         programs = Programs(directory)
         try:
             run(options, directory, programs)
-        except KeyboardInterrupt:
-            pass
         except BrokenPipeError:
             # The encoder's pipe closes before its process has ended.
             programs.running["ffmpeg"].wait()
             programs.check()
         finally:
+            ignore_signals()
             programs.end()
 
 

@@ -38,12 +38,19 @@ struct ServiceManager: Sendable {
     var isThere: Bool { name != nil }
 
     /// Sends a notification; if that fails, reports why to a person.
+    ///
+    /// A manager that does not read is waited for, but not long. With what repeats it is not waited for at all, and
+    /// nothing is reported: the next one follows.
     func tell(_ state: State) {
         guard let name else { return }
-        do {
-            try Self.send(Array(state.text.utf8), to: name)
+        let repeats = if case .alive = state { true } else { false }
+        do throws(Files.Failure) {
+            try Self.send(Array(state.text.utf8), to: name, waits: !repeats)
         } catch {
-            Terminal.say("cannot notify the service manager: \(error.message)")
+            let isUnread = error.error == EWOULDBLOCK
+            if isUnread, repeats { return }
+            let reason = isUnread ? "it does not read its notifications" : error.message
+            Terminal.say("cannot notify the service manager: \(reason)")
         }
     }
 
@@ -65,7 +72,10 @@ struct ServiceManager: Sendable {
         }
     }
 
-    private static func send(_ message: [UInt8], to name: [UInt8]) throws(Files.Failure) {
+    /// How many seconds a notification may wait for room in the manager's queue.
+    private static let patience = 1
+
+    private static func send(_ message: [UInt8], to name: [UInt8], waits: Bool) throws(Files.Failure) {
         #if canImport(Glibc)
             let type = Int32(SOCK_DGRAM.rawValue)
         #else
@@ -75,6 +85,14 @@ struct ServiceManager: Sendable {
         guard descriptor >= 0 else { throw Files.Failure("NOTIFY_SOCKET") }
         defer { close(descriptor) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        // Of the socket, not of the call: a release build of Glibc's module has no MSG_DONTWAIT.
+        if waits {
+            var limit = timeval(tv_sec: Self.patience, tv_usec: 0)
+            let size = socklen_t(MemoryLayout<timeval>.size)
+            _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
+        } else {
+            _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: name) }

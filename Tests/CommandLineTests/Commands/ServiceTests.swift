@@ -183,6 +183,43 @@
             try await eventually { manager.hasPrinted("STOPPING=1") }
         }
 
+        /// A queue is full when a socket that has sent nothing yet cannot send: others may have reached their own limit.
+        @Test func `a manager that does not read keeps nobody waiting`() async throws {
+            let code = """
+                import socket, sys, time
+                def new():
+                    s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+                    s.setblocking(False)
+                    return s
+                manager = new()
+                manager.bind(sys.argv[1])
+                senders = []
+                while True:
+                    senders.append(new())
+                    count = 0
+                    try:
+                        while True:
+                            senders[-1].sendto(b'x', sys.argv[1])
+                            count += 1
+                    except BlockingIOError:
+                        if not count: break
+                print('full', flush=True)
+                while True: time.sleep(1)
+                """
+            let manager = try place.start(Places.tool("python3"), ["-c", code, place.path("n")])
+            try await manager.lines(1)
+            let settings = "export NOTIFY_SOCKET=$D/n WATCHDOG_USEC=20000"
+            let receiver = try place.shell("\(settings); exec $F receive $S --count 1 --json")
+            try await receiver.lines(1)
+            #expect(try await place.send(jpeg, "--wait", "60").status == 0)
+            let ending = await receiver.ended()
+            #expect(ending.status == 0, "\(ending)")
+            // READY=1 and STOPPING=1; the watchdog's messages, of which there were many, are not worth a word.
+            let complaint = "cannot notify the service manager: it does not read its notifications"
+            #expect(ending.errors.components(separatedBy: complaint).count == 3, "\(ending)")
+            withExtendedLifetime(manager) {}
+        }
+
         // MARK: Signals
 
         @Test func `a hang-up has no effect`() async throws {

@@ -37,29 +37,17 @@ struct DistinctFiles {
         try add(tokens.peer, as: "--peer-token-file")
     }
 
-    /// The maximum number of links that lead to a file, more than any system follows.
-    private static let maximumLinkCount = 40
-
     /// Returns what a path names; nil for a device.
     ///
     /// A file is known by its device and inode, one that does not exist yet by those of its directory and its name.
     private static func identity(of path: String) -> String? {
-        var path = path
-        for _ in 0..<maximumLinkCount {
-            if let status = Files.status(of: path) {
-                return status.kind == S_IFCHR ? nil : "\(status.st_dev) \(status.st_ino)"
-            }
-            // A link to a file that does not exist yet is followed by hand.
-            guard let target = Files.target(ofLink: path) else { break }
-            path = target.hasPrefix("/") ? target : split(path).directory + "/" + target
+        if let status = Files.status(of: path) {
+            return status.kind == S_IFCHR ? nil : "\(status.st_dev) \(status.st_ino)"
         }
-        let (directory, name) = split(path)
+        // A link to a file that does not exist yet is followed by hand.
+        let path = Files.chain(of: path).last ?? path
+        let (directory, name) = Files.split(path)
         guard let status = Files.status(of: directory) else { return path }
         return "\(status.st_dev) \(status.st_ino) \(name)"
-    }
-
-    private static func split(_ path: String) -> (directory: String, name: String) {
-        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
-        return (String(path[...slash]), String(path[path.index(after: slash)...]))
     }
 }

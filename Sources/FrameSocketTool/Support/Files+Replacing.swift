@@ -8,7 +8,8 @@ extension Files {
     ///
     /// They are written to a hidden file in the same directory, which is then renamed: readers see the file as it was
     /// or as it is, and a full disk leaves no part of it. Whatever exists at either name is neither written to nor
-    /// followed; only files and links are replaced, not devices, pipes, sockets or directories.
+    /// followed; only files are replaced, and links to files or to nothing, not devices, pipes, sockets or directories,
+    /// nor links to them.
     ///
     /// - Parameters:
     ///   - path: The file.
@@ -39,7 +40,17 @@ extension Files {
 
     private static func checkReplaceable(_ path: String) throws(Failure) {
         guard let kind = status(of: path, followsLinks: false)?.kind else { return }
-        guard kind == S_IFREG || kind == S_IFLNK else { throw Failure(path, ENOTSUP) }
+        let isHarmlessLink = kind == S_IFLNK && mayBeRegular(FilePath(path)) && !isStream(path)
+        guard kind == S_IFREG || isHarmlessLink else { throw Failure(path, ENOTSUP) }
+    }
+
+    /// Whether a path leads to an open file of a process, as `/dev/stdout` does.
+    ///
+    /// To root, that is a link like any other.
+    private static func isStream(_ path: String) -> Bool {
+        // A file behind such a link may be a regular one; the directory with the link belongs to the system's own.
+        guard let system = status(of: "/proc/self/fd")?.st_dev else { return false }
+        return chain(of: path).contains { status(of: split($0).directory)?.st_dev == system }
     }
 
     /// Returns a name beside a file that belongs to this program: what an earlier process has left there is deleted.

@@ -43,6 +43,24 @@ enum Files {
         return String(validating: target.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
+    /// The maximum number of links that lead to a file, more than any system follows.
+    private static let maximumLinkCount = 40
+
+    /// Returns a path and, if it is a symbolic link, the paths to which it leads, link by link.
+    static func chain(of path: String) -> [String] {
+        var (path, chain) = (path, [path])
+        while chain.count <= maximumLinkCount, let target = target(ofLink: path) {
+            path = target.hasPrefix("/") ? target : split(path).directory + "/" + target
+            chain.append(path)
+        }
+        return chain
+    }
+
+    static func split(_ path: String) -> (directory: String, name: String) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+        return (String(path[...slash]), String(path[path.index(after: slash)...]))
+    }
+
     /// The maximum size of a file that is read into memory.
     static let maximumByteCount = 1 << 30
 

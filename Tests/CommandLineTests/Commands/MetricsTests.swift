@@ -115,6 +115,32 @@ import Testing
         #expect(try place.names() == ["m"])
     }
 
+    /// The links are the test's own, and stand for `/dev/stdout`, which root could replace.
+    @Test(arguments: ["/dev/null", "pipe", "directory", "socket", "/proc/self/fd/1", "fd/1", "stdout"])
+    func `a link to what is not a file is not replaced`(target: String) async throws {
+        let script = """
+            cd $D && mkdir directory && mkfifo pipe && ln -s /proc/self/fd fd && ln -s fd/1 stdout && \
+            ln -s \(target) m && \
+            python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")' && \
+            $F receive $S --metrics m --json --timeout 5 >out
+            """
+        let ending = try await place.shell(script).ended()
+        #expect(ending.status == 73 && ending.errors.contains("m: not a regular file"), "\(ending)")
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: place.path("m")) == target)
+    }
+
+    @Test func `a link to a file or to nothing is replaced, and no file behind it`() async throws {
+        let file = try place.file("file", [1, 2, 3])
+        for target in [file, place.path("none")] {
+            let link = "rm -f $D/m && ln -s \(target) $D/m"
+            let ending = try await place.shell("\(link) && $F receive $S --metrics $D/m --timeout 0.01").ended()
+            #expect(ending.status == 75, "\(ending)")
+            #expect(try metrics("m").count == Self.names.count)
+        }
+        #expect(try Data.bytes(at: file) == [1, 2, 3])
+        #expect(try place.names() == ["file", "m"])
+    }
+
     @Test func `a file beside it that ends in tmp is not touched`() async throws {
         let other = try place.file("m.prom.tmp", [1, 2, 3])
         let ending = try await place.shell("$F receive $S --metrics $D/m.prom --timeout 0.01").ended()

@@ -123,9 +123,9 @@ extension ReceivingDriver: ReceiverMachine.System {
 
     func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool {
         do throws(SharedMapping.Refusal) {
-            // From any thread.
-            try mappings.map(header) { [weak self, thread] in
-                thread.execute { [weak self] in
+            // From any thread; a frame keeps what calls this.
+            try mappings.map(header) { [weak self] in
+                self?.thread.execute { [weak self] in
                     guard let self else { return }
                     change { $0.sharedMemoryRevoked(self) }
                 }

@@ -206,8 +206,11 @@ def main():
             programs.running["ffmpeg"].wait()
             programs.check()
         finally:
-            ignore_signals()
-            programs.end()
+            # A signal here, after another cause of the end, does not leave them running.
+            try:
+                ignore_signals()
+            finally:
+                programs.end()
 
 
 def run(options, directory, programs):

@@ -15,7 +15,8 @@ import TurboJPEG
     }
 
     static let heights: [StripHeight] = [.mcuRows(1), .mcuRows(2), .mcuRows(3), .automatic]
-    static let stripSizes = [(1, 1), (17, 33), (100, 80), (131, 97), (200, 149), (64, 300)]
+    /// The last one has enough pixels for several threads.
+    static let stripSizes = [(1, 1), (17, 33), (100, 80), (131, 97), (200, 149), (300, 201)]
 
     static let cases = PixelFormat.allCases.enumerated().flatMap { formatNumber, format in
         ChromaSubsampling.allCases.enumerated().map { number, subsampling in

@@ -5,8 +5,9 @@ import Foundation
 enum EndSignals {
     /// Returns the signals, as they come, which do nothing else from then on, however many there are.
     ///
-    /// When this function returns, Dispatch watches for them. To be called before the program makes what it has to remove
-    /// at its end: a signal that comes earlier ends it at once, or is lost.
+    /// When this function returns, Dispatch watches for them. To be called once, since on Linux Dispatch misses the signals
+    /// of a second call, and before the program makes what it has to remove at its end: a signal that comes earlier ends it
+    /// at once, or is lost.
     static func make() async -> AsyncStream<Int32> {
         let (signals, continuation) = AsyncStream.makeStream(of: Int32.self)
         nonisolated(unsafe) let sources = [SIGINT, SIGTERM].map { number in

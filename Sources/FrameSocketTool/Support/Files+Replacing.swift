@@ -9,7 +9,7 @@ extension Files {
     /// They are written to a hidden file in the same directory, which is then renamed: readers see the file as it was
     /// or as it is, and a full disk leaves no part of it. Whatever exists at either name is neither written to nor
     /// followed; only files are replaced, and links to files or to nothing, not devices, pipes, sockets or directories,
-    /// nor links to them.
+    /// nor links to them or to what a process has open.
     ///
     /// - Parameters:
     ///   - path: The file.
@@ -48,9 +48,11 @@ extension Files {
     ///
     /// To root, that is a link like any other.
     private static func isStream(_ path: String) -> Bool {
-        // A file behind such a link may be a regular one; the directory with the link belongs to the system's own.
-        guard let system = status(of: "/proc/self/fd")?.st_dev else { return false }
-        return chain(of: path).contains { status(of: split($0).directory)?.st_dev == system }
+        // A file behind such a link may be a regular one, and behind links to directories the link itself has any name.
+        let system = status(of: "/proc/self/fd")?.st_dev
+        return chain(of: path).contains { link in
+            link.hasPrefix("/proc/") || (system != nil && status(of: split(link).directory)?.st_dev == system)
+        }
     }
 
     /// Returns a name beside a file that belongs to this program: what an earlier process has left there is deleted.

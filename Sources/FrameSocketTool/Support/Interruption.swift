@@ -77,8 +77,8 @@ enum Interruption {
 
     /// Runs `work` and then `end`; if a signal arrives first, runs `end` at once and ends the program.
     ///
-    /// `end` has to clean up and to report what was done. Two more signals change nothing; a fourth ends the program
-    /// immediately.
+    /// `end` has to clean up and to report what was done. Two more signals change nothing, except that SIGINT gives up a
+    /// reader that does not read; a fourth ends the program immediately.
     static func around<Value: Sendable>(
         _ work: () async -> Value,
         end: @escaping @Sendable () async -> Void
@@ -128,7 +128,7 @@ enum Interruption {
             // The alarm ends what an earlier signal began.
             let mustExit = isFirst ? state.end == nil && !state.isEnding : isOneTooMany || number == SIGALRM
             // Whoever insists loses what has not been written, which is no success.
-            if isFirst || isOneTooMany { state.isTermination = isFirst && number == SIGTERM }
+            if isFirst || mustExit { state.isTermination = isFirst && number == SIGTERM }
             if !state.isWorkDone { state.isInterrupted = true }
             return (state.end.take(), isFirst, mustExit, state.isTermination && state.drains)
         }

@@ -33,7 +33,7 @@ package struct RowSet: Sendable, Hashable {
         for index in words.indices { words[index] |= other.words[index] }
     }
 
-    /// Returns whether the set contains every row of an image of this height.
+    /// Returns whether the set, which is for this height, contains every row.
     package func hasAll(of height: Int) -> Bool { next(from: 0, isContained: false).map { $0 >= height } ?? true }
 
     /// Whether the set contains no row.

@@ -12,11 +12,15 @@ import Testing
 @safe final class SilentReader: Sendable {
     private let descriptor: Int32
 
-    /// Creates the pipe at a path, and opens it.
-    init(_ path: String) throws {
+    /// Creates the pipe at a path, and opens it; if it is short, it has one page, where the system allows it.
+    init(_ path: String, isShort: Bool = false) throws {
         try #require(unsafe mkfifo(path, 0o600) == 0)
         descriptor = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         try #require(descriptor >= 0)
+        #if os(Linux)
+            // F_SETPIPE_SZ, which Glibc's module does not have.
+            if isShort { try #require(fcntl(descriptor, 1_031, 4_096) > 0) }
+        #endif
     }
 
     deinit {

@@ -1,8 +1,8 @@
 extension Span<UInt8> {
     /// The number of bytes without the zeros at the end: what a JPEG takes without the padding of short bodies.
     ///
-    /// Zeros are counted from the end, in blocks, then in words, then in bytes. A JPEG that is not padded ends with another byte, at
-    /// which this stops at once.
+    /// Zeros are counted from the end, in blocks, then in words, then in bytes. A JPEG that is not padded ends with
+    /// another byte, at which this stops at once.
     package var countWithoutPadding: Int {
         unsafe withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return 0 }

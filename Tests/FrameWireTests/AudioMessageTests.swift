@@ -24,7 +24,7 @@ struct AudioMessageTests {
         WireCase(code, stream: text(replacing: name, with: name + ": " + value))
     }
 
-    @Test func `A1: audio is written byte for byte as specified, and is read back`() {
+    @Test func `audio is written byte for byte as specified, and is read back`() {
         let plain = Self.header.encoded()
         #expect(String(decoding: plain, as: UTF8.self) == Streams.header(Self.lines + Self.format))
         var timed = Self.header
@@ -43,7 +43,7 @@ struct AudioMessageTests {
     }
 
     @Test(arguments: [UInt64(30)])
-    func `A2: what is written is read back`(seed: UInt64) {
+    func `random audio headers are written and read back`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var stream: [UInt8] = []
         var expected: [FrameMessageDecoder.Message] = []
@@ -70,7 +70,7 @@ struct AudioMessageTests {
     @Test(
         arguments: [(8_000, 1, 2), (192_000, 8, 256 << 10), (8_000, 8, 16), (192_000, 1, 256 << 10)]
     )
-    func `A2: the ends of the ranges are accepted`(sampleRate: Int, channels: Int, length: Int) {
+    func `the ends of every range of an audio header are accepted`(sampleRate: Int, channels: Int, length: Int) {
         let header = AudioHeader(contentLength: length, kind: .microphone, sampleRate: sampleRate, channels: channels)
         let whole = transcript(ofEverySplitOf: header.encoded())
         #expect(whole.messages.map(\.kind) == [.audio(header)])
@@ -102,7 +102,7 @@ struct AudioMessageTests {
             wrong(.fieldInvalidValue, "Audio-Kind", "ap¦\u{0}"),
         ]
     )
-    func `A3: a wrong value is refused`(_ wireCase: WireCase) { wireCase.check() }
+    func `a wrong value in an audio header is refused`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
         arguments: [
@@ -110,7 +110,7 @@ struct AudioMessageTests {
             (.contentLengthInvalid, 14, 8), (.contentLengthTooLarge, (256 << 10) + 2, 1),
         ] as [(WireError.Code, Int, Int)]
     )
-    func `A4: an impossible length is refused at the header's end`(code: WireError.Code, length: Int, channels: Int) {
+    func `an impossible length is refused at the header's end`(code: WireError.Code, length: Int, channels: Int) {
         let header = AudioHeader(contentLength: length, kind: .app, sampleRate: 8_000, channels: channels).encoded()
         let whole = transcript(ofEverySplitOf: Streams.good + header)
         #expect(whole.messages.count == 1)
@@ -119,7 +119,7 @@ struct AudioMessageTests {
     }
 
     @Test(arguments: [256 << 10, 32])
-    func `A5: the limit of a length holds, whatever the order of the fields`(limit: Int) {
+    func `the length of audio is limited, whatever the order of the fields`(limit: Int) {
         var limits = FrameMessageDecoder.Limits()
         if limit == 256 << 10 { #expect(limits.maximumAudioBytes == limit) }
         limits.maximumAudioBytes = limit
@@ -140,7 +140,7 @@ struct AudioMessageTests {
     @Test(
         arguments: ["Content-Length", "Audio-Kind", "Audio-Sample-Rate", "Audio-Channels"]
     )
-    func `A6: a missing field is named at the end of the header`(name: String) {
+    func `a field that an audio header lacks is named at the header's end`(name: String) {
         let stream = Array(Self.text(replacing: name).utf8)
         let result = transcript(ofEverySplitOf: stream)
         #expect(result.messages.isEmpty)
@@ -150,7 +150,7 @@ struct AudioMessageTests {
     @Test(
         arguments: ["Message-Type: audio", "MESSAGE-TYPE:\taudio ", "message-type:audio"]
     )
-    func `A7: the fields of a frame are ignored in an audio header`(type: String) {
+    func `the fields of a frame are ignored in an audio header`(type: String) {
         let frame = ["Buffer-Width: 16384", "Buffer-Height: 16384", "Buffer-Orientation: 8"]
         let lines = frame + Self.format + [Self.lines[0], Self.lines[2], type, "Pong-Number: 3"]
         let stream = Array((Streams.header(lines) + "PCMPCMPC").utf8)

@@ -12,7 +12,7 @@ struct ControlDecoderTests {
             (String(repeating: "n", count: 33), String(repeating: "n", count: 32) + "..."),
         ]
     )
-    func `C7: a request of an unknown name is skipped by its length`(name: String, excerpt: String) {
+    func `a request with an unknown name is skipped by its length`(name: String, excerpt: String) {
         let lines = ["Content-Length: 5", "Ping-Number: x", "Ping-Number:"]
         let stream = Array((Requests.text(name, lines) + "POST ").utf8)
         let result = controlTranscript(ofEverySplitOf: Requests.good + stream + Requests.good)
@@ -24,7 +24,7 @@ struct ControlDecoderTests {
     }
 
     @Test(arguments: ["pause", "nope"])
-    func `C8: the body of a known request, a request within it included, is skipped`(name: String) {
+    func `the body of a known request, a request within it included, is skipped`(name: String) {
         let body = Requests.good
         let stream = Array(Requests.text(name, ["Content-Length: \(body.count)"]).utf8) + body + Requests.good
         let result = controlTranscript(ofEverySplitOf: stream)
@@ -45,14 +45,14 @@ struct ControlDecoderTests {
             ],
         ]
     )
-    func `C9: any case, order and optional white space, and unknown fields, are accepted`(lines: [String]) {
+    func `any case, order and optional white space, and unknown fields, are accepted`(lines: [String]) {
         let text = Requests.text("hello", lines)
         let result = controlTranscript(ofEverySplitOf: text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
         #expect(result.error == nil && result.skipped.isEmpty)
         #expect(result.requests == [.hello(ControlRequest.Hello(version: 1, wants: .audio))])
     }
 
-    @Test func `C10: the end of the stream anywhere in a request is an error, between requests it is not`() {
+    @Test func `the end of the stream is an error anywhere within a request, but not between requests`() {
         #expect(ControlTranscript(of: []).error == nil)
         let good = Requests.good
         #expect(ControlTranscript(of: good).error == nil)
@@ -75,7 +75,7 @@ struct ControlDecoderTests {
     @Test(
         arguments: ["GET", "POST /x HTTP/1.1\r\r"]
     )
-    func `C11: an empty span takes nothing, a failed decoder stays failed`(text: String) throws {
+    func `an empty span takes nothing, and a failed decoder stays failed`(text: String) throws {
         var decoder = ControlDecoder()
         let nothing = try decoder.decode([UInt8]().span)
         #expect(nothing == .init(consumed: 0, event: .incomplete))
@@ -117,7 +117,7 @@ struct ControlDecoderTests {
     }
 
     @Test(arguments: [UInt64(21), 22])
-    func `C12: streams with random faults give the same whole, halved and byte by byte`(seed: UInt64) {
+    func `requests with random faults give the same result whole, halved and byte by byte`(seed: UInt64) {
         let telling = Array("\r\n: \t09148,-HTPOS/.CcWwx\0\u{7F}".utf8) + [0x80, 0xFF]
         var random = SplitMix(seed: seed)
         var faults: Set<WireError.Code> = []

@@ -29,7 +29,7 @@ struct ControlErrorTests {
             ControlCase(.lineBareCarriageReturn, stream: "POST /pause HTTP/1.1\r¦X"),
         ]
     )
-    func `C3: a line that is not a request line is an error`(_ controlCase: ControlCase) { controlCase.checkIsFinal() }
+    func `a line that is not a request line is an error`(_ controlCase: ControlCase) { controlCase.checkIsFinal() }
 
     @Test(
         arguments: [
@@ -47,7 +47,7 @@ struct ControlErrorTests {
             ControlCase(.contentLengthTooLarge, stream: "POST /nope HTTP/1.1\r\nContent-Length: 409¦7\r\n\r\n"),
         ]
     )
-    func `C4: a length without which the next request cannot be found is an error`(_ controlCase: ControlCase) {
+    func `a length without which the next request cannot be found is an error`(_ controlCase: ControlCase) {
         controlCase.checkIsFinal()
     }
 
@@ -68,7 +68,7 @@ struct ControlErrorTests {
             ControlCase(.fieldInvalidValue, "ping", "Ping-Number: x¦\u{0}"),
         ]
     )
-    func `C5: a header of the wrong form is an error`(_ controlCase: ControlCase) { controlCase.checkIsFinal() }
+    func `a malformed request header is an error`(_ controlCase: ControlCase) { controlCase.checkIsFinal() }
 
     /// Shows P28.
     @Test(
@@ -107,12 +107,12 @@ struct ControlErrorTests {
             ("ping", ControlCase(.numberInvalid, "ping", "Ping-Number: ¦x", "Ping-Number: 0x")),
         ]
     )
-    func `C6: a wrong value skips its request, the next one is taken`(name: String, _ controlCase: ControlCase) {
+    func `a wrong value skips its request, and the next one is taken`(name: String, _ controlCase: ControlCase) {
         controlCase.checkIsSkipped(name: name)
     }
 
     @Test(arguments: [2_048, 100])
-    func `C13: the bytes of a header are limited`(limit: Int) {
+    func `the bytes of a request header are limited`(limit: Int) {
         var limits = ControlLimits()
         if limit == 2_048 { #expect(limits.maximumHeaderBytes == limit) }
         limits.maximumHeaderBytes = limit
@@ -129,7 +129,7 @@ struct ControlErrorTests {
     @Test(
         arguments: ["POST /", "POST /x HTTP/1.1\r\n", "POST /x HTTP/1.1\r\nX:"]
     )
-    func `C13: an endless name or value is refused at the limit, and little of it shown`(beginning: String) {
+    func `an endless name or value is refused at the limit, and little of it is shown`(beginning: String) {
         let stream = Array((beginning + String(repeating: "a", count: 3_000)).utf8)
         let result = controlTranscript(ofEverySplitOf: stream)
         #expect(result.error?.code == .headTooLong)
@@ -138,7 +138,7 @@ struct ControlErrorTests {
     }
 
     @Test(arguments: [16, 2])
-    func `C14: the fields of a header are limited`(limit: Int) {
+    func `the fields of a request header are limited`(limit: Int) {
         var limits = ControlLimits()
         if limit == 16 { #expect(limits.maximumFields == limit) }
         limits.maximumFields = limit
@@ -152,7 +152,7 @@ struct ControlErrorTests {
 
     /// Shows P157.
     @Test(arguments: [4_096, 0, 9])
-    func `C15: the length of a body is limited`(limit: Int) {
+    func `the body of a request is limited`(limit: Int) {
         var limits = ControlLimits()
         if limit == 4_096 { #expect(limits.maximumContentLength == limit) }
         limits.maximumContentLength = limit

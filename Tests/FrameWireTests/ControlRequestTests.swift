@@ -52,7 +52,7 @@ struct ControlRequestTests {
             (.ping(.max), "ping", ["Ping-Number: 18446744073709551615"]),
         ] as [(ControlRequest, String, [String])]
     )
-    func `C1: every request is written byte for byte as specified`(
+    func `every request is written byte for byte as specified`(
         request: ControlRequest,
         name: String,
         lines: [String]
@@ -67,7 +67,7 @@ struct ControlRequestTests {
     }
 
     @Test(arguments: [UInt64(10), 11])
-    func `C2: what is written is read back`(seed: UInt64) {
+    func `random requests are written and read back`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let requests = (0..<500).map { _ in Self.request(&random) }
         let stream = requests.flatMap { $0.encoded() }

@@ -13,7 +13,7 @@ struct FieldSyntaxTests {
             WireCase(.fieldInvalidValue, "Buffer-Width: ¦\u{00}5", insteadOf: "Buffer-Width"),
         ]
     )
-    func `W13: NUL is refused anywhere`(_ wireCase: WireCase) { wireCase.check() }
+    func `a NUL is refused anywhere in a header`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
         arguments: [
@@ -28,7 +28,7 @@ struct FieldSyntaxTests {
             WireCase(.lineBareCarriageReturn, "\r¦X: y"),
         ]
     )
-    func `W14: line ends that are not CR LF are refused`(_ wireCase: WireCase) { wireCase.check() }
+    func `line ends that are not CR LF are refused`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
         arguments: [
@@ -38,7 +38,7 @@ struct FieldSyntaxTests {
             WireCase(.fieldFolded, "¦\tContent-Length: 4", insteadOf: "Content-Length"),
         ]
     )
-    func `W15: folded lines, and space before the first name, are refused`(_ wireCase: WireCase) { wireCase.check() }
+    func `folded lines, and spaces before the first name, are refused`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
         arguments: [
@@ -50,10 +50,10 @@ struct FieldSyntaxTests {
             WireCase(.fieldEmptyName, "¦: 4"),
         ]
     )
-    func `W16: space before the colon, no colon and no name are refused`(_ wireCase: WireCase) { wireCase.check() }
+    func `a space before the colon, no colon and no name are refused`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(arguments: 0...255)
-    func `W17: every byte that a name may not have is refused, at its first place and its second`(value: Int) {
+    func `every byte that a name may not have is refused, at its first place and its second`(value: Int) {
         let byte = UInt8(value)
         let visible = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
         if visible.utf8.contains(byte) {
@@ -72,7 +72,7 @@ struct FieldSyntaxTests {
     }
 
     @Test(arguments: 0...255)
-    func `W17: every byte that a value may not have is refused, and every other accepted`(value: Int) {
+    func `every byte that a value may not have is refused, and every other one is accepted`(value: Int) {
         let byte = UInt8(value)
         guard byte != 0x0D else { return }
         let result = Transcript(of: Self.stream(line: Array("X: a".utf8) + [byte] + Array("b".utf8)))
@@ -99,7 +99,7 @@ struct FieldSyntaxTests {
             ],
         ]
     )
-    func `W18: any case, order and optional white space, and unknown fields, are accepted`(lines: [String]) {
+    func `any case, order and optional white space, and unknown fields, are accepted`(lines: [String]) {
         let text = Streams.header(lines) + "BODY"
         let result = transcript(ofEverySplitOf: text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
         #expect(result.error == nil)
@@ -107,7 +107,7 @@ struct FieldSyntaxTests {
         #expect(result.messages.count == 1)
     }
 
-    @Test func `W25: Transfer-Encoding, which would frame the body otherwise, is refused`() {
+    @Test func `Transfer-Encoding, which would frame the body otherwise, is refused`() {
         WireCase(.fieldUnsupported, "Transfer-Encoding¦: chunked").check()
         WireCase(.fieldUnsupported, "transfer-encoding¦:identity", insteadOf: "Content-Length").check()
     }

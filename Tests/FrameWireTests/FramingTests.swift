@@ -11,7 +11,7 @@ struct FramingTests {
             + body
     }
 
-    @Test func `W6: a body of length 0 ends its message with the header`() {
+    @Test func `a body of length 0 ends its message with the header`() {
         let result = transcript(ofEverySplitOf: Self.message(body: []) + Streams.good)
         #expect(result.error == nil)
         #expect(result.messages.map(\.body) == [[], Array("BODY".utf8)])
@@ -21,7 +21,7 @@ struct FramingTests {
     @Test(
         arguments: ["Content-Length", "Buffer-Width", "Buffer-Height", "Buffer-Orientation"]
     )
-    func `W7: a missing field is named at the end of the header`(name: String) {
+    func `a missing field is named at the end of the header`(name: String) {
         let stream = Array(Streams.text(replacing: name, with: nil).utf8)
         let result = transcript(ofEverySplitOf: stream)
         #expect(result.messages.isEmpty)
@@ -31,13 +31,13 @@ struct FramingTests {
         #expect(after.error?.code == .fieldMissing && after.error?.detail == name)
     }
 
-    @Test func `W7: a header without fields, or with a field of the message before, is an error`() {
+    @Test func `a header without fields, or with a field of the message before, is an error`() {
         let stream = Array("HTTP/1.1 200 OK\r\n\r\n".utf8)
         #expect(transcript(ofEverySplitOf: stream).error?.detail == "Content-Length")
         #expect(transcript(ofEverySplitOf: Streams.good + stream).error?.detail == "Content-Length")
     }
 
-    @Test func `W19: messages may follow back to back, and bodies may contain headers`() {
+    @Test func `messages may follow back to back, and their bodies may contain headers`() {
         let bodies: [[UInt8]] = [Streams.good, [0], Array("\r\n\r\n".utf8), Streams.good + Streams.good, [0xFF, 0xD8]]
         let stream = bodies.enumerated().flatMap { Self.message(body: $1, sequence: UInt64($0)) }
         let result = transcript(ofEverySplitOf: stream)
@@ -52,7 +52,7 @@ struct FramingTests {
             ["Buffer-Orientation: 6", "Buffer-Height: 1218", "Content-Length: 4", "Buffer-Width: 562"],
         ]
     )
-    func `W20: both orders of fields that existing Jitsi peers write are read, split at every byte`(lines: [String]) {
+    func `both orders of fields that existing Jitsi peers write are read, split at every byte`(lines: [String]) {
         let message = Array((Streams.header(lines) + "BODY").utf8)
         let result = transcript(ofEverySplitOf: message + message)
         let header = FrameHeader(
@@ -65,7 +65,7 @@ struct FramingTests {
     }
 
     @Test(arguments: 0..<4)
-    func `W26: the end of the stream in a body says what came and what was due`(got: Int) {
+    func `an error at the end of the stream within a body says what came and what was due`(got: Int) {
         let stream = Array(Streams.good.dropLast(4 - got))
         let result = transcript(ofEverySplitOf: stream)
         #expect(result.messages.map(\.isComplete) == [false])
@@ -73,7 +73,7 @@ struct FramingTests {
         #expect(result.error == error)
     }
 
-    @Test func `W27: the end of the stream anywhere in a header is an error, between messages it is not`() {
+    @Test func `the end of the stream is an error anywhere within a header, but not between messages`() {
         #expect(Transcript(of: []) == Transcript(of: [], isOpen: true))
         #expect(Transcript(of: Streams.good).error == nil)
         let good = Streams.good
@@ -87,7 +87,7 @@ struct FramingTests {
         }
     }
 
-    @Test func `W28: good messages before a bad one are delivered, and nothing after it`() {
+    @Test func `good messages before a bad one are delivered, and none after it`() {
         let stream = Streams.good + Streams.good + Array("BAD".utf8) + Streams.good
         let result = transcript(ofEverySplitOf: stream)
         #expect(result.messages.count == 2)
@@ -97,7 +97,7 @@ struct FramingTests {
         #expect(result.error == error)
     }
 
-    @Test func `W29: a body padded with zeros is a body like any other`() {
+    @Test func `a body padded with zeros is a body like any other`() {
         let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xD9]
         let padding = FramePadding.byteCount(forBodyOf: jpeg.count)
         let body = jpeg + [UInt8](repeating: 0, count: padding)

@@ -10,7 +10,7 @@ struct LimitTests {
 
     /// Shows P157.
     @Test(arguments: [32 << 20, 1_000, 9, 99])
-    func `W5: the length of a body is limited`(limit: Int) {
+    func `the length of a body is limited`(limit: Int) {
         var limits = FrameMessageDecoder.Limits()
         if limit == 32 << 20 { #expect(limits.maximumContentLength == limit) }
         limits.maximumContentLength = limit
@@ -23,7 +23,7 @@ struct LimitTests {
     }
 
     @Test(arguments: ["Buffer-Width", "Buffer-Height"])
-    func `W8: a side of an image is limited`(name: String) {
+    func `the sides of an image are limited`(name: String) {
         var limits = FrameMessageDecoder.Limits()
         limits.maximumPixels = .max
         let taken = transcript(ofEverySplitOf: Self.stream(name, 16_384), limits: limits)
@@ -32,7 +32,7 @@ struct LimitTests {
         WireCase(.dimensionTooLarge, name + ": 1638¦5", insteadOf: name).check(limits: limits)
     }
 
-    @Test func `W10: the pixels of an image are limited, once the header has ended`() {
+    @Test func `the pixels of an image are limited once its header has ended`() {
         var limits = FrameMessageDecoder.Limits()
         #expect(limits.maximumPixels == 1 << 25)
         let at = Streams.header([
@@ -53,7 +53,7 @@ struct LimitTests {
     }
 
     @Test(arguments: [8_192, 200, 112])
-    func `W11: the bytes of a header are limited`(limit: Int) {
+    func `the bytes of a header are limited`(limit: Int) {
         var limits = FrameMessageDecoder.Limits()
         if limit == 8_192 { #expect(limits.maximumHeaderBytes == limit) }
         limits.maximumHeaderBytes = limit
@@ -73,7 +73,7 @@ struct LimitTests {
         #expect(refused.error?.byteOffset == UInt64(limit))
     }
 
-    @Test func `W11: every limit of a header's bytes below its size is met at its very byte`() {
+    @Test func `a header longer than its limit is refused at the very byte, whatever the limit`() {
         let stream = Streams.good
         for limit in -1..<(stream.count - 4) {
             var limits = FrameMessageDecoder.Limits()
@@ -88,7 +88,7 @@ struct LimitTests {
     @Test(
         arguments: ["HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nX:"]
     )
-    func `W11: an endless reason phrase, name or value is refused at the limit`(beginning: String) {
+    func `an endless reason phrase, name or value is refused at the limit`(beginning: String) {
         let stream = Array((beginning + String(repeating: "a", count: 9_000)).utf8)
         let result = transcript(ofEverySplitOf: stream)
         #expect(result.error?.code == .headTooLong)
@@ -97,7 +97,7 @@ struct LimitTests {
     }
 
     @Test(arguments: [32, 5, 4])
-    func `W12: the fields of a header are limited`(limit: Int) {
+    func `the fields of a header are limited`(limit: Int) {
         var limits = FrameMessageDecoder.Limits()
         if limit == 32 { #expect(limits.maximumFields == limit) }
         limits.maximumFields = limit

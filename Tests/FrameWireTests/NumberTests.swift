@@ -17,7 +17,7 @@ struct NumberTests {
             length(.numberInvalid, " 4¦,5"),
         ]
     )
-    func `W1: two lengths are an error`(_ wireCase: WireCase) { wireCase.check() }
+    func `a second length, or a list of lengths, is an error`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
         arguments: [
@@ -35,7 +35,7 @@ struct NumberTests {
             WireCase(.numberInvalid, "Buffer-Presentation-Time: 1¦.5"),
         ]
     )
-    func `W2: only plain decimal numbers are accepted`(_ wireCase: WireCase) { wireCase.check() }
+    func `only plain decimal numbers are accepted`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
         arguments: [
@@ -48,7 +48,7 @@ struct NumberTests {
             WireCase(.numberEmpty, "Buffer-Sequence:¦"),
         ]
     )
-    func `W3: an empty number, or one with a leading zero, is an error`(_ wireCase: WireCase) { wireCase.check() }
+    func `an empty number, or one with a leading zero, is an error`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
         arguments: [
@@ -61,9 +61,9 @@ struct NumberTests {
             WireCase(.numberOverflow, "Buffer-Sequence: 10000000000000000000¦" + String(repeating: "0", count: 400)),
         ]
     )
-    func `W4: numbers far beyond every integer are an error`(_ wireCase: WireCase) { wireCase.check() }
+    func `numbers far beyond every integer are errors`(_ wireCase: WireCase) { wireCase.check() }
 
-    @Test func `W4: without limits of the user's a number still has at most 10 digits`() {
+    @Test func `a number has at most 10 digits even if the user sets no limits`() {
         var limits = FrameMessageDecoder.Limits()
         limits.maximumContentLength = .max
         limits.maximumDimension = .max
@@ -86,10 +86,10 @@ struct NumberTests {
             WireCase(.orientationOutOfRange, "Buffer-Orientation: 1¦0", insteadOf: "Buffer-Orientation"),
         ]
     )
-    func `W8: sizes and orientations out of range are an error`(_ wireCase: WireCase) { wireCase.check() }
+    func `sizes and orientations out of range are errors`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(arguments: FrameOrientation.allCases)
-    func `W8: every orientation from 0 to 8 is accepted`(orientation: FrameOrientation) {
+    func `every orientation from 0 to 8 is accepted`(orientation: FrameOrientation) {
         let line = "Buffer-Orientation: \(orientation.rawValue)"
         let result = transcript(ofEverySplitOf: Array(Streams.text(replacing: "Buffer-Orientation", with: line).utf8))
         #expect(result.error == nil)
@@ -104,7 +104,7 @@ struct NumberTests {
             WireCase(.fieldDuplicate, "Buffer-Presentation-Time: 1\r\nBuffer-Presentation-Time¦: 1"),
         ]
     )
-    func `W9: a field of ours twice, in any case, is an error`(_ wireCase: WireCase) { wireCase.check() }
+    func `a known field that occurs twice, in any case, is an error`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
         arguments: [0, 1, 9, 10, 12_345_678, 123_456_789, 1_234_567_890_123_456_789, 9_999_999_999_999_999_999, .max]

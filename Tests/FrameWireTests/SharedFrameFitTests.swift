@@ -37,7 +37,7 @@ import Testing
             (frame(.gray, 1, 2, (0, .max - 1)), .max),
         ] as [(SharedFrameHeader, Int)]
     )
-    func `N18: a frame fits into the bytes up to its last sample, and not into one byte less`(
+    func `a frame fits into the bytes up to its last sample, and not into one byte less`(
         header: SharedFrameHeader,
         byteCount: Int
     ) {
@@ -69,12 +69,12 @@ import Testing
             frame(.nv12, .max, 1, (0, .max), (0, .max)), frame(.i420, .max, .max, (0, .max), (0, .max), (0, .max)),
         ] as [SharedFrameHeader]
     )
-    func `N18: a frame that no buffer can hold is refused, whatever its numbers`(header: SharedFrameHeader) {
+    func `a frame that no buffer can hold is refused, whatever its numbers`(header: SharedFrameHeader) {
         for byteCount in [Int.max, 1 << 30, 1, 0, -1, .min] { #expect(!header.fits(inBufferOf: byteCount)) }
     }
 
     /// Shows P167.
-    @Test(arguments: UInt64(60)...63) func `N19: every sample of a frame that fits is within the buffer`(seed: UInt64) {
+    @Test(arguments: UInt64(60)...63) func `every sample of a frame that fits is within the buffer`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var fitting = 0
         for round in 0..<5_000 {
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// Shows P167.
-    @Test(arguments: UInt64(64)...67) func `N19: large numbers give the answer of wider integers`(seed: UInt64) {
+    @Test(arguments: UInt64(64)...67) func `large numbers are compared without overflow`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var fitting = 0
         func number() -> Int {

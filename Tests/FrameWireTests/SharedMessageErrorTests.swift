@@ -42,7 +42,7 @@ import Testing
         buffer(.wordUnknown, "Shared-Bytes", "4096\r\nShared-Format: yuv¦"),
         buffer(.dimensionZero, "Shared-Bytes", "4096\r\nBuffer-Width: 0¦"),
     ])
-    func `N6: a wrong value in an announcement is an error at its byte`(_ wireCase: WireCase) { wireCase.check() }
+    func `a wrong value in an announcement is an error at its byte`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(arguments: [
         frame(.numberOutOfRange, "Shared-Buffer", "¦8"),
@@ -75,22 +75,22 @@ import Testing
         frame(.fieldDuplicate, "Shared-Buffer", "2\r\nShared-Buffer¦: 3"),
         frame(.numberOutOfRange, "Buffer-Sequence", "7\r\nShared-Bytes: 0¦"),
     ])
-    func `N7: a wrong value in a frame is an error at its byte`(_ wireCase: WireCase) { wireCase.check() }
+    func `a wrong value in a frame is an error at its byte`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(arguments: SharedStreams.bufferLines.filter { !$0.hasPrefix("Message-Type") })
-    func `N8: a field that an announcement lacks is named at the header's end`(line: String) {
+    func `a field that an announcement lacks is named at the header's end`(line: String) {
         checkMissing(String(line.prefix { $0 != ":" }), in: SharedStreams.bufferLines)
     }
 
     @Test(arguments: SharedStreams.frameLines.dropLast(2).filter { !$0.hasPrefix("Message-Type") })
-    func `N8: a field that a frame lacks is named at the header's end, one of the changed rows alone included`(
+    func `a field that a frame lacks is named at the header's end, one of the changed rows alone included`(
         line: String
     ) {
         checkMissing(String(line.prefix { $0 != ":" }), in: SharedStreams.frameLines)
     }
 
     @Test(arguments: PixelFormat.allCases)
-    func `N8: a frame must state the position of every plane of its format`(format: PixelFormat) {
+    func `a frame must state the position of every plane of its format`(format: PixelFormat) {
         let names = ["", "-2", "-3"].flatMap { ["Shared-Offset" + $0, "Shared-Stride" + $0] }
         let planar = SharedStreams.lines(
             SharedStreams.frameLines,
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [("bgra", 1), ("gray", 1), ("nv12", 2)])
-    func `N9: positions of planes that the format does not have are ignored`(word: String, planeCount: Int) {
+    func `positions of planes that the format does not have are ignored`(word: String, planeCount: Int) {
         let lines = SharedStreams.lines(
             SharedStreams.frameLines,
             replacing: "Shared-Format",
@@ -131,14 +131,14 @@ import Testing
     }
 
     @Test(arguments: [SharedStreams.bufferLines, SharedStreams.frameLines])
-    func `N10: a body is not allowed`(lines: [String]) {
+    func `a message of shared memory may have no body`(lines: [String]) {
         let withBody = SharedStreams.lines(lines, replacing: "Content-Length", with: "Content-Length: 1")
         let wireCase = WireCase(.contentLengthInvalid, stream: Self.markedAtEnd(withBody) + "X")
         wireCase.check()
         #expect(Transcript(of: wireCase.bytes).error?.detail == "1")
     }
 
-    @Test func `N11: a frame has at most the pixels and the sides that the limits allow`() {
+    @Test func `a frame has at most the pixels and the sides that the limits allow`() {
         func stream(_ width: Int, _ height: Int) -> [String] {
             let lines = SharedStreams.lines(
                 SharedStreams.frameLines,
@@ -168,13 +168,13 @@ import Testing
         SharedStreams.frameLines.map { $0.lowercased().replacing(": ", with: ":\t ") + " \t" },
         ["X-Other: shared-buffer", "Shared-Offset-4: x"] + SharedStreams.frameLines + ["Shared-Bytes: 1", "Shared: y"],
     ])
-    func `N12: any order, case and white space are accepted, and unknown fields skipped`(lines: [String]) {
+    func `any order, case and white space are accepted, and unknown fields skipped`(lines: [String]) {
         let result = transcript(ofEverySplitOf: Array(Streams.header(lines).utf8) + Streams.good)
         #expect(result.error == nil && result.messages.count == 2)
         #expect(result.messages.first?.kind == .sharedFrame(SharedStreams.frame))
     }
 
-    @Test func `N13: nothing that one message states is left for the next one`() {
+    @Test func `nothing that a message of shared memory states is left for the next one`() {
         var plain = SharedStreams.frame
         (plain.changedRows, plain.timestamp, plain.sequence) = (nil, nil, nil)
         (plain.format, plain.planes) = (.bgra, [.init(offset: 0, bytesPerRow: 20)])
@@ -190,7 +190,7 @@ import Testing
         #expect(result.error?.code == .fieldMissing && result.error?.detail == "Shared-Buffer")
     }
 
-    @Test(arguments: [UInt64(56), 57]) func `N13: random faults give the same result however the stream is cut`(
+    @Test(arguments: [UInt64(56), 57]) func `random faults give the same result however the stream is cut`(
         seed: UInt64
     ) {
         let telling = Array("\r\n: \t0123489,-HTPCBSbcsxai\0\u{7F}".utf8) + [0x80, 0xFF]

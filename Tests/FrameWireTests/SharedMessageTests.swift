@@ -5,7 +5,7 @@ import Testing
 
 /// Messages about shared memory: what is written, and what comes back.
 @Suite(.tags(.computes)) struct SharedMessageTests {
-    @Test func `N1: an announcement is written byte for byte and read back`() {
+    @Test func `an announcement is written byte for byte and read back`() {
         let bytes = SharedStreams.buffer.encoded()
         #expect(String(decoding: bytes, as: UTF8.self) == Streams.header(SharedStreams.bufferLines))
         #expect(bytes.count == SharedStreams.buffer.encodedByteCount)
@@ -16,7 +16,7 @@ import Testing
         #expect(result.messages.map(\.kind) == [announcement, good, announcement])
     }
 
-    @Test func `N1: a frame with every field is written byte for byte and read back`() {
+    @Test func `a frame with every field is written byte for byte and read back`() {
         let bytes = SharedStreams.frame.encoded()
         #expect(String(decoding: bytes, as: UTF8.self) == Streams.header(SharedStreams.frameLines))
         #expect(bytes.count == SharedStreams.frame.encodedByteCount)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: PixelFormat.allCases)
-    func `N2: every format has a word, and is read back with its planes alone`(format: PixelFormat) {
+    func `every pixel format has a word, and is read back with its planes alone`(format: PixelFormat) {
         let planes = (1...format.planeCount).map { SharedFrameHeader.Plane(offset: 100 * $0, bytesPerRow: 20 + $0) }
         let header = SharedFrameHeader(
             buffer: 0,
@@ -50,7 +50,7 @@ import Testing
         #expect(header.header == FrameHeader(contentLength: 0, info: FrameInfo(bufferSize: header.bufferSize)))
     }
 
-    @Test(arguments: [UInt64(50), 51]) func `N3: what is written is read back`(seed: UInt64) {
+    @Test(arguments: [UInt64(50), 51]) func `random announcements and frames are written and read back`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var stream: [UInt8] = []
         var expected: [FrameMessageDecoder.Message] = []
@@ -67,7 +67,7 @@ import Testing
         #expect(Transcript(of: stream, cutBefore: Array(stream.indices)) == whole, "seed \(seed)")
     }
 
-    @Test func `N4: the ends of every range are accepted`() {
+    @Test func `the ends of every range of shared memory's fields are accepted`() {
         var low = SharedStreams.frame
         (low.buffer, low.bufferSize, low.orientation) = (0, BufferSize(width: 1, height: 1), .unknown)
         low.planes = Array(repeating: .init(offset: 0, bytesPerRow: 1), count: 3)
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [0..<Int.max, (Int.max / 2)..<Int.max, (Int.max - 1)..<Int.max, Int.min..<Int.max])
-    func `N5: an announcement and a frame header together never exceed 1,024 bytes`(rows: Range<Int>) {
+    func `an announcement and a frame header together never exceed 1,024 bytes`(rows: Range<Int>) {
         let announcement = SharedFrameHeader.Buffer(index: .max, byteCount: .max)
         #expect(announcement.encoded().count == SharedFrameHeader.Buffer.maximumEncodedByteCount)
         for format in PixelFormat.allCases {
@@ -112,7 +112,7 @@ import Testing
         #expect(SharedFrameHeader.Buffer.maximumEncodedByteCount + SharedFrameHeader.maximumEncodedByteCount <= 1_024)
     }
 
-    @Test(arguments: UInt64(52)...55) func `N5: no header is longer than the type says`(seed: UInt64) {
+    @Test(arguments: UInt64(52)...55) func `no header is longer than its type says`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let numbers = [Int.min, -1, 0, 9, 10, 99_999, 1 << 30, .max / 2, .max - 1, .max]
         func number() -> Int { numbers.randomElement(using: &random) ?? 0 }
@@ -139,7 +139,7 @@ import Testing
     @Test(arguments: [
         (Int.min..<Int.max, 0, Int.max), (-5..<3, 0, 3), (-5 ..< -2, 0, 0), (7..<7, 7, 0), (2..<9, 2, 7),
     ])
-    func `N5: of a range of rows, those from 0 are written`(rows: Range<Int>, first: Int, count: Int) {
+    func `of a range of rows, those from 0 are written`(rows: Range<Int>, first: Int, count: Int) {
         var header = SharedStreams.frame
         header.changedRows = rows
         let all = SharedStreams.frameLines

@@ -20,7 +20,7 @@ import Testing
             (.decline, "decline", []),
         ] as [(ControlRequest, String, [String])]
     )
-    func `N14: every request is written byte for byte and read back`(
+    func `every hello and decline is written byte for byte and read back`(
         request: ControlRequest,
         name: String,
         lines: [String]
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: SharedFrameHeader.Buffer.indices)
-    func `N14: every release is written byte for byte and read back`(buffer: Int) {
+    func `every release is written byte for byte and read back`(buffer: Int) {
         let release = ReleaseRequest(buffer: buffer)
         let bytes = release.encoded()
         let text = Requests.text("release", ["Content-Length: 0", "Shared-Buffer: \(buffer)"])
@@ -43,7 +43,7 @@ import Testing
         #expect(result.events == [.release(release), .request(.ping(7)), .release(release)] && result.error == nil)
     }
 
-    @Test(arguments: [UInt64(58), 59]) func `N14: random requests are read back, among all others`(seed: UInt64) {
+    @Test(arguments: [UInt64(58), 59]) func `random requests of all kinds are written and read back`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var (stream, events) = ([UInt8](), [ControlDecoder.Event]())
         func add(_ request: ControlRequest) {
@@ -73,7 +73,7 @@ import Testing
         ControlCase(.numberEmpty, "hello", "Control-Version: 1", "Shared-Memory:¦"),
         ControlCase(.fieldDuplicate, "hello", "Control-Version: 1", "Shared-Memory: 1", "shared-memory¦: 1"),
     ])
-    func `N15: a hello with a wrong version for shared memory is skipped`(_ controlCase: ControlCase) {
+    func `a hello with a wrong version for shared memory is skipped`(_ controlCase: ControlCase) {
         controlCase.checkIsSkipped(name: "hello")
     }
 
@@ -88,21 +88,21 @@ import Testing
         ControlCase(.numberLeadingZero, "release", "Shared-Buffer: 0¦1"),
         ControlCase(.fieldDuplicate, "release", "Shared-Buffer: 1", "Shared-Buffer¦: 2"),
     ])
-    func `N16: a release without a buffer, or of a wrong one, is skipped`(_ controlCase: ControlCase) {
+    func `a release without a buffer, or of a wrong one, is skipped`(_ controlCase: ControlCase) {
         controlCase.checkIsSkipped(name: "release")
     }
 
     @Test(arguments: [
         [], ["Shared-Buffer: 8", "Shared-Memory: 0"], ["Reason: no room", "Reason: still none", "X:"],
     ])
-    func `N17: a decline is understood whatever other fields it has`(lines: [String]) {
+    func `a decline is understood whatever other fields it has`(lines: [String]) {
         let bytes = Array(Requests.text("decline", ["Content-Length: 0"] + lines).utf8)
         let result = controlTranscript(ofEverySplitOf: bytes + Requests.good)
         #expect(result.requests == [.decline, .ping(7)])
         #expect(result.error == nil && result.skipped.isEmpty)
     }
 
-    @Test func `N17: a release and a decline may have a body, which is ignored`() {
+    @Test func `a release and a decline may have a body, which is ignored`() {
         let release = Requests.text("release", ["Content-Length: 3", "Shared-Buffer: 1"]) + "abc"
         let decline = Requests.text("decline", ["Content-Length: 5"]) + "POST "
         let result = controlTranscript(ofEverySplitOf: Array((release + decline).utf8) + Requests.good)
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: ["pause", "ping", "prefer"])
-    func `N17: fields of these requests have no meaning in others`(name: String) {
+    func `the fields of hellos and releases have no meaning in other requests`(name: String) {
         let lines = ["Content-Length: 0", "Ping-Number: 7", "Shared-Memory: x", "Shared-Buffer: 8", "Shared-Buffer:"]
         let result = controlTranscript(ofEverySplitOf: Array(Requests.text(name, lines).utf8))
         #expect(result.requests.map(\.name) == [name])

@@ -21,7 +21,7 @@ struct StartLineTests {
             WireCase(.startLineMalformed, stream: "HTTP¦ /1.1 200 OK\r\n"),
         ]
     )
-    func `W21: bytes that are not a message are wrong at the first of them`(_ wireCase: WireCase) { wireCase.check() }
+    func `bytes that begin no message are an error at the first wrong one`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
         arguments: [
@@ -34,7 +34,7 @@ struct StartLineTests {
             start(.startLineMalformed, "¦PRI * HTTP/2.0"),
         ]
     )
-    func `W22: other protocols and versions are refused`(_ wireCase: WireCase) { wireCase.check() }
+    func `other protocols and versions are refused`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
         arguments: [
@@ -42,7 +42,7 @@ struct StartLineTests {
             start(.startLineMalformed, "H¦EAD / HTTP/1.1"),
         ]
     )
-    func `W23: a request is refused`(_ wireCase: WireCase) { wireCase.check() }
+    func `a request in place of a response is refused`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
         arguments: [
@@ -62,7 +62,7 @@ struct StartLineTests {
             start(.lineBareCarriageReturn, "HTTP/1.1 200 OK\r¦\r"),
         ]
     )
-    func `W24: any status but 200, and any space but one, is refused`(_ wireCase: WireCase) { wireCase.check() }
+    func `any status but 200, and any space but one, is refused`(_ wireCase: WireCase) { wireCase.check() }
 
     @Test(
         arguments: [
@@ -70,7 +70,7 @@ struct StartLineTests {
             "HTTP/1.1 200 OKAY", "HTTP/1.1 200 OK ",
         ]
     )
-    func `W22: version 1.0, and any reason phrase, are accepted`(line: String) {
+    func `version 1.0, and any reason phrase, are accepted`(line: String) {
         let text = Streams.text(replacing: nil, with: nil).replacing("HTTP/1.1 200 OK", with: line)
         let result = transcript(ofEverySplitOf: Array(text.utf8))
         #expect(result.error == nil)

@@ -37,7 +37,7 @@ struct StatusMessageTests {
             ),
         ]
     )
-    func `A8: every status is written byte for byte as specified`(status: SenderStatus, more: [String]) {
+    func `every status is written byte for byte as specified`(status: SenderStatus, more: [String]) {
         let bytes = status.encoded()
         let lines = ["Content-Length: 0", "Message-Type: status"] + more
         #expect(String(decoding: bytes, as: UTF8.self) == Streams.header(lines))
@@ -80,9 +80,9 @@ struct StatusMessageTests {
             ),
         ]
     )
-    func `A9: a wrong status is an error`(_ wireCase: WireCase) { wireCase.check() }
+    func `a wrong status is an error`(_ wireCase: WireCase) { wireCase.check() }
 
-    @Test func `A10: what one status says does not reach into the next message`() {
+    @Test func `what one status says does not reach into the next message`() {
         let full = SenderStatus(state: .stopped(.callEnded), pong: 5, version: 3)
         let plain = SenderStatus(state: .paused)
         let stopped = Self.lines("Sender-State: stopped", "Control-Version: 1")
@@ -113,7 +113,7 @@ struct StatusMessageTests {
             ["Content-Length: 4", "Message-Type: frame", "Subtitle-Language: de"],
         ]
     )
-    func `A11: a message of an unknown kind is skipped by its length, its body as ranges`(lines: [String]) {
+    func `a message of an unknown kind is skipped by its length, and its body is reported as ranges`(lines: [String]) {
         let stream = Array((Streams.header(lines) + "HTTP").utf8)
         let result = transcript(ofEverySplitOf: Streams.good + stream + Streams.good)
         #expect(result.error == nil && result.areAllComplete)
@@ -121,7 +121,7 @@ struct StatusMessageTests {
         #expect(result.messages[1].body == Array("HTTP".utf8))
     }
 
-    @Test func `A11: a message of an unknown kind needs a length within the limit, and may have no body`() {
+    @Test func `a message of an unknown kind needs a length within the limit, and may have no body`() {
         let empty = Array(Streams.header(["Message-Type: x", "Content-Length: 0"]).utf8)
         let result = transcript(ofEverySplitOf: empty + Streams.good)
         #expect(result.error == nil && result.areAllComplete)
@@ -134,7 +134,7 @@ struct StatusMessageTests {
     }
 
     @Test(arguments: [UInt64(31), 32])
-    func `A12: streams with random faults give the same whole, halved and byte by byte`(seed: UInt64) {
+    func `messages with random faults give the same result whole, halved and byte by byte`(seed: UInt64) {
         let telling = Array("\r\n: \t09148,-HTPCBcbXxAaMmSs\0\u{7F}".utf8) + [0x80, 0xFF]
         var random = SplitMix(seed: seed)
         var faults: Set<WireError.Code> = []

@@ -151,7 +151,7 @@ import TurboJPEG
     @Test(
         arguments: [(0, 1), (1, 0), (-5, 1), (65_501, 1), (1, 65_501), (.max, .max)]
     )
-    func `R6: there is no bound for a JPEG of an impossible size`(width: Int, height: Int) {
+    func `there is no bound for a JPEG of an impossible size`(width: Int, height: Int) {
         let code = errorCode { () throws(TurboJPEGError) in
             _ = try JPEGEncoder().maximumByteCount(width: width, height: height)
         }

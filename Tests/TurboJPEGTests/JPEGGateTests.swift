@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TurboJPEG
 
-/// JPEGs as nobody should send them; the numbers are those of docs/security.md.
+/// JPEGs as nobody should send them.
 @Suite(.tags(.computes), .timeLimit(.minutes(15))) struct JPEGGateTests {
     static let formats: [PixelFormat] = [.bgra, .gray, .i420, .nv12]
 
@@ -30,7 +30,7 @@ import TurboJPEG
     }
 
     @Test(arguments: HostileJPEG.all)
-    func `J17, J20: nothing is left behind for the next image`(_ hostile: HostileJPEG) throws {
+    func `a hostile JPEG leaves nothing behind for the next image`(_ hostile: HostileJPEG) throws {
         let decoder = JPEGDecoder()
         for format in Self.formats {
             let before = try decoder.decode(bytes: HostileJPEG.good, as: format)
@@ -49,7 +49,7 @@ import TurboJPEG
         #expect(code == hostile.code || code == .truncated || code == .transformFailed)
     }
 
-    @Test func `J5: a plain image in the minimum number of bytes is decoded`() throws {
+    @Test func `a plain image in the fewest possible bytes is decoded`() throws {
         for (width, height) in [(8, 8), (80, 80), (81, 7), (1000, 3)] {
             let image = try JPEGDecoder().decode(bytes: HandmadeJPEG.plain(width: width, height: height), as: .gray)
             #expect((image.width, image.height) == (width, height))
@@ -59,7 +59,7 @@ import TurboJPEG
     @Test(
         arguments: [(10, 10, true), (11, 10, false), (490, 100, false), (5_000, 100, false)]
     )
-    func `J9, J10: progressive scans are counted`(scans: Int, limit: Int, isAccepted: Bool) {
+    func `progressive scans are limited in number`(scans: Int, limit: Int, isAccepted: Bool) {
         var decoder = JPEGDecoder()
         decoder.limits.maximumProgressiveScans = limit
         let error = Self.error(of: HostileJPEG.progressive(scans: scans), as: .gray, decoder)
@@ -67,7 +67,7 @@ import TurboJPEG
         #expect((error?.code == .tooManyScans) == !isAccepted)
     }
 
-    @Test func `J9: a progressive image is decoded if allowed`() throws {
+    @Test func `a progressive image is decoded if allowed`() throws {
         let jpeg = try ReferenceTool.cjpeg.run(["-progressive"], on: testImage(75, 51).ppm())
         #expect(Self.error(of: jpeg, as: .bgra)?.code == .unsupported)
         var decoder = JPEGDecoder()
@@ -78,7 +78,7 @@ import TurboJPEG
     }
 
     @Test(arguments: ChromaSubsampling.allCases, [(75, 51), (16, 16), (1, 1)])
-    func `J14: what senders make is decoded`(subsampling: ChromaSubsampling, size: (width: Int, height: Int)) throws {
+    func `JPEGs of senders are decoded`(subsampling: ChromaSubsampling, size: (width: Int, height: Int)) throws {
         var encoder = JPEGEncoder()
         encoder.subsampling = subsampling
         let jpeg = try encoder.encode(testImage(size.width, size.height))
@@ -88,7 +88,7 @@ import TurboJPEG
         }
     }
 
-    @Test func `J14: an image whose components have scans of their own is decoded`() throws {
+    @Test func `an image whose components have scans of their own is decoded`() throws {
         let script = "0;\n1;\n2;\n"
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("scans-\(UUID().uuidString)")
         try Data(script.utf8).write(to: file)
@@ -171,7 +171,7 @@ import TurboJPEG
         #expect(decoding?.code == .unsupported && inspecting?.code == .unsupported)
     }
 
-    @Test func `J15: an orientation in the JPEG is ignored`() throws {
+    @Test func `an orientation in the JPEG is ignored`() throws {
         // Big-endian TIFF with a single entry: orientation 6.
         let exif =
             Array("Exif\0\0MM\0*".utf8) + [0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0]
@@ -181,7 +181,7 @@ import TurboJPEG
         #expect(try JPEGDecoder().decode(bytes: jpeg, as: .bgra).hasSamePixels(as: expected))
     }
 
-    @Test func `J19, W29: zeros after the end are padding`() throws {
+    @Test func `zeros after the end of a JPEG are padding`() throws {
         let expected = try JPEGDecoder().decode(bytes: HostileJPEG.good, as: .bgra)
         for count in [1, 1_000, 10_240] {
             let padded = HostileJPEG.good + [UInt8](repeating: 0, count: count)
@@ -194,7 +194,7 @@ import TurboJPEG
     }
 
     @Test(arguments: [true, false])
-    func `J21: many segments without meaning may come before the image`(isComments: Bool) throws {
+    func `many segments without meaning may come before the image`(isComments: Bool) throws {
         let comment = HandmadeJPEG.segment(0xFE, [UInt8](repeating: 0xFF, count: 65_533))
         let much = isComments ? (0..<128).flatMap { _ in comment } : [UInt8](repeating: 0xFF, count: 8 << 20)
         let jpeg = HandmadeJPEG.inserting(much, before: 0xDB, in: HostileJPEG.good)
@@ -204,7 +204,7 @@ import TurboJPEG
     }
 
     #if os(Linux)
-        @Test func `R3: an image that does not fit into memory is an error, and the next one is decoded`() async {
+        @Test func `an image that does not fit into memory is an error, and the next one is decoded`() async {
             await #expect(processExitsWith: .success) {
                 // Such small files may ask for so much: 128 kB of JPEG for 64 MB of pixels.
                 let large = HandmadeJPEG.plain(width: 4096, height: 4096)

@@ -27,7 +27,7 @@ import TurboJPEG
             (1, 65_501, .invalidSize), (.max, .max, .invalidSize), (.min, 1, .invalidSize),
         ]
     )
-    func `R6: an impossible size is refused`(width: Int, height: Int, code: TurboJPEGError.Code) {
+    func `an impossible size is refused`(width: Int, height: Int, code: TurboJPEGError.Code) {
         for format in PixelFormat.allCases {
             let made = errorCode { () throws(TurboJPEGError) in
                 _ = try PixelBuffer(width: width, height: height, format: format)
@@ -45,7 +45,7 @@ import TurboJPEG
     }
 
     @Test(arguments: [Int.min, -1, 0, 39, Int(Int32.max) + 1, .max])
-    func `R6: an impossible stride is refused`(bytesPerRow: Int) {
+    func `an impossible stride is refused`(bytesPerRow: Int) {
         let made = errorCode { () throws(TurboJPEGError) in
             _ = try PixelBuffer(width: 10, height: 2, format: .bgra, bytesPerRow: bytesPerRow)
         }

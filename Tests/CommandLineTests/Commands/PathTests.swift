@@ -80,7 +80,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `S1: a path of more than 300 bytes works like any other`() async throws {
+        @Test func `a path of more than 300 bytes works like any other`() async throws {
             let deep = place.directory + String(repeating: "/" + String(repeating: "d", count: 99), count: 3)
             try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)
             let path = deep + "/rtc_SSFD"
@@ -102,7 +102,7 @@ import Testing
             .enabled(if: geteuid() == 0, "only root may become another user"),
             .enabled(if: FileManager.default.isExecutableFile(atPath: commonPython))
         )
-        func `S12: another user's process is turned away, and nothing is sent to its server`() async throws {
+        func `another user's process is turned away, and nothing is sent to its server`() async throws {
             let receiver = try await place.receiver("--count", "1", "--json")
             let other = ["--reuid=65534", "--clear-groups", Self.commonPython, "-c"]
             // As far as the files go, everybody may.

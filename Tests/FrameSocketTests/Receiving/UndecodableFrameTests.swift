@@ -50,7 +50,7 @@ import Testing
     @Test(
         arguments: [(75, 51, true), (74, 50, true), (76, 52, true), (73, 51, false), (75, 53, false)]
     )
-    func `J4: a size that differs from the header's is tolerated by one pixel`(width: Int, height: Int, isDecoded: Bool)
+    func `a size that differs from the header's is tolerated by one pixel`(width: Int, height: Int, isDecoded: Bool)
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -105,7 +105,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `W6: a frame without bytes cannot be decoded`() async throws {
+    @Test func `a frame without bytes cannot be decoded`() async throws {
         let directory = try TemporaryDirectory()
         let (server, _, other) = try await pair(in: directory)
         try await other.0.write(Self.frame([]))

@@ -52,7 +52,7 @@ import Testing
     }
 
     /// Shows P180.
-    @Test func `R1: a claim of much memory gets only what has arrived`() async throws {
+    @Test func `a claim of much memory gets only what has arrived`() async throws {
         let pool = FrameBytes.Pool(maximumIdleBytes: 64 << 20)
         let server = try directory.server { $0.pool = pool }
         let header = String(decoding: message([]), as: UTF8.self)

@@ -43,7 +43,7 @@
 
         /// Shows P90.
         @Test(arguments: [nil, HandshakeTokens(shared: Array("a token".utf8))])
-        func `S20: a fault leads to frames or one typed error, none torn, none twice, and nothing left open`(
+        func `a fault leads to frames or one typed error, none torn, none twice, and nothing left open`(
             tokens: HandshakeTokens?
         )
             async throws

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What may happen to connections over their life, in every order; the numbers are those of docs/security.md.
+/// What may happen to connections over their life, in every order.
 @Suite(.timeLimit(.minutes(5))) struct LifeTests {
     let directory: TemporaryDirectory
 
@@ -18,7 +18,7 @@ import Testing
     @Test(
         arguments: [true, false]
     )
-    func `S15: a reset within a frame is a broken connection, and between two an orderly end`(isWithinFrame: Bool)
+    func `a reset within a frame is a broken connection, and between two an orderly end`(isWithinFrame: Bool)
         async throws
     {
         let server = try directory.server()
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// Shows P143.
-    @Test func `L1: closing while a message is sent, received and decoded loses no complete message`() async throws {
+    @Test func `closing while a message is sent, received and decoded loses no complete message`() async throws {
         for round in 0..<30 {
             let directory = try TemporaryDirectory()
             let server = try directory.server()
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// Shows P200.
-    @Test func `L2: a cancelled accept, connect and send return`() async throws {
+    @Test func `a cancelled accept, connect and send return`() async throws {
         let server = try directory.server()
         let accepting = Task { try await firstConnection(of: server) }
         accepting.cancel()
@@ -114,7 +114,7 @@ import Testing
     }
 
     /// Shows P120.
-    @Test func `L3: many closes at once count as one`() async throws {
+    @Test func `many closes at once count as one`() async throws {
         for _ in 0..<50 {
             let directory = try TemporaryDirectory()
             let server = try directory.server()
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `L4: a closed object says so and does nothing`() async throws {
+    @Test func `a closed object says so and does nothing`() async throws {
         let server = try directory.server()
         let connection = directory.connection()
         try await connection.open(within: nil)
@@ -165,7 +165,7 @@ import Testing
         #expect(try await connections.next() == nil)
     }
 
-    @Test func `L9: a consumer on the connection's thread may close everything`() async throws {
+    @Test func `a consumer on the connection's thread may close everything`() async throws {
         for moment in 0..<3 {
             let directory = try TemporaryDirectory()
             let server = try directory.server()
@@ -193,7 +193,7 @@ import Testing
     /// Deadlines that follow the wall clock pass, or never do, when somebody sets it.
     ///
     /// Shows P165.
-    @Test func `L8: nothing depends on the wall clock`() throws {
+    @Test func `nothing depends on the wall clock`() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "../../../Sources"
         )
@@ -217,7 +217,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `R4: many bad connections leave nothing behind, and an innocent one gets its frames`() async {
+        @Test func `many bad connections leave nothing behind, and an innocent one gets its frames`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let server = try directory.server()
@@ -249,7 +249,7 @@ import Testing
             }
         }
 
-        @Test func `R4: a million tiny frames over one connection leave nothing behind`() async {
+        @Test func `a million tiny frames over one connection leave nothing behind`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let pool = FrameBytes.Pool(maximumIdleBytes: 1 << 20)
@@ -280,7 +280,7 @@ import Testing
         }
     #endif
 
-    @Test func `R5: hostile peers do not delay a fast one`() async throws {
+    @Test func `hostile peers do not delay a fast one`() async throws {
         let server = try directory.server()
         let client = directory.connection()
         try await client.open(within: nil)

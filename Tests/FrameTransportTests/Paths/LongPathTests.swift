@@ -39,7 +39,7 @@
             return SocketConnection(path: path, configuration: configuration)
         }
 
-        @Test(arguments: [1, 8, 82]) func `S1: frames go through a path of more than 300 bytes`(length: Int)
+        @Test(arguments: [1, 8, 82]) func `frames go through a path of more than 300 bytes`(length: Int)
             async throws
         {
             let name = String(repeating: "s", count: length)
@@ -91,7 +91,7 @@
             #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd/\(descriptor)/").isEmpty)
         }
 
-        @Test func `S3: a dead socket at a long path is replaced, and anything else is left alone`() async throws {
+        @Test func `a dead socket at a long path is replaced, and anything else is left alone`() async throws {
             _ = try PeerSocket.listening(at: directory.socket)
             let path = inner + "/s"
             try FileManager.default.moveItem(atPath: directory.socket, toPath: path)
@@ -107,7 +107,7 @@
             #expect(names == ["s"])
         }
 
-        @Test func `S1: a last component that leaves no room for its directory is refused, with both limits`() {
+        @Test func `a last component that leaves no room for its directory is refused, with both limits`() {
             let error = failure(at: inner + "/" + String(repeating: "s", count: 83))
             #expect(error?.code == .pathTooLong)
             #expect(
@@ -118,7 +118,7 @@
         }
 
         @Test(arguments: [(256, 1), (8, 456), (0, 1 << 20)])
-        func `S1: a path that no file can have is refused at both ends`(length: Int, depth: Int) async throws {
+        func `a path that no file can have is refused at both ends`(length: Int, depth: Int) async throws {
             let part = "/" + String(repeating: "d", count: length)
             let path = String(repeating: part, count: depth) + "/s"
             let code = failure(at: path)?.code
@@ -128,7 +128,7 @@
             #expect(error?.code == .pathTooLong)
         }
 
-        @Test func `S1: a missing long directory is named, and a sender waits for it`() async throws {
+        @Test func `a missing long directory is named, and a sender waits for it`() async throws {
             let path = inner + "/none/s"
             #expect(failure(at: path)?.code == .cannotCreate)
             let connection = connection(to: path)
@@ -140,7 +140,7 @@
             _ = server
         }
 
-        @Test func `S6: a long directory is checked like any other`() throws {
+        @Test func `a long directory is checked like any other`() throws {
             #expect(unsafe chmod(inner, 0o777) == 0)
             #expect(failure(at: inner + "/s")?.code == .unsafePath)
         }

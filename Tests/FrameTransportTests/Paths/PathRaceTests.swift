@@ -12,7 +12,7 @@
         }
 
         @Test(arguments: Replacement.allCases, [0, 0o777])
-        func `S10: whatever replaces the socket during its creation is neither followed nor removed`(
+        func `whatever replaces the socket during its creation is neither followed nor removed`(
             replacement: Replacement,
             mask: UInt32
         ) async {
@@ -48,7 +48,7 @@
             }
         }
 
-        @Test func `S10: a socket that replaces a dead one is left alone`() async {
+        @Test func `a socket that replaces a dead one is left alone`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -70,7 +70,7 @@
             }
         }
 
-        @Test func `S10: a dead socket that disappears is not an error`() async {
+        @Test func `a dead socket that disappears is not an error`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let path = directory.socket
@@ -83,7 +83,7 @@
             }
         }
 
-        @Test func `S10: another directory in place of the checked one is noticed`() async {
+        @Test func `another directory in place of the checked one is noticed`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -101,7 +101,7 @@
         }
 
         @Test(arguments: [false, true])
-        func `S9: what was created is removed where it was created, wherever that is by then`(isRelative: Bool) async {
+        func `what was created is removed where it was created, wherever that is by then`(isRelative: Bool) async {
             await #expect(processExitsWith: .success) { [isRelative] in
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()

@@ -15,7 +15,7 @@ import Testing
     private static let somebodyElse = PeerPolicy.users([geteuid() &+ 1])
     private static let thisUser = PeerPolicy.users([geteuid()])
 
-    @Test func `S12: a server refuses users that it does not admit`() async throws {
+    @Test func `a server refuses users that it does not admit`() async throws {
         let server = try directory.server { $0.peers = Self.somebodyElse }
         for round in 1...10 {
             let client = try PeerSocket.connected(to: directory.socket)
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `S12: a sender writes nothing to the server of a user that it does not trust`() async throws {
+    @Test func `a sender writes nothing to the server of a user that it does not trust`() async throws {
         let server = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection {
             $0.peers = Self.somebodyElse
@@ -50,7 +50,7 @@ import Testing
     #if os(Linux)
         /// Shows P156.
         @Test(.enabled(if: geteuid() == 0, "only root may become another user"))
-        func `S12: another user who connects is turned away before a byte is read`() async {
+        func `another user who connects is turned away before a byte is read`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -83,7 +83,7 @@ import Testing
         }
 
         @Test(.enabled(if: geteuid() == 0, "only root may become another user"), arguments: [false, true])
-        func `S12: another user's server is left at once, unless it is trusted`(isTrusted: Bool) async {
+        func `another user's server is left at once, unless it is trusted`(isTrusted: Bool) async {
             await #expect(processExitsWith: .success) { [isTrusted] in
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()

@@ -30,7 +30,7 @@ import Testing
         return unsafe lstat(path ?? directory.socket, &status) == 0 ? status : nil
     }
 
-    @Test func `S1: a path may have at most 107 bytes in UTF-8`() throws {
+    @Test func `a path may have at most 107 bytes in UTF-8`() throws {
         let room = 107 - directory.path.utf8.count - 1
         for name in [String(repeating: "x", count: room), String(repeating: "ü", count: room / 2)] {
             let server = try FrameServer(at: directory.path + "/" + name)
@@ -44,18 +44,18 @@ import Testing
     @Test(arguments: [
         ("", "empty"), ("\0", "abstract"), ("\0abstract", "abstract"), ("a\0b", "a NUL byte"), ("/tmp/", "slash"),
     ])
-    func `S1, S13: a path that no socket can have is refused, including abstract names`(path: String, reason: String) {
+    func `a path that no socket can have is refused, including abstract names`(path: String, reason: String) {
         let error = #expect(throws: TransportError.self) { try FrameServer(at: path) }
         #expect(error?.code == .invalidPath)
         #expect(error?.message.contains(reason) == true)
     }
 
-    @Test func `S1: a missing directory is named`() {
+    @Test func `a missing directory is named`() {
         #expect(failure(at: directory.path + "/none/rtc_SSFD") == .cannotCreate)
         #expect(directory.names.isEmpty)
     }
 
-    @Test func `S1: a directory that is a file is refused`() throws {
+    @Test func `a directory that is a file is refused`() throws {
         try Data().write(to: URL(fileURLWithPath: directory.path + "/file"))
         #expect(failure(at: directory.path + "/file/rtc_SSFD") == .cannotCreate)
     }
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: Obstacle.allCases)
-    func `S2: a file that is not a socket is refused and left alone, and no lock stays`(obstacle: Obstacle) throws {
+    func `a file that is not a socket is refused and left alone, and no lock stays`(obstacle: Obstacle) throws {
         let path = directory.socket
         let files = FileManager.default
         switch obstacle {
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// Shows P243.
-    @Test func `S3: a dead socket is replaced`() async throws {
+    @Test func `a dead socket is replaced`() async throws {
         _ = try PeerSocket.listening(at: directory.socket)
         let server = try directory.server()
         #expect(entry()?.st_mode == S_IFSOCK | 0o600)
@@ -99,7 +99,7 @@ import Testing
         _ = client
     }
 
-    @Test func `S3: a lock file whose server died does not hold the path`() async throws {
+    @Test func `a lock file whose server died does not hold the path`() async throws {
         _ = try PeerSocket.listening(at: directory.socket)
         try Data().write(to: URL(fileURLWithPath: directory.socket + ".lock"))
         let server = try directory.server()
@@ -109,7 +109,7 @@ import Testing
     }
 
     /// Shows P243.
-    @Test func `S4: a live server is refused and undisturbed`() async throws {
+    @Test func `a live server is refused and undisturbed`() async throws {
         let server = try directory.server()
         let before = entry()
         for _ in 0..<20 { #expect(failure(at: directory.socket) == .addressInUse) }
@@ -124,7 +124,7 @@ import Testing
         #expect(try await frames.next()?.jpeg?.array() == body(1, count: 100))
     }
 
-    @Test(arguments: [16, 0]) func `S4: another program's live server is refused, whether its backlog is full or not`(
+    @Test(arguments: [16, 0]) func `another program's live server is refused, whether its backlog is full or not`(
         backlog: Int32
     )
         async throws
@@ -138,7 +138,7 @@ import Testing
         _ = (server, client)
     }
 
-    @Test(arguments: [0, 0o777, 0o022]) func `S11: the socket has mode 0600 under any umask, which does not change`(
+    @Test(arguments: [0, 0o777, 0o022]) func `the socket has mode 0600 under any umask, which does not change`(
         mask: UInt32
     )
         async
@@ -177,7 +177,7 @@ import Testing
     }
 
     /// Shows P242.
-    @Test func `S9: a server whose path was taken over leaves it to the new owner`() async throws {
+    @Test func `a server whose path was taken over leaves it to the new owner`() async throws {
         let first = try directory.server()
         for name in directory.names { try FileManager.default.removeItem(atPath: directory.path + "/" + name) }
         let second = try directory.server()
@@ -191,7 +191,7 @@ import Testing
         _ = client
     }
 
-    @Test func `S9: the socket of another program that took over the path stays`() async throws {
+    @Test func `the socket of another program that took over the path stays`() async throws {
         let first = try directory.server()
         unsafe unlink(directory.socket)
         let second = try PeerSocket.listening(at: directory.socket)
@@ -203,7 +203,7 @@ import Testing
         _ = client
     }
 
-    @Test func `S8: connections outlive the socket's file`() async throws {
+    @Test func `connections outlive the socket's file`() async throws {
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -214,7 +214,7 @@ import Testing
     }
 
     /// Shows P244.
-    @Test(arguments: [false, true]) func `S5: of servers that start simultaneously exactly one wins`(
+    @Test(arguments: [false, true]) func `of servers that start simultaneously exactly one wins`(
         isDeadSocketThere: Bool
     )
         async throws

@@ -30,7 +30,7 @@
         }
 
         @Test(arguments: [0o770, 0o702, 0o777, 0o2775] as [mode_t])
-        func `S6: a directory that others may write to is refused, with the remedy`(mode: mode_t) throws {
+        func `a directory that others may write to is refused, with the remedy`(mode: mode_t) throws {
             #expect(unsafe chmod(directory.path, mode) == 0)
             let error = try #require(failure())
             #expect(error.code == .unsafePath && error.path == directory.socket)
@@ -43,12 +43,12 @@
         }
 
         @Test(arguments: [0o1777, 0o1770, 0o755, 0o500 | 0o200, 0o711] as [mode_t])
-        func `S6: a directory with the sticky bit is as good as one's own`(mode: mode_t) throws {
+        func `a directory with the sticky bit is accepted like one's own`(mode: mode_t) throws {
             #expect(unsafe chmod(directory.path, mode) == 0)
             #expect(failure() == nil)
         }
 
-        @Test func `S6: /tmp itself is accepted`() async throws {
+        @Test func `/tmp itself is accepted`() async throws {
             let path = directory.path + ".socket"
             let server = try FrameServer(at: path)
             let client = try PeerSocket.connected(to: path)
@@ -61,7 +61,7 @@
         }
 
         @Test(.enabled(if: geteuid() == 0, "only root may give files away"))
-        func `S6: another user's directory is refused`() throws {
+        func `another user's directory is refused`() throws {
             give(directory.path, to: Self.stranger)
             let error = try #require(failure())
             #expect(error.code == .unsafePath)
@@ -69,7 +69,7 @@
             #expect(directory.names.isEmpty)
         }
 
-        @Test func `S6: a directory owned by root is as good as one's own`() async {
+        @Test func `a directory owned by root is accepted like one's own`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -85,7 +85,7 @@
         }
 
         @Test(.enabled(if: geteuid() == 0, "only root may give files away"), arguments: [false, true])
-        func `S6: another user's socket is left alone, dead or alive`(isAlive: Bool) throws {
+        func `another user's socket is left alone, dead or alive`(isAlive: Bool) throws {
             let server = try isAlive ? PeerSocket.listening(at: directory.socket) : .bound(to: directory.socket)
             give(directory.socket, to: Self.stranger)
             let error = try #require(failure())
@@ -101,7 +101,7 @@
 
         /// Shows P242.
         @Test(arguments: LockFile.allCases)
-        func `S6: a file that is not this user's lock file is neither opened nor removed`(kind: LockFile) throws {
+        func `a file that is not this user's lock file is neither opened nor removed`(kind: LockFile) throws {
             let lock = directory.socket + ".lock"
             let target = directory.path + "/target"
             let files = FileManager.default
@@ -132,7 +132,7 @@
         }
 
         @Test(arguments: [0o000, 0o644, 0o666] as [mode_t])
-        func `S6: a lock file of this user is made private`(mode: mode_t) throws {
+        func `a lock file of this user is made private`(mode: mode_t) throws {
             let lock = directory.socket + ".lock"
             try Data().write(to: URL(filePath: lock))
             guard mode != 0 || geteuid() == 0 else { return }
@@ -143,7 +143,7 @@
         }
 
         @Test(arguments: [false, true])
-        func `S7: a directory that this user may not write to is reported as such`(isReadOnly: Bool) async {
+        func `a directory that this user may not write to is reported as such`(isReadOnly: Bool) async {
             await #expect(processExitsWith: .success) { [isReadOnly] in
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()

@@ -38,7 +38,7 @@
 
         /// Shows P154, P164.
         @Test(.besideBystander, arguments: [1, 2, 64])
-        func `S18: one idle connection over the limit is closed at once, and the others live on`(
+        func `one idle connection over the limit is closed at once, and the others live on`(
             limit: Int
         ) async throws {
             let directory = try TemporaryDirectory()
@@ -66,7 +66,7 @@
             _ = next
         }
 
-        @Test func `S19: accepting pauses without descriptors, whoever connects meanwhile`() async {
+        @Test func `accepting pauses without descriptors, whoever connects meanwhile`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -91,7 +91,7 @@
         }
 
         /// Shows P155.
-        @Test func `S19: accepting continues when there are descriptors again, and no connection is lost`() async {
+        @Test func `accepting continues when there are descriptors again, and no connection is lost`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -121,7 +121,7 @@
         }
 
         @Test(.besideBystander, arguments: [false, true])
-        func `S24: a sender in the queue of a server that ends has lost its connection`(reopens: Bool) async throws {
+        func `a sender in the queue of a server that ends has lost its connection`(reopens: Bool) async throws {
             let directory = try TemporaryDirectory()
             let server = try PeerSocket.listening(at: directory.socket)
             let connection = directory.connection { $0.reopens = reopens }

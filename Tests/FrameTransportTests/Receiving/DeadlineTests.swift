@@ -51,21 +51,21 @@ import Testing
         _ = server
     }
 
-    @Test func `S17: a header has a deadline from its first byte`() async throws {
+    @Test func `a header has a deadline from its first byte`() async throws {
         let (server, client, connection) = try await pair { $0.headerTimeout = .milliseconds(20) }
         try await client.write(Array("HTTP/1.1 200 OK\r\n".utf8))
         try await expectTimeout(over: "head", of: connection)
         _ = server
     }
 
-    @Test func `S17: the header of a later frame has a deadline`() async throws {
+    @Test func `the header of a later frame has a deadline`() async throws {
         let (server, client, connection) = try await pair { $0.headerTimeout = .milliseconds(20) }
         try await client.write(message([1, 2, 3]) + [UInt8(ascii: "H")])
         try await expectTimeout(over: "head", of: connection, after: 1)
         _ = server
     }
 
-    @Test func `S17: a body has a deadline`() async throws {
+    @Test func `a body has a deadline`() async throws {
         let (server, client, connection) = try await pair { $0.bodyTimeout = .milliseconds(20) }
         try await client.write(message(body(1, count: 1000)).dropLast())
         try await expectTimeout(over: "body", of: connection)
@@ -111,7 +111,7 @@ import Testing
     }
 
     /// Shows P153.
-    @Test func `S22: no deadline runs while the consumer does not consume`() async throws {
+    @Test func `no deadline runs while the consumer does not consume`() async throws {
         let (server, client, connection) = try await pair { limits in
             limits.headerTimeout = .milliseconds(20)
             limits.bodyTimeout = .milliseconds(20)

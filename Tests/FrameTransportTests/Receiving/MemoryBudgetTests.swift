@@ -69,7 +69,7 @@ import Testing
     }
 
     /// Shows P184.
-    @Test func `R2: a large frame waits for another without timing out, and arrives once that is consumed`()
+    @Test func `a large frame waits for another without timing out, and arrives once that is consumed`()
         async throws
     {
         let (server, budget) = try server()
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// Shows P183.
-    @Test func `R1: a sender that claims all large memory and sends nothing delays no frame of a usual size`()
+    @Test func `a sender that claims all large memory and sends nothing delays no frame of a usual size`()
         async throws
     {
         let (server, budget) = try server()

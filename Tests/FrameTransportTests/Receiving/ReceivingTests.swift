@@ -72,7 +72,7 @@ import Testing
     }
 
     /// Shows P93.
-    @Test func `S14: an end within a frame is an error and never a frame`() async throws {
+    @Test func `an end within a frame is an error and never a frame`() async throws {
         let client = try PeerSocket.connected(to: server.path)
         let connection = try #require(try await firstConnection(of: server))
         try await client.write(message(body(1, count: 300)).dropLast())

@@ -89,7 +89,7 @@ import Testing
     }
 
     /// Shows P91, P98.
-    @Test func `S22: a consumer that does not consume holds up the sender, and nothing is lost`() async throws {
+    @Test func `a consumer that does not consume holds up the sender, and nothing is lost`() async throws {
         let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
         let server = try directory.server { $0.pool = pool }
         let connection = directory.connection()
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// Shows P131.
-    @Test func `L1: closing a connection delivers what was received, and tells the sender`() async throws {
+    @Test func `closing a connection delivers what was received, and tells the sender`() async throws {
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
@@ -206,7 +206,7 @@ import Testing
     }
 
     /// Shows P107.
-    @Test func `L7: frames outlive their connection and their server`() async throws {
+    @Test func `frames outlive their connection and their server`() async throws {
         let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
         var server: FrameServer? = try directory.server { $0.pool = pool }
         let client = try PeerSocket.connected(to: directory.socket)

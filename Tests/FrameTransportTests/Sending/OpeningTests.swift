@@ -42,7 +42,7 @@ import Testing
         #expect(dead?.underlyingErrno == ECONNREFUSED)
     }
 
-    @Test func `S23: a server with a full queue is retried until the deadline`() async throws {
+    @Test func `a server with a full queue is retried until the deadline`() async throws {
         let server = try PeerSocket.listening(at: directory.socket, backlog: 0)
         let first = try PeerSocket.connected(to: directory.socket)
         let connection = directory.connection()
@@ -56,7 +56,7 @@ import Testing
 
     #if os(Linux)
         /// Shows P159.
-        @Test func `S23: a connection that the system does not establish in time is given up and retried`() async {
+        @Test func `a connection that the system does not establish in time is given up and retried`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 // Over a path the system answers at once; a port whose backlog is full it leaves without an answer.
@@ -147,7 +147,7 @@ import Testing
             ("\0abstract", .invalidPath), ("/tmp/", .invalidPath),
         ].map { (Short($0), $1) }
     )
-    func `S1, S13: a path that no socket can have is reported, and nothing is tried`(
+    func `a path that no socket can have is reported, and nothing is tried`(
         path: Short,
         code: TransportError.Code
     )

@@ -77,7 +77,7 @@ import Testing
     }
 
     /// Shows P158.
-    @Test func `S22: a server that accepts nothing is given up and reached again`() async throws {
+    @Test func `a server that accepts nothing is given up and reached again`() async throws {
         let (connection, server, peer) = try await directory.openConnection { $0.sendTimeout = .milliseconds(20) }
         var milestones = connection.milestones()
         #expect(await milestones.next() == .connected)
@@ -107,7 +107,7 @@ import Testing
     }
 
     /// Shows P110.
-    @Test func `L6: a server that restarts within a message never delivers part of it`() async throws {
+    @Test func `a server that restarts within a message never delivers part of it`() async throws {
         let (connection, server, peer) = try await directory.openConnection()
         let sending = Task { try await connection.send(FrameMessage(Self.large)) }
         _ = try await peer.read(300_000)
@@ -189,7 +189,7 @@ import Testing
         #expect(await milestones.next() == .disconnected(.closedByPeer(.stoppedByUser)))
     }
 
-    @Test func `S16: writing to a server that is gone is an error and not a signal`() async throws {
+    @Test func `writing to a server that is gone is an error and not a signal`() async throws {
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE, SIG_DFL)
             let directory = try TemporaryDirectory()

@@ -6,8 +6,7 @@
     import TestSupport
     import Testing
 
-    /// What a sender may do with shared memory to bring a server down, beside an innocent one: the numbers are those of
-    /// docs/security.md.
+    /// What a sender may do with shared memory to bring a server down, beside an innocent one.
     ///
     /// Each case has a process to itself, whose descriptors and mappings are compared.
     @Suite(.timeLimit(.minutes(10))) struct SharedMemoryHostileTests {
@@ -22,19 +21,19 @@
         private static let hasHugePages: Bool = (try? SealedMemory(2 << 20, isWhole: false, hasHugePages: true)) != nil
 
         @Test(.enabled(if: hasHugePages, "this system has no memory of huge pages"))
-        func `M5: memory of huge pages is refused`() async {
+        func `memory of huge pages is refused`() async {
             await #expect(processExitsWith: .success) {
-                try await SharedCase("M5", .fails("consists of huge pages")) {
+                try await SharedCase("memory of huge pages", .fails("consists of huge pages")) {
                     try await $0.announce(SealedMemory(2 << 20, hasHugePages: true))
                 }.run()
             }
         }
 
         /// Shows P268.
-        @Test func `M10: the descriptor may come with any byte of the announcement, however that is cut`() async {
+        @Test func `a descriptor may come with any byte of its announcement, however that is cut`() async {
             await #expect(processExitsWith: .success) {
                 let count = SharedSender.announcement().count
-                try await SharedCase("M10", .delivers(2 * count), keepsFrames: false) { sender in
+                try await SharedCase("a descriptor with any byte", .delivers(2 * count), keepsFrames: false) { sender in
                     let memory = try SealedMemory()
                     let bytes = SharedSender.announcement()
                     for offset in bytes.indices {
@@ -55,13 +54,13 @@
         }
 
         /// Shows P268.
-        @Test func `M26: a read that ends within an announcement does not mix up two descriptors`() async {
+        @Test func `a read that ends within an announcement does not mix up two descriptors`() async {
             await #expect(processExitsWith: .success) {
                 // How many bytes the server reads at once between two bodies: see FrameAssembler.
                 let staging = 2048
                 let announced = SharedSender.announcement().count
                 let cuts = stride(from: 1, to: announced, by: 9)
-                try await SharedCase("M26", .delivers(2 * cuts.underestimatedCount), keepsFrames: false) { sender in
+                try await SharedCase("a cut", .delivers(2 * cuts.underestimatedCount), keepsFrames: false) { sender in
                     let memories = try [SealedMemory(), SealedMemory()]
                     for cut in stride(from: 1, to: announced, by: 9) {
                         let fields = "Content-Length: 0\r\nMessage-Type: later\r\nX: "
@@ -83,7 +82,7 @@
         }
 
         @Test(arguments: [0, 3], [true, false])
-        func `M24: a descriptor with a byte of the token ends the connection, unless none is accepted at all`(
+        func `a descriptor with a byte of the token ends the connection, unless none is accepted at all`(
             offset: Int,
             isAccepting: Bool
         ) async throws {
@@ -108,9 +107,9 @@
         }
 
         /// Shows P262.
-        @Test func `M15: a sender may write at any time, and can neither shrink, grow nor punch its memory`() async {
+        @Test func `a sender may write to its memory at any time, and can neither shrink, grow nor punch it`() async {
             await #expect(processExitsWith: .success) {
-                try await SharedCase("M15", .delivers(1)) { sender in
+                try await SharedCase("writing to memory", .delivers(1)) { sender in
                     let memory = try SealedMemory(1 << 20)
                     try await sender.announce(memory)
                     try await sender.send()
@@ -122,7 +121,7 @@
         }
 
         /// Shows P262.
-        @Test func `M15: reading what a sender is writing gives some bytes, and never a crash`() async {
+        @Test func `reading what a sender is writing gives some bytes, and never a crash`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let server = try directory.server { $0.acceptsSharedMemory = true }
@@ -153,7 +152,7 @@
         }
 
         /// Shows P262.
-        @Test func `M16: a sender may go at any byte`() async {
+        @Test func `a sender of shared memory may end at any byte`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let budget = FrameServer.MemoryBudget(maximumBytes: 64 << 20)

@@ -14,9 +14,9 @@
         // MARK: No room
 
         /// Shows P265.
-        @Test func `M17: without a free descriptor shared memory is declined, and the connection continues`() async {
+        @Test func `without a free descriptor shared memory is declined, and the connection continues`() async {
             await #expect(processExitsWith: .success) {
-                try await SharedCase("M17", .delivers(2)) { sender in
+                try await SharedCase("no descriptor is free", .delivers(2)) { sender in
                     let memory = try SealedMemory()
                     try await withoutDescriptors {
                         try await sender.announce(memory)
@@ -32,9 +32,9 @@
         }
 
         /// Shows P265.
-        @Test func `M18: without address space shared memory is declined, and the connection continues`() async {
+        @Test func `without address space shared memory is declined, and the connection continues`() async {
             await #expect(processExitsWith: .success) {
-                try await SharedCase("M18", .delivers(1)) { sender in
+                try await SharedCase("no address space is free", .delivers(1)) { sender in
                     let memory = try SealedMemory(30 << 20)
                     try await withoutMemory(beyond: 24 << 20) {
                         try await sender.announce(memory)
@@ -47,7 +47,7 @@
         }
 
         /// Shows P270.
-        @Test func `M19: a sender that shares all the memory for large bodies delays no other sender's`() async {
+        @Test func `a sender that shares all the memory for large bodies delays no other sender's`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let budget = FrameServer.MemoryBudget(maximumBytes: 4 << 20)
@@ -81,7 +81,7 @@
         // MARK: The program
 
         /// Shows P263.
-        @Test func `M20: a program that keeps every frame gets JPEGs, and each release when it lets go`() async throws {
+        @Test func `a program that keeps every frame gets JPEGs, and each release when it lets go`() async throws {
             let directory = try TemporaryDirectory()
             let server = try directory.server { $0.acceptsSharedMemory = true }
             let sender = try SharedSender(to: directory.socket)
@@ -114,7 +114,7 @@
         }
 
         /// Shows P269.
-        @Test func `M20: a frame that is kept outlives its connection, its server and their thread`() async {
+        @Test func `a frame that is kept outlives its connection, its server and their thread`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 // Every configuration begins with it.
@@ -158,9 +158,9 @@
             }
         }
 
-        @Test func `M20: frames that nobody took go with their connection`() async {
+        @Test func `shared frames that nobody took end with their connection`() async {
             await #expect(processExitsWith: .success) {
-                try await SharedCase("M20", .delivers(1)) { sender in
+                try await SharedCase("frames that nobody took", .delivers(1)) { sender in
                     for index in 0..<4 { try await sender.announce(SealedMemory(1 << 20), as: index) }
                     try await sender.send()
                 }.run()
@@ -170,7 +170,7 @@
         // MARK: Beside other messages
 
         /// Shows P267.
-        @Test func `M21: frames of both kinds, audio and statuses come in their order`() async throws {
+        @Test func `frames of both kinds, audio and statuses come in their order`() async throws {
             let directory = try TemporaryDirectory()
             let server = try directory.server {
                 $0.acceptsSharedMemory = true
@@ -213,7 +213,7 @@
             withExtendedLifetime(server) {}
         }
 
-        @Test func `M22: a plain sender that never reads is served as ever`() async throws {
+        @Test func `a server that accepts shared memory serves a plain sender that never reads`() async throws {
             let directory = try TemporaryDirectory()
             let server = try directory.server { $0.acceptsSharedMemory = true }
             let sender = try PeerSocket.connected(to: directory.socket)
@@ -230,7 +230,7 @@
         }
 
         /// Shows P260.
-        @Test func `M23: a server that did not ask takes no descriptor, and skips the messages`() async {
+        @Test func `a server that did not ask for shared memory takes no descriptor, and skips the messages`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let server = try directory.server { $0.hello = ControlRequest.Hello() }
@@ -255,7 +255,7 @@
             }
         }
 
-        @Test func `M24: shared memory follows the token, also of a sender beside one that passed descriptors with it`()
+        @Test func `shared memory follows the token, also of a sender beside one that passed descriptors with it`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -286,7 +286,7 @@
         }
 
         /// Shows P260.
-        @Test func `M25: a port neither offers shared memory nor takes it`() async throws {
+        @Test func `a port neither offers shared memory nor takes it`() async throws {
             var configuration = FrameServer.Configuration()
             configuration.acceptsSharedMemory = true
             configuration.tokens = HandshakeTokens(own: [1], expected: [2])
@@ -308,7 +308,7 @@
             #expect(hello?.requestName == "hello" && hello?.field("Shared-Memory") == nil)
         }
 
-        @Test func `M27: a socket that passes on credentials too takes descriptors, and leaks none`() async {
+        @Test func `a socket that passes on credentials too takes descriptors, and leaks none`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let manager = try PeerSocket.listening(at: directory.socket)

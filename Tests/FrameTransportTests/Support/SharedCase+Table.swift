@@ -7,51 +7,51 @@
     import TestSupport
 
     extension SharedCase {
-        /// Everything that is tested the same way: the numbers are those of docs/security.md.
+        /// Everything that is tested the same way.
         static let all = memory + otherFiles + passing + unannounced + buffers + planes + declined
 
         // MARK: What is not memory to share
 
         private static let memory: [SharedCase] =
             [
-                SharedCase("M1: no seals", .fails("is not memory sealed")) {
+                SharedCase("memory without seals", .fails("is not memory sealed")) {
                     try await $0.announce(SealedMemory(seals: []))
                 },
-                SharedCase("M1: more seals than demanded", .delivers(1)) {
+                SharedCase("memory with more seals than demanded", .delivers(1)) {
                     try await $0.announce(SealedMemory(seals: [.shrink, .grow, .seal, .futureWrite, .write]))
                     try await $0.send()
                 },
-                SharedCase("M1: sealed against writes in place of later ones", .fails("is not memory sealed")) {
+                SharedCase("memory sealed against writes in place of later ones", .fails("is not memory sealed")) {
                     try await $0.announce(SealedMemory(seals: [.shrink, .grow, .seal, .write]))
                 },
             ]
             + ([.seal, .shrink, .grow, .futureWrite] as [SealedMemory.Seals]).map { missing in
-                SharedCase("M1: without seal \(missing.rawValue)", .fails("is not memory sealed")) {
+                SharedCase("memory without seal \(missing.rawValue)", .fails("is not memory sealed")) {
                     try await $0.announce(SealedMemory(seals: .demanded.subtracting(missing)))
                 }
             } + [
-                SharedCase("M2: a byte less than announced", .fails("announced size of 4096")) {
+                SharedCase("memory of a byte less than announced", .fails("announced size of 4096")) {
                     try await $0.announce(SealedMemory(4095), byteCount: 4096)
                 },
-                SharedCase("M2: more than announced", .fails("announced size of 4096")) {
+                SharedCase("memory of more than announced", .fails("announced size of 4096")) {
                     try await $0.announce(SealedMemory(8192), byteCount: 4096)
                 },
-                SharedCase("M2: nothing at all", .fails("announced size of 1 ")) {
+                SharedCase("memory of no bytes", .fails("announced size of 1 ")) {
                     try await $0.announce(SealedMemory(0, isWhole: false), byteCount: 1)
                 },
-                SharedCase("M4: 1 TiB announced as 1 GiB", .fails("announced size")) {
+                SharedCase("1 TiB announced as 1 GiB", .fails("announced size")) {
                     try await $0.announce(SealedMemory(1 << 40, isWhole: false), byteCount: 1 << 30)
                 },
-                SharedCase("M4: 1 TiB announced as it is", .isMalformed(.numberOutOfRange)) {
+                SharedCase("1 TiB announced as it is", .isMalformed(.numberOutOfRange)) {
                     try await $0.announce(SealedMemory(1 << 40, isWhole: false))
                 },
-                SharedCase("M4: 0 bytes announced", .isMalformed(.numberOutOfRange)) {
+                SharedCase("0 bytes announced", .isMalformed(.numberOutOfRange)) {
                     try await $0.announce(SealedMemory(), byteCount: 0)
                 },
-                SharedCase("M6: memory whose pages are missing", .fails("lacks pages")) {
+                SharedCase("memory whose pages are missing", .fails("lacks pages")) {
                     try await $0.announce(SealedMemory(isWhole: false))
                 },
-                SharedCase("M6: memory whose last page is missing", .fails("lacks pages")) {
+                SharedCase("memory whose last page is missing", .fails("lacks pages")) {
                     let memory = try SealedMemory(3 * 4096, seals: [], isWhole: false)
                     posix_fallocate(memory.descriptor, 0, 2 * 4096)
                     _ = fcntl(memory.descriptor, 1033, SealedMemory.Seals.demanded.rawValue)
@@ -61,35 +61,35 @@
 
         private static let otherFiles: [SharedCase] =
             ["/dev/zero", "/dev/null", "/dev/shm", "/tmp", "/proc/self/maps", "/bin/sh"].map { path in
-                SharedCase("M3: \(path)", .fails("is not memory sealed")) { sender in
+                SharedCase("\(path) in place of memory", .fails("is not memory sealed")) { sender in
                     try await opened(path, O_RDONLY) { try await sender.announce($0) }
                 }
             } + [
-                SharedCase("M3: a file in /dev/shm", .fails("is not memory sealed")) { sender in
+                SharedCase("a file in /dev/shm in place of memory", .fails("is not memory sealed")) { sender in
                     let path = "/dev/shm/framesocket-\(UUID())"
                     try Data(count: 4096).write(to: URL(fileURLWithPath: path))
                     defer { unsafe unlink(path) }
                     try await opened(path, O_RDWR) { try await sender.announce($0) }
                 },
-                SharedCase("M3: a pipe", .fails("is not memory sealed")) { sender in
+                SharedCase("a pipe in place of memory", .fails("is not memory sealed")) { sender in
                     var ends: [Int32] = [-1, -1]
                     _ = unsafe pipe(&ends)
                     defer { for end in ends { close(end) } }
                     try await sender.announce(ends[0])
                 },
-                SharedCase("M3: a socket, its own", .fails("is not memory sealed")) {
+                SharedCase("its own socket in place of memory", .fails("is not memory sealed")) {
                     try await $0.announce($0.socket.descriptor)
                 },
-                SharedCase("M3: memory that may only be named", .fails("is not memory sealed")) { sender in
+                SharedCase("memory that may only be named", .fails("is not memory sealed")) { sender in
                     let memory = try SealedMemory()
                     // O_PATH.
                     try await reopened(memory, 0x20_0000) { try await sender.announce($0) }
                 },
-                SharedCase("M7: memory that may not be read", .fails("cannot be mapped")) { sender in
+                SharedCase("memory that may not be read", .fails("cannot be mapped")) { sender in
                     let memory = try SealedMemory()
                     try await reopened(memory, O_WRONLY) { try await sender.announce($0) }
                 },
-                SharedCase("M7: memory that may only be read", .delivers(1)) { sender in
+                SharedCase("memory that may only be read", .delivers(1)) { sender in
                     let memory = try SealedMemory()
                     try await reopened(memory, O_RDONLY) { try await sender.announce($0) }
                     try await sender.send()
@@ -118,10 +118,10 @@
 
         private static let passing: [SharedCase] =
             [
-                SharedCase("M8: no descriptor", .fails("without passing its descriptor")) {
+                SharedCase("an announcement without a descriptor", .fails("without passing its descriptor")) {
                     try await $0.socket.write(SharedSender.announcement())
                 },
-                SharedCase("M8: the descriptor behind the announcement", .fails("without passing its descriptor")) {
+                SharedCase("the descriptor behind the announcement", .fails("without passing its descriptor")) {
                     let memory = try SealedMemory()
                     try await $0.socket.write(SharedSender.announcement())
                     await IOThread.shared.settle()
@@ -129,24 +129,24 @@
                 },
             ]
             + [2, 3, 253].map { count in
-                SharedCase("M8: \(count) descriptors", .fails("more than one descriptor", after: 1)) {
+                SharedCase("an announcement with \(count) descriptors", .fails("more than one descriptor", after: 1)) {
                     let memory = try SealedMemory()
                     try await $0.sendJPEG()
                     let passed = [Int32](repeating: memory.descriptor, count: count)
                     try await $0.socket.write(SharedSender.announcement(), passing: passed)
                 }
             } + [
-                SharedCase("M8: a descriptor with each byte", .fails("more than one descriptor")) {
+                SharedCase("a descriptor with each byte of an announcement", .fails("more than one descriptor")) {
                     let memory = try SealedMemory()
                     for byte in SharedSender.announcement() {
                         try await $0.socket.write([byte], passing: [memory.descriptor])
                     }
                 },
-                SharedCase("M12: index 8", .isMalformed(.numberOutOfRange)) {
+                SharedCase("a buffer with index 8", .isMalformed(.numberOutOfRange)) {
                     try await $0.announce(SealedMemory(), as: 8)
                 },
-                SharedCase("M12: a frame in buffer 8", .isMalformed(.numberOutOfRange)) { try await $0.send(in: 8) },
-                SharedCase("M12: every index", .delivers(8)) { sender in
+                SharedCase("a frame in buffer 8", .isMalformed(.numberOutOfRange)) { try await $0.send(in: 8) },
+                SharedCase("a buffer with every index", .delivers(8)) { sender in
                     let memories = try (0..<8).map { _ in try SealedMemory() }
                     for index in memories.indices { try await sender.announce(memories[index], as: index) }
                     for index in memories.indices { try await sender.send(in: index) }
@@ -157,7 +157,7 @@
         private static func unannounced(_ what: String, at offset: (Int) -> Int, after count: Int) -> SharedCase {
             let bytes = message(body(2, count: 300))
             let offset = offset(bytes.count)
-            return SharedCase("M9: a descriptor \(what)", .fails("without announcing it", after: count)) { sender in
+            return SharedCase("a descriptor \(what)", .fails("without announcing it", after: count)) { sender in
                 try await sender.sendJPEG()
                 await IOThread.shared.settle()
                 // Otherwise the frame may be complete, or not, when the descriptor is found.
@@ -172,18 +172,18 @@
             unannounced("within a frame's header", at: { _ in 40 }, after: 2),
             unannounced("within a body", at: { $0 - 100 }, after: 2),
             unannounced("at the very end", at: { $0 - 1 }, after: 2),
-            SharedCase("M9: a descriptor with the first byte of a header that goes on", .fails("without announcing")) {
+            SharedCase("a descriptor with the first byte of a header that goes on", .fails("without announcing")) {
                 let bytes = message(body(2, count: 300))
                 try await $0.socket.write([bytes[0]], passing: [$0.socket.descriptor])
                 await IOThread.shared.settle()
                 try await $0.socket.write(Array(bytes[1...]))
             },
-            SharedCase("M9: a descriptor with a shared frame", .fails("without announcing it", after: 1)) {
+            SharedCase("a descriptor with a shared frame", .fails("without announcing it", after: 1)) {
                 let memory = try SealedMemory()
                 try await $0.announce(memory)
                 try await $0.socket.write(SharedSender.frame(), passing: [memory.descriptor])
             },
-            SharedCase("M9: a descriptor with a body that is skipped and does not end", .fails("without announcing")) {
+            SharedCase("a descriptor with a body that is skipped and does not end", .fails("without announcing")) {
                 let header = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nMessage-Type: later\r\n\r\n"
                 try await $0.socket.write([UInt8(ascii: "H")], passing: [$0.socket.descriptor])
                 await IOThread.shared.settle()
@@ -195,12 +195,12 @@
         // MARK: Buffers
 
         private static let buffers: [SharedCase] = [
-            SharedCase("M11: a buffer announced again while it is held", .fails("while this side holds it", after: 1)) {
+            SharedCase("a buffer announced again while it is held", .fails("while this side holds it", after: 1)) {
                 try await $0.announce(SealedMemory())
                 try await $0.send()
                 try await $0.announce(SealedMemory())
             },
-            SharedCase("M11: a buffer announced again that is not held", .delivers(3), keepsFrames: false) {
+            SharedCase("a buffer announced again that is not held", .delivers(3), keepsFrames: false) {
                 // Twice before a frame, of another size, and after a release.
                 try await $0.announce(SealedMemory(8192))
                 try await $0.announce(SealedMemory())
@@ -210,16 +210,16 @@
                     try await $0.announce(SealedMemory())
                 }
             },
-            SharedCase("M13: a frame in a buffer that is held", .fails("while this side holds it", after: 1)) {
+            SharedCase("a frame in a buffer that is held", .fails("while this side holds it", after: 1)) {
                 try await $0.announce(SealedMemory())
                 try await $0.send()
                 try await $0.send()
             },
-            SharedCase("M13: a frame in a buffer that was never announced", .fails("which it did not announce")) {
+            SharedCase("a frame in a buffer that was never announced", .fails("which it did not announce")) {
                 try await $0.announce(SealedMemory())
                 try await $0.send(in: 1)
             },
-            SharedCase("M20: a receiver that keeps every buffer", .delivers(8 + 20)) { sender in
+            SharedCase("a receiver that keeps every buffer", .delivers(8 + 20)) { sender in
                 for index in 0..<8 {
                     try await sender.announce(SealedMemory(), as: index)
                     try await sender.send(in: index)
@@ -237,7 +237,7 @@
             _ height: Int,
             _ planes: [(offset: Int, bytesPerRow: Int)]
         ) -> SharedCase {
-            SharedCase("M14: \(what)", outcome) {
+            SharedCase("a frame with \(what)", outcome) {
                 try await $0.announce(SealedMemory())
                 let frame = PeerMessage.sharedFrame(
                     in: 0,
@@ -273,7 +273,7 @@
         // MARK: Declined
 
         private static let declined: [SharedCase] = [
-            SharedCase("M19: more than the budget has", .delivers(2)) {
+            SharedCase("a buffer of more than the budget has", .delivers(2)) {
                 // Half of it is for connections, a quarter of which is already taken.
                 try await $0.announce(SealedMemory(33 << 20))
                 try await $0.send()
@@ -286,7 +286,7 @@
                 try await $0.socket.write(SharedSender.announcement())
                 try await $0.sendJPEG()
             },
-            SharedCase("M19: two descriptors after it was declined", .fails("more than one descriptor", after: 1)) {
+            SharedCase("two descriptors after a decline", .fails("more than one descriptor", after: 1)) {
                 let memory = try SealedMemory()
                 try await $0.announce(SealedMemory(33 << 20))
                 try await $0.sendJPEG()

@@ -24,7 +24,7 @@
         }
 
         /// Shows P190.
-        @Test func `L5: a thousand reopenings leave nothing behind on either side`() async {
+        @Test func `a thousand reopenings leave nothing behind on either side`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let server = try directory.server()
@@ -119,7 +119,7 @@
         }
 
         @Test(arguments: [false, true])
-        func `S21: no descriptor is inherited by a program that this one starts`(isLong: Bool) async {
+        func `a program that this one starts inherits no descriptor`(isLong: Bool) async {
             await #expect(processExitsWith: .success) { [isLong] in
                 let directory = try TemporaryDirectory()
                 let inner = directory.path + (isLong ? "/" + String(repeating: "x", count: 200) : "/x")

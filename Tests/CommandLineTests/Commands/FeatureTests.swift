@@ -2,6 +2,7 @@ import Foundation
 import FrameSocket
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import Testing
 
 /// What screen-share kits offer, each from one process to another.
@@ -352,7 +353,10 @@ import Testing
     // MARK: Memory
 
     #if os(Linux)
-        @Test(arguments: [[], ["--rotate", "--orientation", "8"]])
+        @Test(
+            .leftOut(of: .address, .thread, because: "the sanitizer uses memory of its own"),
+            arguments: [[], ["--rotate", "--orientation", "8"]]
+        )
         func `a sender of rotated screens uses less than 40 MB of its own`(options: [String]) async throws {
             let receiver = try await place.receiver(["--json"])
             let screens = [Places.fixture("screens/desktop-typing"), Places.fixture("screens/phone-scroll")]

@@ -1,12 +1,14 @@
 #if os(Linux)
     import Foundation
     import FrameSocket
+    import TestDescriptions
     import Testing
 
     /// Either side is killed at random points (SIGKILL); the other goes on, gets no torn frame, and keeps nothing.
     ///
     /// A few times here; `make faults KILLS=500` does it as often as it is told.
-    @Suite(.serialized) struct KillTests {
+    @Suite(.serialized, .leftOut(of: .address, .thread, because: "the sanitizer uses memory of its own"))
+    struct KillTests {
         @Test func `a server continues to serve when one of its senders is killed`() async {
             await #expect(processExitsWith: .success) { try await killSenders() }
         }

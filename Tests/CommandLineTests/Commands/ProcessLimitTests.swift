@@ -1,6 +1,7 @@
 #if os(Linux)
     import Foundation
     import FrameSocketTesting
+    import TestDescriptions
     import Testing
 
     /// A system that gives too little: a sentence at the start, and no trap, no hang and no spinning.
@@ -51,11 +52,14 @@
             #expect(await receiver.ended().status == 130)
         }
 
-        @Test(arguments: [
-            ("", "ulimit -v 3000000; ", "--letterbox 60000x60000 --force"),
-            ("", "ulimit -v 3000000; ", "--letterbox 20000x20000 --force"),
-            ("ulimit -v 3000000; ", "", "--letterbox 60000x60000"),
-        ])
+        @Test(
+            .leftOut(of: .address, .thread, because: "the sanitizer uses memory of its own"),
+            arguments: [
+                ("", "ulimit -v 3000000; ", "--letterbox 60000x60000 --force"),
+                ("", "ulimit -v 3000000; ", "--letterbox 20000x20000 --force"),
+                ("ulimit -v 3000000; ", "", "--letterbox 60000x60000"),
+            ]
+        )
         func `too little memory for an image ends a command with exit code 71`(
             receiving: String,
             sending: String,
@@ -72,7 +76,11 @@
             _ = await (receiver.ended(), sender.ended())
         }
 
-        @Test(arguments: commands, [60_000, 100_000, 300_000])
+        @Test(
+            .leftOut(of: .address, .thread, because: "the sanitizer uses memory of its own"),
+            arguments: commands,
+            [60_000, 100_000, 300_000]
+        )
         func `too little address space ends a command with exit code 71 and an explanation`(command: String, limit: Int)
             async throws
         {

@@ -1,4 +1,5 @@
 import Foundation
+import TestDescriptions
 import Testing
 
 #if canImport(Glibc)
@@ -116,7 +117,8 @@ import Testing
         #expect(ending.status == 73 && ending.errors.contains("not a regular file"), "\(ending)")
     }
 
-    @Test func `a file that cannot be written completely does not exist afterwards`() async throws {
+    @Test(.leftOut(of: .thread, because: "the thread sanitizer ends if files may not grow"))
+    func `a file that cannot be written completely does not exist afterwards`() async throws {
         // Blocks of 512 bytes: fewer than the frame has.
         let receiver = try place.shell("ulimit -f 40; exec $F receive $S --output $D/out")
         try await receiver.told("listening at")

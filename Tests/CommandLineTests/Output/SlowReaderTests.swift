@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocketTesting
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -41,7 +42,10 @@ import Testing
         #expect(await read.value.count > 200_000)
     }
 
-    @Test(arguments: [Program.Signal.terminate, .interrupt])
+    @Test(
+        .leftOut(of: .thread, because: "the thread sanitizer ends if files may not grow"),
+        arguments: [Program.Signal.terminate, .interrupt]
+    )
     func `a disk that is full for the last frames is reported after a signal too`(signal: Program.Signal) async throws {
         // Standard output holds up the frames; the directory takes no more than the first.
         let reader = try SilentReader(place.path("out"))
@@ -59,7 +63,10 @@ import Testing
         _ = await read.value
     }
 
-    @Test(arguments: [Program.Signal.terminate, .interrupt])
+    @Test(
+        .leftOut(of: .thread, because: "the thread sanitizer ends if files may not grow"),
+        arguments: [Program.Signal.terminate, .interrupt]
+    )
     func `a failure after a signal is an event too`(signal: Program.Signal) async throws {
         let reader = try SilentReader(place.path("out"))
         let receiver = try place.shell("ulimit -f 1; exec $F receive $S --json --output $D/o >$D/out")

@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -41,7 +42,11 @@ import Testing
         try await expectAnEnd { limit.set(&$0, value) }
     }
 
-    @Test(arguments: times, [Duration.seconds(Int64.min), .seconds(-1), .zero, .nanoseconds(1), .seconds(Int64.max)])
+    @Test(
+        .leftOut(of: .faults, because: "a server whose pause never ends accepts nobody after a failure"),
+        arguments: times,
+        [Duration.seconds(Int64.min), .seconds(-1), .zero, .nanoseconds(1), .seconds(Int64.max)]
+    )
     func `an absurd time traps nothing and hangs nothing`(_ limit: Limit<Duration>, _ value: Duration) async throws {
         try await expectAnEnd { limit.set(&$0, value) }
     }

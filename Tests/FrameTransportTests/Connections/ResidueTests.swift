@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameWire
 import Synchronization
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -40,7 +41,8 @@ import Testing
     }
 
     /// Shows P186.
-    @Test func `servers that share a budget do not exceed it together, and all their frames arrive`() async throws {
+    @Test(.tooSlow(for: .brief))
+    func `servers that share a budget do not exceed it together, and all their frames arrive`() async throws {
         let budget = FrameServer.MemoryBudget(maximumBytes: 512 << 10)
         let read = BytesRead()
         let size = 64 << 10
@@ -105,7 +107,8 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `a deadline that moves back and forth leaves nothing behind`() async {
+        @Test(.tooSlow(for: .brief), .leftOut(of: .address, .thread, because: "the sanitizer uses memory of its own"))
+        func `a deadline that moves back and forth leaves nothing behind`() async {
             await #expect(processExitsWith: .success) {
                 let mover = Mover()
                 func move(_ count: Int) async {

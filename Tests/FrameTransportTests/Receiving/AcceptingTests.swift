@@ -2,6 +2,7 @@
     import Foundation
     import FrameSocketTesting
     import FrameWire
+    import TestDescriptions
     import TestSupport
     import Testing
 
@@ -66,7 +67,8 @@
             _ = next
         }
 
-        @Test func `accepting pauses without descriptors, whoever connects meanwhile`() async {
+        @Test(.leftOut(of: .faults, because: "it counts calls of accept"))
+        func `accepting pauses without descriptors, whoever connects meanwhile`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()
@@ -91,7 +93,8 @@
         }
 
         /// Shows P155.
-        @Test func `accepting continues when there are descriptors again, and no connection is lost`() async {
+        @Test(.leftOut(of: .faults, because: "it counts calls of accept"))
+        func `accepting continues when there are descriptors again, and no connection is lost`() async {
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 let directory = try TemporaryDirectory()

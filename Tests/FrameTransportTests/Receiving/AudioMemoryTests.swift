@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -46,7 +47,8 @@ import Testing
     }
 
     /// Shows P185.
-    @Test func `audio that waits for its consumers stays within the budget of all connections`() async throws {
+    @Test(.tooSlow(for: .brief))
+    func `audio that waits for its consumers stays within the budget of all connections`() async throws {
         // Enough that each connection may keep one of the largest messages, and not all of them together.
         let budget = FrameServer.MemoryBudget(maximumBytes: 32 << 20)
         let server = try directory.server {

@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -78,7 +79,8 @@ import Testing
     }
 
     /// Shows P129.
-    @Test func `a sender that has connected but was not accepted yet is heard`() async throws {
+    @Test(.leftOut(of: .faults, because: "its server believes the kernel that nobody is waiting"))
+    func `a sender that has connected but was not accepted yet is heard`() async throws {
         let server = try directory.server()
         let sender = try await IOThread.shared.whileHeld {
             let sender = try PeerSocket.connected(to: directory.socket)
@@ -96,7 +98,10 @@ import Testing
     /// A backlog, and how many senders connect: Linux lets one more wait than it is told.
     ///
     /// Shows P129.
-    @Test(arguments: [(0, 1), (1, 2), (4, 5), (-1, 20)])
+    @Test(
+        .leftOut(of: .faults, because: "its server believes the kernel that nobody is waiting"),
+        arguments: [(0, 1), (1, 2), (4, 5), (-1, 20)]
+    )
     func `every sender that the system lets wait is heard`(backlog: Int, count: Int) async throws {
         let server = try directory.server { $0.limits.maximumBacklog = backlog }
         let senders = try await IOThread.shared.whileHeld {

@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -44,7 +45,8 @@ import Testing
         #expect(numbers == [6, 7, 8, 9])
     }
 
-    @Test func `a visitor's frames that gave way to others are reported by an error, and its end stays orderly`()
+    @Test(.leftOut(of: .faults, because: "it relies on the order in which visitors are accepted"))
+    func `a visitor's frames that gave way to others are reported by an error, and its end stays orderly`()
         async throws
     {
         // 256 KiB for what departed senders leave, and for large frames.

@@ -3,6 +3,7 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Locking
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -64,7 +65,7 @@ import Testing
     }
 
     /// Shows P150, P151.
-    @Test(arguments: messages)
+    @Test(.tooSlow(for: .brief), arguments: messages)
     func `a sender that floods a server leaves the others their turns`(flood: Flood) async throws {
         let directory = try TemporaryDirectory()
         // So that the flood is read as fast as it comes, although nobody consumes it.
@@ -90,7 +91,7 @@ import Testing
     }
 
     /// Shows P162.
-    @Test(arguments: requests)
+    @Test(.tooSlow(for: .brief), arguments: requests)
     func `a receiver that floods its sender leaves the others their turns`(flood: Flood) async throws {
         let hostile = try TemporaryDirectory()
         let listener = try PeerSocket.listening(at: hostile.socket)
@@ -123,7 +124,8 @@ import Testing
     }
 
     /// Shows P150.
-    @Test func `a turn of a sender of large frames is bounded in bytes`() async throws {
+    @Test(.tooSlow(for: .brief))
+    func `a turn of a sender of large frames is bounded in bytes`() async throws {
         let directory = try TemporaryDirectory()
         let arrivals = Arrivals()
         let server = try directory.server { $0.tap = arrivals }

@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocketTesting
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -69,7 +70,8 @@ import Testing
     }
 
     /// Shows P184.
-    @Test func `a large frame waits for another without timing out, and arrives once that is consumed`()
+    @Test(.tooSlow(for: .brief))
+    func `a large frame waits for another without timing out, and arrives once that is consumed`()
         async throws
     {
         let (server, budget) = try server()
@@ -98,7 +100,8 @@ import Testing
     }
 
     /// Shows P183.
-    @Test func `a sender that claims all large memory and sends nothing delays no frame of a usual size`()
+    @Test(.tooSlow(for: .brief))
+    func `a sender that claims all large memory and sends nothing delays no frame of a usual size`()
         async throws
     {
         let (server, budget) = try server()

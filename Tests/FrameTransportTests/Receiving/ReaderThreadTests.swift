@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import Locking
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -100,7 +101,8 @@ import Testing
     }
 
     /// Shows P166.
-    @Test func `a place that was given to another sender is not taken by a token that comes at the same time`()
+    @Test(.leftOut(of: .faults, because: "a thread has to hear of two sockets at once"))
+    func `a place that was given to another sender is not taken by a token that comes at the same time`()
         async throws
     {
         let (holder, own, reader) = (Holder(), IOThread(), IOThread())
@@ -141,7 +143,10 @@ import Testing
     }
 
     /// Shows P129.
-    @Test(arguments: [false, true])
+    @Test(
+        .leftOut(of: .faults, because: "its server believes the kernel that nobody is waiting"),
+        arguments: [false, true]
+    )
     func `a sender that was accepted just before the end is heard, although its thread is busy`(isPending: Bool)
         async throws
     {

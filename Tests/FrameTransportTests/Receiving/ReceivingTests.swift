@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -36,7 +37,7 @@ import Testing
         #expect(try await bodies(of: sent.flatMap { message($0) }, chunk: chunk) == sent)
     }
 
-    @Test(arguments: [1, 4096, .max])
+    @Test(.tooSlow(for: .brief, .memcheck), arguments: [1, 4096, .max])
     func `many small frames back to back all arrive`(chunk: Int) async throws {
         var generator = SplitMix(seed: 2)
         // Each byte on its own is a system call.

@@ -3,6 +3,7 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import Locking
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -159,7 +160,10 @@ import Testing
     /// Often, since several threads close it at once.
     ///
     /// Shows P132.
-    @Test(arguments: 0..<50)
+    @Test(
+        .leftOut(of: .faults, because: "it takes for granted that whoever has connected is accepted in the next turn"),
+        arguments: 0..<50
+    )
     func `closing a server ends its connections in an orderly way, including those that nobody accepted`(round: Int)
         async throws
     {

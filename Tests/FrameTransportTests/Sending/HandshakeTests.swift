@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -149,7 +150,8 @@ import Testing
     }
 
     /// Shows P132.
-    @Test func `a sender that waits at a port sees an orderly end when its server closes`() async throws {
+    @Test(.leftOut(of: .faults, because: "its server believes the kernel that nobody is waiting"))
+    func `a sender that waits at a port sees an orderly end when its server closes`() async throws {
         var configuration = FrameServer.Configuration()
         configuration.tokens = hostTokens
         let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)

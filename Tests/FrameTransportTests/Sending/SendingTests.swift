@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -91,7 +92,8 @@ import Testing
         _ = peer
     }
 
-    @Test func `a connection that rests after a long message is not given up`() async throws {
+    @Test(.tooSlow(for: .brief, .memcheck))
+    func `a connection that rests after a long message is not given up`() async throws {
         let (connection, _, peer) = try await directory.openConnection { $0.sendTimeout = .seconds(2) }
         async let sent: Void = connection.send(FrameMessage(Self.large))
         _ = try await peer.read(message(Self.large).count)

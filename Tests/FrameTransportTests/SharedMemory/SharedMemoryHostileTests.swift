@@ -3,6 +3,7 @@
     import FrameTransport
     import FrameWire
     import Glibc
+    import TestDescriptions
     import TestSupport
     import Testing
 
@@ -11,7 +12,10 @@
     /// Each case has a process to itself, whose descriptors and mappings are compared.
     @Suite(.timeLimit(.minutes(10))) struct SharedMemoryHostileTests {
         /// Shows P261, P278.
-        @Test(arguments: SharedCase.all.indices)
+        @Test(
+            .leftOut(of: .faults, because: "it counts the frames that are read before a descriptor"),
+            arguments: SharedCase.all.indices
+        )
         func `a sender that breaks a rule ends its own connection, and leaves nothing behind`(index: Int) async {
             await #expect(processExitsWith: .success, "\(SharedCase.all[index].testDescription)") { [index] in
                 try await SharedCase.all[index].run()

@@ -1,15 +1,20 @@
-/// How long a test waits for something that must happen soon.
+import Foundation
+
+/// How long the tests wait for anything that must happen.
 ///
 /// It is never a condition for passing: a test waits for an event, and one that would wait forever fails here.
-package let patience = Duration.seconds(30)
+package enum Patience {
+    /// A minute; with the variable `TEST_PATIENCE`, as many times that as it says.
+    package static let length: Duration = {
+        let factor = ProcessInfo.processInfo.environment["TEST_PATIENCE"].flatMap { Double($0) } ?? 1
+        return .seconds(60) * factor
+    }()
+}
 
-/// Returns what `body` returns, or nil if it has not returned within the limit.
+/// Returns what `body` returns; nil if it has not returned when patience is over.
 ///
 /// It is left behind then, because what is tested may ignore a cancellation.
-package func soon<Value: Sendable>(
-    within limit: Duration = patience,
-    _ body: @escaping @Sendable () async throws -> Value
-) async throws -> Value? {
+package func soon<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value? {
     let (outcomes, continuation) = AsyncStream<Result<Value, any Error>?>.makeStream()
     let work = Task {
         let outcome: Result<Value, any Error>
@@ -21,7 +26,7 @@ package func soon<Value: Sendable>(
         continuation.yield(outcome)
     }
     let timer = Task {
-        try await Task.sleep(for: limit)
+        try await Task.sleep(for: Patience.length)
         continuation.yield(nil)
     }
     defer {
@@ -32,17 +37,17 @@ package func soon<Value: Sendable>(
     return nil
 }
 
-/// Waits until something comes true that nothing reports, and returns whether it has within the limit.
-package func becomesTrue(within limit: Duration = patience, _ condition: () -> Bool) async -> Bool {
+/// Waits until something comes true that nothing reports, and returns whether it has before patience was over.
+package func becomesTrue(_ condition: () throws -> Bool) async rethrows -> Bool {
     let start = ContinuousClock.now
-    while !condition() {
-        guard ContinuousClock.now - start < limit else { return false }
+    while try !condition() {
+        guard ContinuousClock.now - start < Patience.length else { return false }
         try? await Task.sleep(for: .milliseconds(1))
     }
     return true
 }
 
-/// Waits for something that may itself take long: as ``becomesTrue(within:_:)`` does, for two minutes.
+/// Waits as ``becomesTrue(_:)`` does.
 package func eventually(_ condition: () -> Bool) async -> Bool {
-    await becomesTrue(within: .seconds(120), condition)
+    await becomesTrue(condition)
 }

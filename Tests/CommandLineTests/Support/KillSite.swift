@@ -39,7 +39,7 @@
         /// A sender of the JPEGs, again and again.
         func sender(_ options: String...) throws -> Program {
             let arguments = ["send", place.socket] + files + ["--passthrough", "--loop", "0", "--quiet"] + options
-            return try Program(Places.framesocket, arguments, patience: .seconds(3600))
+            return try Program(Places.framesocket, arguments)
         }
 
         /// A receiver that tells of each frame, and writes it to a file.

@@ -27,13 +27,8 @@ final class Program: Sendable {
     private let silence: Int32?
     private let transcript: Transcript
 
-    /// Starts the program at the path `executable`, which is killed if it takes longer than `patience`.
-    init(
-        _ executable: String,
-        _ arguments: [String],
-        input: Input = .nothing,
-        patience: Duration = Transcript.patience
-    ) throws {
+    /// Starts the program at the path `executable`.
+    init(_ executable: String, _ arguments: [String], input: Input = .nothing) throws {
         let output = try PipeEnds()
         let errors = try PipeEnds()
         var inputPipe: PipeEnds?
@@ -56,7 +51,7 @@ final class Program: Sendable {
         name = ([executable] + arguments).joined(separator: " ")
         process = try spawn(executable, arguments, [standardInput, output.writeEnd, errors.writeEnd])
         silence = inputPipe?.writeEnd
-        transcript = Transcript(process, output: output.readEnd, errors: errors.readEnd, patience: patience)
+        transcript = Transcript(process, output: output.readEnd, errors: errors.readEnd)
     }
 
     deinit {
@@ -181,11 +176,7 @@ final class Program: Sendable {
     }
 }
 
-/// Waits until something is so that tells nobody when it comes; a minute at most.
+/// Waits until something is so that tells nobody when it comes, as ``becomesTrue(_:)`` does.
 func eventually(_ condition: () throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while try !condition() {
-        guard ContinuousClock.now < deadline else { throw Program.Failure(description: "it never came to that") }
-        try await Task.sleep(for: .milliseconds(5))
-    }
+    guard try await becomesTrue(condition) else { throw Program.Failure(description: "it never came to that") }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 #if canImport(Glibc)
     import Glibc
@@ -9,10 +10,9 @@ import Foundation
 #endif
 
 /// What a process prints, read by a thread of its own until both streams have ended; then the thread waits for the process.
+///
+/// A process from which something is expected in vain is killed when patience is over, so that a failing test ends.
 final class Transcript: @unchecked Sendable {
-    /// After so long a process that hangs is killed, so that a failing test ends; nothing passes by it.
-    static let patience: Duration = .seconds(90)
-
     /// What is known of the process.
     struct State: Sendable {
         var output: [UInt8] = []
@@ -27,15 +27,15 @@ final class Transcript: @unchecked Sendable {
     }
 
     private let process: pid_t
-    private let patience: Duration
     private let lock = NSLock()
     // Under the lock:
     private var state = State()
     private var waiters: [Waiter] = []
+    /// When the last thing was asked of the process.
+    private var lastQuestion = ContinuousClock.now
 
-    init(_ process: pid_t, output: Int32, errors: Int32, patience: Duration = patience) {
+    init(_ process: pid_t, output: Int32, errors: Int32) {
         self.process = process
-        self.patience = patience
         Thread.detachNewThread { [self] in follow(output, errors) }
     }
 
@@ -45,7 +45,10 @@ final class Transcript: @unchecked Sendable {
     /// Waits until enough is known, or the process has ended.
     func state(_ isEnough: @escaping @Sendable (State) -> Bool) async -> State {
         await withCheckedContinuation { continuation in
-            lock.withLock { waiters.append(Waiter(isEnough: isEnough, continuation: continuation)) }
+            lock.withLock {
+                waiters.append(Waiter(isEnough: isEnough, continuation: continuation))
+                lastQuestion = .now
+            }
             serve()
         }
     }
@@ -84,12 +87,10 @@ final class Transcript: @unchecked Sendable {
 
     private func follow(_ output: Int32, _ errors: Int32) {
         var watched = [output, errors].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        let deadline = ContinuousClock.now + patience
         var isKilled = false
         while watched.contains(where: { $0.fd >= 0 }) {
-            let left = max(.zero, deadline - .now) / .milliseconds(1)
-            let count = unsafe poll(&watched, nfds_t(watched.count), isKilled ? -1 : Int32(left.rounded(.up)))
-            if count == 0 {
+            _ = unsafe poll(&watched, nfds_t(watched.count), 1000)
+            if !isKilled, isOverdue {
                 kill()
                 isKilled = true
             }
@@ -101,6 +102,11 @@ final class Transcript: @unchecked Sendable {
         close(errors)
         wait(isKilled: isKilled)
         serve()
+    }
+
+    /// Whether somebody has waited for the process for too long.
+    private var isOverdue: Bool {
+        lock.withLock { !waiters.isEmpty && ContinuousClock.now - lastQuestion > Patience.length }
     }
 
     /// Reads once; false at the end.
@@ -121,7 +127,7 @@ final class Transcript: @unchecked Sendable {
             var status: Int32 = 0
             while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
             state.status = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
-            if isKilled { state.errors += Array("\n(killed after \(patience))".utf8) }
+            if isKilled { state.errors += Array("\n(killed after \(Patience.length))".utf8) }
         }
     }
 }

@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `a server that comes while somebody finishes gets the frame`() async throws {
-        let uploader = SampleUploader(connection: directory.connection { $0.connectTimeout = patience })
+        let uploader = SampleUploader(connection: directory.connection { $0.connectTimeout = Patience.length })
         uploader.offer(1)
         // Several at once, each of which is told.
         let finishing = (0..<3).map { _ in Task { try await uploader.finish() } }

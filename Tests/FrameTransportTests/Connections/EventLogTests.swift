@@ -178,7 +178,7 @@ import Testing
             #expect(try await client.read(1).isEmpty)
         }
         #expect(server.statistics.refusals == [.place: 100])
-        #expect(events.of(.refusedForPlace).count <= 10 * Int(1 + patience.components.seconds))
+        #expect(events.of(.refusedForPlace).count <= 10 * Int(1 + Patience.length.components.seconds))
         #expect(events.of(.refusedForPlace).count < 100)
     }
 

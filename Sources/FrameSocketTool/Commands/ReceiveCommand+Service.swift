@@ -3,11 +3,11 @@ import FrameSocket
 /// What `framesocket receive` does as a service besides receiving.
 extension ReceiveCommand {
     /// The interval at which the counters are written.
-    private static let metricsInterval: Duration = .seconds(5)
+    private static let metricsInterval = TimeLimit.of(.seconds(5))
 
     /// How long frames that have arrived may take to be handled at the end: well below the 90 s after which systemd
     /// kills.
-    private static let drainLimit: Duration = .seconds(20)
+    private static let drainLimit = TimeLimit.of(.seconds(20))
 
     /// Sets the exit code that a service manager expects, if one has started this program.
     func prepare(for manager: ServiceManager) {
@@ -57,7 +57,7 @@ extension ReceiveCommand {
                 BlockedCall.hurry()
                 // A frame that is being written to a slow reader has a second more; nothing else gets on meanwhile.
                 Task {
-                    try? await Task.sleep(for: .seconds(1))
+                    try? await Task.sleep(for: TimeLimit.of(.seconds(1)))
                     BlockedCall.giveUp()
                 }
                 let message = "frames that had arrived are lost: they were not written in time"

@@ -28,7 +28,7 @@ enum BlockedCall {
     private static let state = Locked(State())
 
     /// How long a call may last when the command is about to end, in nanoseconds.
-    private static let patience: UInt64 = 1_000_000_000
+    private static let patience = TimeLimit.of(.seconds(1)).nanoseconds
 
     /// Makes a call, and again if a signal has interrupted it.
     ///

@@ -113,8 +113,8 @@ enum Interruption {
         }
     }
 
-    /// How many seconds `end` may take after a signal: more than any command needs.
-    private static let endLimit: UInt32 = 30
+    /// How long `end` may take after a signal: more than any command needs.
+    private static let endLimit = max(.seconds(30), TimeLimit.of(.seconds(30)))
 
     /// How many signals are taken for one: timeout(1) sends its own twice, to the process and to its group, and a terminal
     /// adds another.
@@ -134,7 +134,7 @@ enum Interruption {
         }
         if mustExit { exit(code.rawValue) }
         // Whatever hangs, a signal ends the program.
-        if isFirst { alarm(endLimit) }
+        if isFirst { alarm(UInt32(endLimit.components.seconds)) }
         // Ctrl-C waits for no reader, even while the program drains.
         if !isDraining || number == SIGINT { BlockedCall.hurry() }
         guard let end else { return }

@@ -12,7 +12,7 @@ final class LineOutput: Sendable {
     /// What a pipe takes at once or not at all.
     private static let pieceSize = 4096
     /// How long the end of the program waits for a reader that reads nothing, in nanoseconds.
-    private static let patience: UInt64 = 1_000_000_000
+    private static let patience = TimeLimit.of(.seconds(1)).nanoseconds
 
     private struct State {
         var waiting: [UInt8] = []

@@ -31,6 +31,7 @@ final class ServerLink: Sendable {
         self.wait = wait
         var settings = settings
         settings.reopens = false
+        settings.sendTimeout = TimeLimit.of(settings.sendTimeout)
         self.settings = settings
     }
 

@@ -17,11 +17,11 @@ import Testing
     }
 
     /// The arguments that send it to the socket, once it has been made.
-    private func arguments(for source: Source, wait: String) async throws -> [String] {
+    private func arguments(for source: Source) async throws -> [String] {
         let file = place.path("source")
         switch source {
         case .image:
-            return ["send", place.socket, jpeg, "--wait", wait]
+            return ["send", place.socket, jpeg]
         case .recording:
             let recorder = try place.framesocket(["record", place.socket, file, "--once", "--quiet"])
             _ = try await place.send(jpeg, "--loop", "5", "--wait", "30")
@@ -31,7 +31,16 @@ import Testing
             _ = try await place.send(jpeg)
             #expect(await receiver.ended().status == 0)
         }
-        return ["replay", file, place.socket, "--speed", "0", "--wait", wait]
+        return ["replay", file, place.socket, "--speed", "0"]
+    }
+
+    /// How a command ends that has ever more time for a server, until it has reached the one that is there.
+    private func endingAtServer(_ command: (_ wait: String) throws -> Program) async throws -> Ending {
+        for wait in ["0.3", "3"] {
+            let ending = try await command(wait).ended()
+            if !ending.errors.contains("no server was reached") { return ending }
+        }
+        return try await command("30").ended()
     }
 
     /// Takes all 64 places of a receiver.
@@ -46,10 +55,10 @@ import Testing
 
     @Test(arguments: Source.allCases)
     func `a server without a free slot is a failure once --wait is over`(source: Source) async throws {
-        let arguments = try await arguments(for: source, wait: "0.5")
+        let arguments = try await arguments(for: source)
         let receiver = try await place.receiver("--json")
         let peers = try await takeAllPlaces()
-        let ending = try await place.framesocket(arguments).ended()
+        let ending = try await endingAtServer { try place.framesocket(arguments + ["--wait", $0]) }
         #expect(ending.status == 69 && ending.errors.contains("no free slot"), "\(ending)")
         #expect(!receiver.hasPrinted(#""event":"frame""#))
         for peer in peers { peer.close() }
@@ -57,7 +66,7 @@ import Testing
 
     @Test(arguments: [Source.image, .recording])
     func `a failure states the time that --wait gives, whenever the last attempt began`(source: Source) async throws {
-        let arguments = try await arguments(for: source, wait: "1.5")
+        let arguments = try await arguments(for: source) + ["--wait", "1.5"]
         let server = try PeerSocket.listening(at: place.socket)
         let sender = try place.framesocket(arguments)
         // The first connection is turned away, and there is no server for another.
@@ -69,7 +78,7 @@ import Testing
 
     @Test(arguments: Source.allCases)
     func `a server that has a free slot in time gets every frame`(source: Source) async throws {
-        let arguments = try await arguments(for: source, wait: "60")
+        let arguments = try await arguments(for: source) + ["--wait", "60"]
         let busy = try PeerSocket.listening(at: place.socket, backlog: 64)
         let sender = try place.framesocket(arguments)
         for _ in 0..<3 { try await busy.accepted().close() }
@@ -83,10 +92,10 @@ import Testing
 
     @Test(arguments: Source.allCases)
     func `a server that closes every connection at once is a failure`(source: Source) async throws {
-        let arguments = try await arguments(for: source, wait: "0.3")
+        let arguments = try await arguments(for: source)
         let server = try PeerSocket.listening(at: place.socket, backlog: 64)
         let closing = Task { while !Task.isCancelled { try await server.accepted().close() } }
-        let ending = try await place.framesocket(arguments).ended()
+        let ending = try await endingAtServer { try place.framesocket(arguments + ["--wait", $0]) }
         #expect(ending.status == 69 && ending.errors.contains("before accepting a frame"), "\(ending)")
         closing.cancel()
         _ = await closing.result
@@ -163,7 +172,7 @@ import Testing
 
     @Test(arguments: [Source.image, .recording])
     func `a receiver that gives the place to another sender is a failure`(source: Source) async throws {
-        let arguments = try await arguments(for: source, wait: "60") + ["--loop", "0", "--json"]
+        let arguments = try await arguments(for: source) + ["--wait", "60", "--loop", "0", "--json"]
         let host = try place.start(
             Places.python,
             ["-B", Places.peer("control_host"), place.socket, "--step", "2:stop=10007"]
@@ -187,9 +196,11 @@ import Testing
             for (name, path) in [("program", Places.framesocket), ("image", jpeg)] {
                 try FileManager.default.copyItem(atPath: path, toPath: place.path(name))
             }
-            let ending = try await place.shell(
-                "setpriv --reuid 65534 --regid 65534 --clear-groups $D/program send $S $D/image --wait 0.3"
-            ).ended()
+            let ending = try await endingAtServer { wait in
+                try place.shell(
+                    "setpriv --reuid 65534 --regid 65534 --clear-groups $D/program send $S $D/image --wait \(wait)"
+                )
+            }
             #expect(ending.status == 69 && ending.errors.contains("does not admit this user"), "\(ending)")
             #expect(!receiver.hasPrinted(#""event":"connected""#))
         }
@@ -197,11 +208,12 @@ import Testing
 
     @Test(arguments: Source.allCases)
     func `a server that stops reading is a time-out, whose message names the path once`(source: Source) async throws {
-        let arguments = try await arguments(for: source, wait: "60")
+        let arguments = try await arguments(for: source) + ["--wait", "60"]
         // More than a socket holds, for as long as it takes.
         let loop = source == .image ? ["--loop", "0"] : ["--loop", "100000"]
         let server = try PeerSocket.listening(at: place.socket)
-        let sender = try place.framesocket(arguments + loop)
+        // It waits two of its ten seconds.
+        let sender = try place.framesocket(arguments + loop, timeScale: 0.2)
         let connection = try await server.accepted()
         // It has read enough to be a server that reads.
         _ = try await connection.read(30_000)
@@ -216,7 +228,7 @@ import Testing
     func `a recording is replayed to its end for a receiver that wants no frames, and frames follow once it does`()
         async throws
     {
-        _ = try await arguments(for: .recording, wait: "60")
+        _ = try await arguments(for: .recording)
         let server = try PeerSocket.listening(at: place.socket)
         let replay = try place.framesocket(
             ["replay", place.path("source"), place.socket, "--speed", "0", "--loop", "0", "--json"]

@@ -10,7 +10,7 @@ import Testing
         place = try Workplace()
     }
 
-    /// How a command is made to fill a pipe, and what ends it.
+    /// How a command is made to fill a pipe, and what ends it; without a signal, the time that it is given.
     struct Case: CustomTestStringConvertible, Sendable {
         var environment = ""
         var command: String
@@ -29,51 +29,87 @@ import Testing
         Case(command: "record $S -", signal: .terminate, status: 73),
         Case(command: "record $S $D/r.mkv --json", signal: .terminate, status: 73),
         // The frames that have arrived are lost.
-        Case(command: "receive $S --mjpeg --timeout 5", status: 73),
+        Case(command: "receive $S --mjpeg", status: 73),
         // Its first frame is larger than the pipe, and has arrived all the same.
-        Case(command: "receive $S --raw bgra --timeout 5", status: 73),
-        Case(command: "receive $S --json --timeout 5", status: 73),
-        Case(command: "receive $S --wire-log - --timeout 5", status: 73),
-        Case(command: "receive $S --raw bgra --timeout 5 --count 1", status: 75),
-        Case(command: "receive $S --mjpeg --timeout 5 --count 100000", status: 75),
-        Case(command: "record $S - --timeout 5", status: 75),
+        Case(command: "receive $S --raw bgra", status: 73),
+        Case(command: "receive $S --json", status: 73),
+        Case(command: "receive $S --wire-log -", status: 73),
+        Case(command: "receive $S --raw bgra --count 1", status: 75),
+        Case(command: "receive $S --mjpeg --count 100000", status: 75),
+        Case(command: "record $S -", status: 75),
         // What has arrived is delivered for 20 seconds, and lost then.
-        Case(environment: "NOTIFY_SOCKET=$D/notify ", command: "receive $S --mjpeg", signal: .terminate, status: 73),
+        Case(environment: "NOTIFY_SOCKET=$D/notify", command: "receive $S --mjpeg", signal: .terminate, status: 73),
     ]
 
-    /// Starts a command that writes to a named pipe, and a sender; returns when the pipe is full.
+    /// A command that writes to a named pipe, which is full, and a sender.
+    private struct Blockage {
+        let command: Program
+        let sender: Program
+        let reader: SilentReader
+
+        /// Ends the sender.
+        func end() async {
+            sender.send(.interrupt)
+            _ = await sender.ended()
+        }
+    }
+
+    /// Starts a command that writes to a named pipe, and a sender; returns when the command waits for room in the pipe, or
+    /// nil if it has ended before.
+    ///
+    /// The command waits `timeScale` times as long as otherwise for a reader. A short pipe has a single page, which lines
+    /// fill sooner.
     private func fill(
         _ command: String,
         _ environment: String = "",
+        timeScale: Double,
         isShort: Bool = false
-    ) async throws -> (command: Program, sender: Program, reader: SilentReader) {
+    ) async throws -> Blockage? {
+        for name in ["out", "r.mkv"] { try? FileManager.default.removeItem(atPath: place.path(name)) }
         let reader = try SilentReader(place.path("out"), isShort: isShort)
-        let command = try place.shell("\(environment) exec \(command) >$D/out")
+        let command = try place.shell("FRAMESOCKET_TIME_SCALE=\(timeScale) \(environment) exec \(command) >$D/out")
         let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet", "--wait", "60"])
-        // A pipe has 16 pages, or one, which writes need not fill; it is full if nothing is added to it any longer.
-        var (last, looks) = (0, 0)
+        let blockage = Blockage(command: command, sender: sender, reader: reader)
         try await eventually {
-            let count = reader.count
-            looks = count == last ? looks + 1 : 0
-            last = count
-            return count > (isShort ? 2_500 : 40_000) && looks > 20
+            #if os(Linux)
+                guard !command.hasEnded else { return true }
+                return reader.count > 2_500 && command.isBlockedInOutput
+            #else
+                // It cannot be seen; at least it is soon.
+                return command.hasEnded || reader.count > (isShort ? 2_500 : 40_000)
+            #endif
         }
-        return (command, sender, reader)
+        guard command.hasEnded else { return blockage }
+        await blockage.end()
+        return nil
+    }
+
+    /// Lets the time of a command end while the pipe is full: after as many seconds as it takes to fill it.
+    private func fillInTime(_ example: Case, isShort: Bool) async throws -> Blockage? {
+        for seconds in [1, 5, 25, 125] {
+            let command = "$F \(example.command) --timeout \(seconds)"
+            if let blockage = try await fill(command, timeScale: 0.1, isShort: isShort) { return blockage }
+        }
+        return nil
     }
 
     @Test(arguments: cases)
     func `a reader that does not read keeps nobody from ending a command`(_ example: Case) async throws {
         // Lines fill a long pipe slowly, above all on a busy machine.
         let isShort = example.command.contains("--json")
-        let (command, sender, reader) = try await fill("$F \(example.command)", example.environment, isShort: isShort)
-        if let signal = example.signal { command.send(signal) }
-        let ending = await command.ended()
+        let blockage: Blockage?
+        if let signal = example.signal {
+            blockage = try await fill("$F \(example.command)", example.environment, timeScale: 0.1, isShort: isShort)
+            blockage?.command.send(signal)
+        } else {
+            blockage = try await fillInTime(example, isShort: isShort)
+        }
+        let blocked = try #require(blockage)
+        let ending = await blocked.command.ended()
         #expect(ending.status == example.status, "\(ending)")
         #expect(ending.errors.contains("frames that had arrived are lost"), "\(ending)")
-        sender.send(.interrupt)
-        _ = await sender.ended()
+        await blocked.end()
         #expect(try Set(place.names()).isSubset(of: ["out", "r.mkv"]))
-        withExtendedLifetime(reader) {}
     }
 
     #if os(Linux)
@@ -89,10 +125,13 @@ import Testing
             ] as [([Int32], Int32, String?, Bool)]
         )
         func `up to three signals are one`(signals: [Int32], status: Int32, report: String?, reads: Bool) async throws {
-            let (command, sender, reader) = try await fill("$F receive $S --mjpeg", "NOTIFY_SOCKET=$D/notify ")
-            try await command.send(inTurn: signals)
-            if reads { _ = await Task.detached { reader.readAll() }.value }
-            let ending = await command.ended()
+            // One that reads has all the time that it needs.
+            let scale = reads ? 60 : 0.1
+            let blockage = try await fill("$F receive $S --mjpeg", "NOTIFY_SOCKET=$D/notify", timeScale: scale)
+            let blocked = try #require(blockage)
+            try await blocked.command.send(inTurn: signals)
+            if reads { _ = await Task.detached { blocked.reader.readAll() }.value }
+            let ending = await blocked.command.ended()
             #expect(ending.status == status, "\(ending)")
             if let report {
                 #expect(ending.errors.contains(report), "\(ending)")
@@ -100,23 +139,19 @@ import Testing
             } else {
                 #expect(!ending.errors.contains("from 1 sender"), "\(ending)")
             }
-            sender.send(.interrupt)
-            _ = await sender.ended()
-            withExtendedLifetime(reader) {}
+            await blocked.end()
         }
     #endif
 
     @Test func `the counters of a receiver are written while nobody reads its output`() async throws {
-        let (command, sender, reader) = try await fill("$F receive $S --mjpeg --metrics $D/metrics")
+        let blocked = try #require(try await fill("$F receive $S --mjpeg --metrics $D/metrics", timeScale: 0.1))
         try FileManager.default.removeItem(atPath: place.path("metrics"))
         try await eventually { FileManager.default.fileExists(atPath: place.path("metrics")) }
         let metrics = try String(contentsOfFile: place.path("metrics"), encoding: .utf8)
         #expect(metrics.contains("} 1\n") && metrics.contains("framesocket_frames_total"))
-        command.send(.interrupt)
-        #expect(await command.ended().status == 130)
-        sender.send(.interrupt)
-        _ = await sender.ended()
-        withExtendedLifetime(reader) {}
+        blocked.command.send(.interrupt)
+        #expect(await blocked.command.ended().status == 130)
+        await blocked.end()
     }
 
     @Test func `a recording to a named pipe that nobody opens can be interrupted`() async throws {
@@ -145,14 +180,13 @@ import Testing
 
     @Test(arguments: ["receive $S --mjpeg", "receive $S --raw bgra", "receive $S --json", "record $S -"])
     func `a non-blocking output is waited for`(command: String) async throws {
-        let (command, sender, reader) = try await fill(nonblocking(1, "$F \(command)"))
-        let read = Task.detached { reader.readAll() }
-        command.send(.interrupt)
-        let ending = await command.ended()
+        let blocked = try #require(try await fill(nonblocking(1, "$F \(command)"), timeScale: 60))
+        let read = Task.detached { blocked.reader.readAll() }
+        blocked.command.send(.interrupt)
+        let ending = await blocked.command.ended()
         #expect(ending.status == 130, "\(ending)")
         #expect(await read.value.count > 40_000)
-        sender.send(.interrupt)
-        _ = await sender.ended()
+        await blocked.end()
     }
 
     @Test(arguments: ["send $S -", "send $S - --passthrough"])
@@ -170,12 +204,11 @@ import Testing
     }
 
     @Test func `a reader that reads gets whole frames to the end`() async throws {
-        let (command, sender, reader) = try await fill("$F receive $S --json")
-        let read = Task.detached { reader.readAll() }
-        command.send(.interrupt)
-        #expect(await command.ended().status == 130)
+        let blocked = try #require(try await fill("$F receive $S --json", timeScale: 60))
+        let read = Task.detached { blocked.reader.readAll() }
+        blocked.command.send(.interrupt)
+        #expect(await blocked.command.ended().status == 130)
         #expect(await read.value.count > 40_000)
-        sender.send(.interrupt)
-        _ = await sender.ended()
+        await blocked.end()
     }
 }

@@ -13,6 +13,9 @@ import Testing
         place = try Workplace()
     }
 
+    /// Gives a reader, which begins to read when the receiver is about to end, all the time that it needs.
+    private static let patient = "FRAMESOCKET_TIME_SCALE=60"
+
     private func frame(_ fixture: String, _ width: Int, _ height: Int) throws -> [UInt8] {
         try message(Data.bytes(at: Places.fixture("jpeg/\(fixture).jpg")), width: width, height: height)
     }
@@ -26,13 +29,13 @@ import Testing
         end: (signal: Program.Signal?, status: Set<Int32>)
     ) async throws {
         let reader = try SilentReader(place.path("out"))
-        let receiver = try place.shell("exec $F receive $S \(options) >$D/out")
+        let receiver = try place.shell("\(Self.patient) exec $F receive $S \(options) >$D/out")
         let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
         // Each is larger than a pipe. All have arrived when the first is being written.
         let (wide, high) = (try frame("chelsea-420", 451, 300), try frame("chelsea-exif-6", 300, 451))
         try await sender.write(wide + high + high)
         sender.finishWriting()
-        #expect(await TestSupport.eventually { reader.count > 0 })
+        #expect(await becomesTrue { reader.count > 0 })
         if let signal = end.signal { receiver.send(signal) }
         let read = Task.detached { reader.readAll() }
         let ending = await receiver.ended()
@@ -49,12 +52,12 @@ import Testing
     func `a disk that is full for the last frames is reported after a signal too`(signal: Program.Signal) async throws {
         // Standard output holds up the frames; the directory takes no more than the first.
         let reader = try SilentReader(place.path("out"))
-        let command = "ulimit -f 1; exec $F receive $S --raw bgra --output $D/o >$D/out"
-        let receiver = try place.shell(command)
+        let command = "exec $F receive $S --raw bgra --output $D/o >$D/out"
+        let receiver = try place.shell("ulimit -f 1; \(Self.patient) \(command)")
         let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
         try await sender.write(try frame("chelsea-420", 451, 300))
         sender.finishWriting()
-        #expect(await TestSupport.eventually { reader.count > 0 })
+        #expect(await becomesTrue { reader.count > 0 })
         receiver.send(signal)
         let read = Task.detached { reader.readAll() }
         let ending = await receiver.ended()
@@ -69,13 +72,14 @@ import Testing
     )
     func `a failure after a signal is an event too`(signal: Program.Signal) async throws {
         let reader = try SilentReader(place.path("out"))
-        let receiver = try place.shell("ulimit -f 1; exec $F receive $S --json --output $D/o >$D/out")
+        let command = "exec $F receive $S --json --output $D/o >$D/out"
+        let receiver = try place.shell("ulimit -f 1; \(Self.patient) \(command)")
         let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
         // Many small frames, whose events fill the pipe, and one that is too large for a file; all fit into the socket.
         let small = (0..<700).flatMap { _ in message([1], width: 64, height: 48) }
         try await sender.write(small + frame("chelsea-420", 451, 300))
         sender.finishWriting()
-        #expect(await TestSupport.eventually { reader.count > 60_000 })
+        #expect(await becomesTrue { reader.count > 60_000 })
         receiver.send(signal)
         let read = Task.detached { reader.readAll() }
         let ending = await receiver.ended()
@@ -90,12 +94,13 @@ import Testing
 
     @Test func `what a slow reader has not read when a service has had its time is reported as lost`() async throws {
         let reader = try SilentReader(place.path("out"))
-        let receiver = try place.shell("exec $F receive $S --raw bgra >$D/out")
+        // A second, of twenty.
+        let receiver = try place.shell("FRAMESOCKET_TIME_SCALE=0.05 exec $F receive $S --raw bgra >$D/out")
         let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
         // Far more than is read in that time, although something always is.
         for _ in 0..<3 { try await sender.write(try frame("chelsea-420", 451, 300)) }
         sender.finishWriting()
-        #expect(await TestSupport.eventually { reader.count > 0 })
+        #expect(await becomesTrue { reader.count > 0 })
         receiver.send(.terminate)
         let read = Task.detached { reader.readAll(every: 100_000) }
         let ending = await receiver.ended()

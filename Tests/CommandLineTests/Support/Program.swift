@@ -86,6 +86,9 @@ final class Program: Sendable {
         String(decoding: transcript.now.output, as: UTF8.self).contains(words)
     }
 
+    /// Whether the process has ended by now.
+    var hasEnded: Bool { transcript.now.status != nil }
+
     /// Waits until the process has told a person `words`, on standard error.
     func told(_ words: String) async throws {
         let state = await transcript.state { $0.text.contains(words) }
@@ -112,6 +115,24 @@ final class Program: Sendable {
             try 1024 * (kilobytes("VmHWM") - kilobytes("RssFile"))
         }
 
+        /// Whether a thread of the process waits for room in its standard output: in `write`, or in `poll` if that must not
+        /// block.
+        var isBlockedInOutput: Bool {
+            #if arch(x86_64)
+                let (write, poll) = (1, 7)
+            #else
+                let (write, poll) = (64, 73)
+            #endif
+            let folder = "/proc/\(process)/task"
+            // Both the process and a thread may have ended by now.
+            let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            return threads.contains { thread in
+                // The number of the call and its arguments; of a thread that runs, just that.
+                let call = (try? String(contentsOfFile: "\(folder)/\(thread)/syscall", encoding: .utf8)) ?? ""
+                return call.hasPrefix("\(write) 0x1 ") || call.hasPrefix("\(poll) ")
+            }
+        }
+
         /// The number of buffers of a sender that the process has mapped.
         func sharedMappings() throws -> Int {
             try TestSupport.sharedMappings(ofProcess: "\(process)")
@@ -128,7 +149,7 @@ final class Program: Sendable {
                 transcript.send(signal)
                 try await eventually { () throws -> Bool in
                     guard let pending = try? status("ShdPnd") else { return true }
-                    return transcript.now.status != nil || UInt64(pending, radix: 16) == 0
+                    return hasEnded || UInt64(pending, radix: 16) == 0
                 }
             }
         }

@@ -63,6 +63,11 @@ final class Workplace: @unchecked Sendable {
         try start(Places.framesocket, arguments, input: input)
     }
 
+    /// Starts `framesocket`, whose own limits of time are so many times what they are.
+    func framesocket(_ arguments: [String], timeScale: Double) throws -> Program {
+        try start("/usr/bin/env", ["FRAMESOCKET_TIME_SCALE=\(timeScale)", Places.framesocket] + arguments)
+    }
+
     /// Starts `framesocket receive` at the socket, and waits until it listens.
     func receiver(_ arguments: String...) async throws -> Program {
         try await receiver(arguments)

@@ -9,7 +9,7 @@ import Locking
 /// for longest makes way for a new one.
 @safe final class HTTPConnections: Sendable {
     /// How long a client may take over its first request, and over each further one on the same connection.
-    private static let patience: UInt64 = 10_000_000_000
+    private static let patience = TimeLimit.of(.seconds(10)).nanoseconds
 
     /// How many bytes the system may buffer for a slow client: more would only let it see older frames.
     private static let systemBuffer: Int32 = 256 << 10

@@ -4,27 +4,45 @@
     import TestSupport
     import Testing
 
-    /// The time in which Dispatch next looks at its own threads; nil if it has not yet.
+    /// The timer by which Dispatch looks at its own threads every second; nil if it has none yet.
     ///
-    /// The only timer of the monotonic clock is the one with which it does so every second: Swift sleeps by another clock.
-    private func timeToDispatchMonitor() -> Duration? {
+    /// It is the only one of the monotonic clock: Swift sleeps by another.
+    private func dispatchMonitor() -> Int32? {
         let folder = "/proc/self/fdinfo"
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-            guard let text = try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8),
-                text.contains("clockid: \(CLOCK_MONOTONIC)\n"),
-                let time = text.firstMatch(of: /it_value: \((\d+), (\d+)\)/),
-                let seconds = Int(time.1), let nanoseconds = Int(time.2)
-            else { continue }
-            return .seconds(seconds) + .nanoseconds(nanoseconds)
-        }
-        return nil
+        return (try? FileManager.default.contentsOfDirectory(atPath: folder))?.lazy
+            .first { name in
+                let text = try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+                return text?.contains("clockid: \(CLOCK_MONOTONIC)\n") ?? false
+            }
+            .flatMap { Int32($0) }
     }
 
-    /// Runs `body`, which takes less than half a second, while the process may open nothing more.
+    private typealias SetTimer =
+        @convention(c) (Int32, Int32, UnsafePointer<itimerspec>, UnsafeMutablePointer<itimerspec>) -> Int32
+
+    // The module of the C library does not have it.
+    private let setTimer = unsafe unsafeBitCast(dlsym(nil, "timerfd_settime"), to: SetTimer?.self)
+
+    /// Sets when a timer fires next; returns whether it had been going to fire.
+    private func set(_ timer: Int32, seconds: Int, nanoseconds: Int = 0) -> Bool {
+        var (time, before) = (itimerspec(), itimerspec())
+        (time.it_value.tv_sec, time.it_value.tv_nsec) = (seconds, nanoseconds)
+        let result = unsafe setTimer?(timer, 0, &time, &before) ?? -1
+        return result == 0 && (before.it_value.tv_sec, before.it_value.tv_nsec) != (0, 0)
+    }
+
+    /// Runs `body` while the process may open nothing more.
     func withoutDescriptors(_ body: () async throws -> Void) async throws {
         // Dispatch opens a file of each of its threads every second, if work waits for them, and ends the process (SIGILL)
-        // if it cannot: `body` begins soon after it has done so.
-        #expect(await eventually { timeToDispatchMonitor().map { $0 > .milliseconds(500) } ?? false })
+        // if it cannot: meanwhile it does not look.
+        var monitor: Int32 = -1
+        let isStopped = await becomesTrue {
+            monitor = dispatchMonitor() ?? -1
+            // Unless it is just about to look, and sets the timer again then.
+            return monitor >= 0 && set(monitor, seconds: 3600)
+        }
+        try #require(isStopped)
+        defer { _ = set(monitor, seconds: 0, nanoseconds: 1) }
         // Foundation and Dispatch open some at their first use; Dispatch has a timer's for as long as anybody sleeps.
         let sleeper = Task { try? await Task.sleep(for: .seconds(3600)) }
         defer { sleeper.cancel() }

@@ -69,7 +69,11 @@ import Testing
     func `a sender that floods a server leaves the others their turns`(flood: Flood) async throws {
         let directory = try TemporaryDirectory()
         // So that the flood is read as fast as it comes, although nobody consumes it.
-        let server = try directory.server { $0.delivery = .newest }
+        let turns = Turns()
+        let server = try directory.server {
+            $0.delivery = .newest
+            $0.tap = turns
+        }
         let path = directory.socket
         let innocent = try PeerSocket.connected(to: path)
         let connection = try #require(try await firstConnection(of: server))
@@ -81,11 +85,14 @@ import Testing
                 var frames = connection.frames.makeAsyncIterator()
                 for round in 0..<30 {
                     try await innocent.write(message(body(round, count: 20_000)))
+                    turns.begin()
                     guard try await frames.next()?.jpeg?.array() == body(round, count: 20_000) else { return round }
+                    turns.end()
                 }
                 return 30
             }
             #expect(received == 30, "the innocent sender's frames do not get through")
+            #expect(turns.longest <= Turns.limit, "\(turns.longest) reads came before its turn")
             server.close()
         }
     }
@@ -101,7 +108,8 @@ import Testing
         try await host.write(ControlRequest.hello(ControlRequest.Hello()).encoded())
 
         let directory = try TemporaryDirectory()
-        let server = try directory.server()
+        let turns = Turns()
+        let server = try directory.server { $0.tap = turns }
         let sender = directory.connection()
         try await sender.open(within: nil)
         let connection = try #require(try await firstConnection(of: server))
@@ -113,11 +121,14 @@ import Testing
                 var frames = connection.frames.makeAsyncIterator()
                 for round in 0..<30 {
                     try await sender.send(FrameMessage(body(round, count: 20_000)))
+                    turns.begin()
                     guard try await frames.next()?.jpeg?.array() == body(round, count: 20_000) else { return round }
+                    turns.end()
                 }
                 return 30
             }
             #expect(received == 30, "the innocent sender's frames do not get through")
+            #expect(turns.longest <= Turns.limit, "\(turns.longest) reads came before its turn")
             flooded.close()
             host.close()
         }
@@ -154,6 +165,54 @@ import Testing
         #expect(arrivals.longestRead <= 1 << 20, "\(arrivals.longestRead) bytes were read at once")
         server.close()
     }
+}
+
+/// Counts how often the process reads from sockets before it reads what a server's first connection has been sent.
+private final class Turns: FrameServer.Tap {
+    /// Those of two rounds, in each of which three others have 64 reads at most, and as many to spare.
+    static let limit = 2 * 2 * 3 * 64
+
+    private struct State {
+        var innocent: Int?
+        var start: Int?
+        var longest = 0
+    }
+
+    private let state = Locked(State())
+
+    /// The longest wait, in reads.
+    var longest: Int { state.withLock(\.longest) }
+
+    /// To be called behind a write: whatever delays the caller makes the wait no longer than it is.
+    func begin() {
+        state.withLock { $0.start = Self.reads }
+    }
+
+    /// To be called when it has been read.
+    func end() {
+        state.withLock { $0.start = nil }
+    }
+
+    private static var reads: Int {
+        #if os(Linux)
+            SyscallCount.readCount
+        #else
+            0
+        #endif
+    }
+
+    func connectionDidOpen(_ id: Int) {
+        state.withLock { if $0.innocent == nil { $0.innocent = id } }
+    }
+
+    func connection(_ id: Int, didRead bytes: Span<UInt8>) {
+        state.withLock { state in
+            guard id == state.innocent, let start = state.start else { return }
+            state.longest = max(state.longest, Self.reads - start)
+        }
+    }
+
+    func connectionDidClose(_ id: Int) {}
 }
 
 /// Counts the bytes that a server reads, and notes how many they are whenever a small frame arrives.

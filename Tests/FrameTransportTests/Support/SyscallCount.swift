@@ -11,6 +11,9 @@
         fileprivate static let reads = Atomic(0)
         fileprivate static let writes = Atomic(0)
 
+        /// How many reads there have been.
+        static var readCount: Int { reads.load(ordering: .relaxed) }
+
         /// How many reads and writes there were while `body` ran.
         static func during(_ body: () async throws -> Void) async rethrows -> (reads: Int, writes: Int) {
             let before = (reads.load(ordering: .relaxed), writes.load(ordering: .relaxed))

@@ -29,11 +29,31 @@
         }
     }
 
-    /// How much of this process's memory is in use, in bytes.
-    package func residentBytes() -> Int {
-        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        return pages * Int(getpagesize())
+    private typealias WriteHeaps = @convention(c) (Int32, UnsafeMutablePointer<FILE>) -> Int32
+
+    // The module of the C library does not have it.
+    private let writeHeaps = unsafe unsafeBitCast(dlsym(nil, "malloc_info"), to: WriteHeaps?.self)
+
+    /// How many bytes of this process are allocated: what a leak adds to, whatever the heaps keep of what was freed.
+    package func allocatedBytes() throws -> Int {
+        var text: UnsafeMutablePointer<CChar>?
+        var count = 0
+        guard let stream = unsafe open_memstream(&text, &count), let writeHeaps = unsafe writeHeaps else {
+            throw SystemFailure(call: "open_memstream", error: errno)
+        }
+        _ = unsafe writeHeaps(0, stream)
+        unsafe fclose(stream)
+        defer { unsafe free(text) }
+        let report = unsafe text.map { unsafe String(cString: $0) } ?? ""
+        /// The last number of its kind is of all heaps together.
+        func size(_ element: String) throws -> Int {
+            guard let place = report.range(of: element, options: .backwards),
+                let number = report[place.upperBound...].firstMatch(of: /size="(\d+)"/).flatMap({ Int($0.1) })
+            else { throw SystemFailure(call: "malloc_info", error: ENOENT) }
+            return number
+        }
+        let free = try size("<total type=\"fast\"") + size("<total type=\"rest\"")
+        return try size("<system type=\"current\"") + size("<total type=\"mmap\"") - free
     }
 
     /// The descriptors that a program started by this one would have too.

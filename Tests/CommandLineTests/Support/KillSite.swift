@@ -69,19 +69,12 @@
                     let delay = Int.random(in: 0...20_000, using: &random)
                     try await body(Moment(frames: Int.random(in: 0...4, using: &random), delay: delay))
                 }
-                if before == nil { before = (try await descriptorsAtStart(), Self.memory) }
+                if before == nil { before = (try await descriptorsAtStart(), try allocatedBytes()) }
             }
             let start = try #require(before)
             #expect(await eventually { descriptorsAdded(to: start.descriptors).isEmpty }, "\(self)")
-            let growth = Self.memory - start.memory
+            let growth = try allocatedBytes() - start.memory
             #expect(growth < Self.memoryTolerance, "\(self): \(growth) bytes more than \(start.memory)")
-        }
-
-        /// The memory that this process alone has, in bytes.
-        private static var memory: Int {
-            let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-            let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") } ?? ""
-            return 1024 * (Int(line.filter(\.isNumber)) ?? 0)
         }
 
         // MARK: What arrives

@@ -105,11 +105,16 @@ import Testing
         }
         var iterator = conditions.makeAsyncIterator()
         #expect(await iterator.next() == [])
-        #expect(await iterator.next() == .receiverSlow)
+        // A machine that is busy may have other difficulties too, and this one may come and go.
+        var latest: SampleUploader.Conditions? = []
+        while let conditions = latest, !conditions.contains(.receiverSlow) { latest = await iterator.next() }
+        #expect(latest?.contains(.receiverSlow) == true)
         offering.cancel()
+        _ = await offering.value
         visit.socket.close()
-        #expect(await iterator.next() == [])
+        while let conditions = latest, !conditions.isEmpty { latest = await iterator.next() }
+        #expect(latest == [])
         receiver.uploader.connection.close()
-        #expect(await iterator.next() == nil)
+        while latest != nil { latest = await iterator.next() }
     }
 }

@@ -28,6 +28,8 @@ import Testing
     }
 
     /// What one sender says, how often it is reported at most, and the last that it is reported to have said.
+    ///
+    /// More is reported the longer this takes, but on no machine more than a tenth.
     struct Speech: CustomTestStringConvertible {
         let testDescription: String
         let stream: [UInt8]
@@ -46,16 +48,39 @@ import Testing
         Speech(
             testDescription: "two states in turn",
             stream: repeated(20_001, status("live"), status("paused")) + status("paused"),
-            reports: 100,
+            reports: 2_000,
             last: "paused"
         ),
         Speech(
             testDescription: "a number that grows",
             stream: (1...5_000).flatMap { status("live", "Refused-Preferences: \($0)\r\n") } + status("paused"),
-            reports: 100,
+            reports: 500,
             last: "paused"
         ),
     ]
+
+    @Test func `a limit admits some messages at once and then its rate, and counts those that are left out`() {
+        var limit = ReportLimit(burst: 3, perSecond: 2)
+        /// How many of ten messages are admitted.
+        func admitted(at tenths: UInt64) -> Int {
+            (0..<10).count { _ in
+                guard limit.hasRoom(at: tenths * 100_000_000) else {
+                    limit.omit()
+                    return false
+                }
+                _ = limit.admit()
+                return true
+            }
+        }
+        #expect(admitted(at: 50) == 3)
+        #expect(limit.omitted == 7)
+        #expect(admitted(at: 54) == 0 && admitted(at: 55) == 1 && admitted(at: 55) == 0)
+        // A pause adds no more than may come at once, and a clock that goes back adds nothing.
+        #expect(admitted(at: 600) == 3 && admitted(at: 590) == 0)
+        let hasRoom = limit.hasRoom(at: 60_500_000_000)
+        let omitted = limit.admit()
+        #expect(hasRoom && omitted == 17)
+    }
 
     @Test(arguments: speeches, [true, false])
     func `a state is reported when it changes, now and then if it always changes, and the last one always`(
@@ -90,17 +115,19 @@ import Testing
         receiver.send(.interrupt)
         let ending = await receiver.ended()
         let told = ending.errors.split(separator: "\n").filter { $0.hasPrefix("sender 1: these 3 bytes") }
-        #expect((10..<500).contains(told.count), "\(told.count)")
+        // Ten at once, and more the longer this takes.
+        #expect((10..<1_000).contains(told.count), "\(told.count)")
         #expect(ending.errors.contains("1000 frames from 1 sender"), "\(ending)")
         #expect(ending.errors.contains("1000 not decodable; \(1_000 - told.count) messages left out"), "\(ending)")
     }
 
-    /// A stream of each kind, and how many connections send it one after another.
+    /// A stream of each kind, and how many connections send it one after another: a line about each is more than a pipe
+    /// holds.
     static let floods: [(String, [UInt8], Int)] = [
-        ("statuses", repeated(40_000, status("live"), status("paused")), 1),
-        ("connections", Array("no message".utf8), 4_000),
-        ("empty connections", [], 4_000),
-        ("bad frames", repeated(7, message([1], width: 64, height: 48)), 2_000),
+        ("statuses", repeated(10_000, status("live"), status("paused")), 1),
+        ("connections", Array("no message".utf8), 1_500),
+        ("empty connections", [], 1_500),
+        ("bad frames", repeated(7, message([1], width: 64, height: 48)), 700),
     ]
 
     @Test(

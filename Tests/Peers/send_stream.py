@@ -4,6 +4,7 @@ Prints `sent` with the number of bytes when the receiver has closed its end too,
 closed before all bytes were written.
 """
 
+import itertools
 import pathlib
 import random
 import sys
@@ -14,10 +15,12 @@ import sending
 def sizes(total, chunk, seed):
     """The sizes of the writes, endlessly."""
     generator = random.Random(seed)
+    if chunk == "slow":
+        yield from itertools.repeat(1, 1000)
     while True:
         if chunk == "all":
             yield max(total, 1)
-        elif chunk == "random":
+        elif chunk in ("random", "slow"):
             # As many of a few bytes as of thousands.
             yield int(2 ** generator.uniform(0, 14))
         else:
@@ -34,7 +37,7 @@ def pieces(data, chunk, seed):
 
 
 def chunk(text):
-    if text in ("all", "random") or int(text) > 0:
+    if text in ("all", "random", "slow") or int(text) > 0:
         return text
     raise ValueError
 
@@ -42,7 +45,10 @@ def chunk(text):
 def main():
     parser = sending.argument_parser(__doc__)
     parser.add_argument("file", type=pathlib.Path, metavar="FILE", help="what to send")
-    parser.add_argument("--chunk", type=chunk, default="all", help="bytes a write: a number, `all` (default) or `random`")
+    parser.add_argument(
+        "--chunk", type=chunk, default="all",
+        help="bytes a write: a number, `all` (default), `random`, or `slow`: random too, but the first thousand one by one",
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the random sizes (1)")
     options = parser.parse_args()
     data = options.file.read_bytes()

@@ -23,7 +23,8 @@ extension DocumentedCommand {
             _ = try run.start(0, on: "B")
             // A datagram before that would be lost.
             try await isBound(port, "udp")
-            _ = try await send(run, run.start(1, on: "A", change: keepingWhatIsSent))
+            // So many fit into the smallest buffer that a system has for datagrams: none is lost, however late it is read.
+            _ = try await send(run, run.start(1, on: "A", change: keepingWhatIsSent), underWay: 4)
             try await checkImages(run)
         },
         DocumentedCommand("docs/scaling.md: framesocket record PATH - | ffmpeg", "docs/scaling.md: B: ffmpeg -rtsp") {
@@ -44,21 +45,40 @@ extension DocumentedCommand {
         command.replacing("record PATH - --once |", with: "record PATH - --once | tee sent.mkv |")
     }
 
-    /// Sends images of 640x480, fifty a second, to `A/PATH`, and gives the events of the frames that arrive at `B/PATH`.
+    /// Sends images of 640x480, at most fifty a second, to `A/PATH`, and gives the events of the frames that arrive at
+    /// `B/PATH`.
     ///
-    /// They are encoded here: baseline, 4:2:0, with the tables of the standard.
-    private static func send(_ run: DocumentedRun, _ recorder: Program, _ options: String = "") async throws -> [Event]
-    {
+    /// They are encoded here: baseline, 4:2:0, with the tables of the standard. No more than `underWay` are sent before the
+    /// earlier ones have arrived.
+    private static func send(
+        _ run: DocumentedRun,
+        _ recorder: Program,
+        _ options: String = "",
+        underWay: Int = count
+    ) async throws -> [Event] {
         let receiver = try await run.receiver(at: "B/PATH", count: count, "--output \(run.place.path("out"))")
         try await recorder.told("listening at")
         let command = """
             ffmpeg -nostdin -v error -f lavfi -i testsrc2=size=640x480:rate=25 -frames:v \(count) -pix_fmt bgra -f rawvideo - |
+            python3 -c '\(relay(underWay))' |
             framesocket send A/PATH - --size 640x480 --format bgra --fps 50 --quiet \(options)
             """
         try await run.succeeded(run.shell(command), command)
         let events = try await receiver.ended().events("frame")
         #expect(events.count == count)
         return events
+    }
+
+    /// A program that passes on an image as soon as few enough are on their way to the directory `out`.
+    private static func relay(_ underWay: Int) -> String {
+        """
+        import os, sys, time
+        for number in range(\(count)):
+            image = sys.stdin.buffer.read(640 * 480 * 4)
+            while number - len(os.listdir("out")) >= \(underWay): time.sleep(0.01)
+            sys.stdout.buffer.write(image)
+            sys.stdout.flush()
+        """
     }
 
     /// Sees that the times arrived, and not a byte else.

@@ -37,10 +37,22 @@ final class DocumentedRun {
     }
 
     /// Sets `PORT` to a port that nobody uses just now, and gives its number.
+    ///
+    /// The commands that are tested bind it, so it cannot be held for them. It is none of those that a system gives to
+    /// whoever asks for any port, so that nobody else gets it by chance until then.
     @discardableResult
     func takePort(_ kind: String = "SOCK_STREAM") async throws -> String {
-        let code =
-            "import socket; s = socket.socket(type=socket.\(kind)); s.bind(('127.0.0.1', 0)); print(s.getsockname()[1])"
+        let code = """
+            import random, socket
+            while True:
+                port = random.randrange(20000, 30000)
+                try:
+                    socket.socket(type=socket.\(kind)).bind(('127.0.0.1', port))
+                    break
+                except OSError:
+                    continue
+            print(port)
+            """
         let port = try #require(try await place.start(Places.python, ["-c", code]).ended().lines.first)
         set("PORT", port)
         return port
@@ -100,19 +112,28 @@ final class DocumentedRun {
     /// Starts a receiver that prints events, and waits until it listens.
     func receiver(at name: String, count: Int, _ options: String = "") async throws -> Program {
         let receiver = try place.framesocket(
-            ["receive", place.path(name), "--json", "--count", "\(count)", "--timeout", "60"]
+            ["receive", place.path(name), "--json", "--count", "\(count)"]
                 + options.split(separator: " ").map(String.init)
         )
         _ = try await receiver.lines(1)
         return receiver
     }
 
+    /// Twenty JPEGs of 1280x720, one behind the other.
+    private static let images = Task { () -> [UInt8] in
+        let source = ["-f", "lavfi", "-i", "testsrc2=size=1280x720:rate=30", "-frames:v", "20", "-q:v", "3"]
+        let arguments = ["-nostdin", "-loglevel", "error"] + source + ["-f", "mjpeg", "-"]
+        let ending = try await Program(Places.tool("ffmpeg"), arguments).ended()
+        try #require(ending.status == 0, "\(ending)")
+        return ending.output
+    }
+
     /// Sends twenty frames of 1280x720 to a path, which has to work.
     func sendImages(to name: String) async throws {
-        let command = """
-            ffmpeg -nostdin -loglevel error -f lavfi -i testsrc2=size=1280x720:rate=30 -frames:v 20 -q:v 3 -f mjpeg - | \
-            framesocket send \(place.path(name)) - --passthrough --wait 30 --quiet
-            """
+        if !FileManager.default.fileExists(atPath: place.path("images")) {
+            _ = try await place.file("images", Self.images.value)
+        }
+        let command = "framesocket send \(place.path(name)) - --passthrough --wait 30 --quiet <images"
         try await succeeded(shell(command), command)
     }
 

@@ -202,15 +202,6 @@ import Testing
         #expect(try await open.get("/state", user: 65_534)["status"] == 200)
     }
 
-    /// Whether this machine has addresses of IPv6, which containers may lack.
-    private static var hasVersion6: Bool {
-        #if os(Linux)
-            (try? Data.bytes(at: "/proc/net/if_inet6"))?.isEmpty == false
-        #else
-            true
-        #endif
-    }
-
     @Test(arguments: ["0.0.0.0:0"] + (hasVersion6 ? ["[::1]:0", "[::]:0"] : []))
     func `other addresses are served with --http-open`(address: String) async throws {
         let site = try await PreviewSite(place, "--http-open", "--http-name", "studio", http: address)

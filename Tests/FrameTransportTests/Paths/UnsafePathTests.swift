@@ -116,7 +116,7 @@
             // Such as Cargo.lock beside a socket named Cargo.
             case .withBytes: try files.moveItem(atPath: target, toPath: lock)
             case .ofAnother:
-                guard geteuid() == 0 else { return }
+                if geteuid() != 0 { try Test.cancel("only root may give files away") }
                 try Data().write(to: URL(filePath: lock))
                 give(lock, to: Self.stranger)
             }
@@ -135,7 +135,7 @@
         func `a lock file of this user is made private`(mode: mode_t) throws {
             let lock = directory.socket + ".lock"
             try Data().write(to: URL(filePath: lock))
-            guard mode != 0 || geteuid() == 0 else { return }
+            if mode == 0, geteuid() != 0 { try Test.cancel("only root may open a file that nobody may") }
             #expect(unsafe chmod(lock, mode) == 0)
             let server = try directory.server()
             #expect(try FileManager.default.attributesOfItem(atPath: lock)[.posixPermissions] as? Int == 0o600)

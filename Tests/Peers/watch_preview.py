@@ -132,7 +132,7 @@ def poll(options):
     tag = None
     isFirst = True
     while True:
-        fields = [("Prefer", "wait=10"), ("If-None-Match", tag)]
+        fields = [("Prefer", f"wait={options.wait}"), ("If-None-Match", tag)]
         response = ask(connection, "GET", path, fields)
         if isFirst:
             sending.say("begin", status=response.status, type=response.headers.get_content_type())
@@ -169,6 +169,7 @@ def main():
     for name, path, action in ("stream", "/stream", stream), ("poll", "/snapshot.jpg", poll):
         watching = actions.add_parser(name)
         watching.add_argument("--path", default=path)
+        watching.add_argument("--wait", type=int, default=10, metavar="SECONDS", help="for an answer to `poll` (10)")
         watching.add_argument("--parts", type=int, metavar="N", help="leave after N images")
         watching.add_argument("--until", metavar="SHA256", help="leave after this image")
         watching.add_argument("--room", type=int, metavar="BYTES", help="of the system's buffer for what is not read yet")

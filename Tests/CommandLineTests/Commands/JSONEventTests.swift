@@ -131,13 +131,22 @@ import Testing
         _ = await receiver.ended()
     }
 
-    /// Makes a recording `$D/r` of three frames, and a wire log `$D/l`.
-    private func recordings() async throws {
+    /// A recording of three frames, and a wire log: the same in all cases, so they are made once.
+    private static let recordings = Task { () -> (recording: [UInt8], log: [UInt8]) in
+        let place = try Workplace()
         for command in ["record $S $D/r --once --quiet", "receive $S --count 1 --wire-log $D/l --quiet"] {
             let program = try place.shell("exec $F \(command)")
+            let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
             _ = try await place.send(jpeg, "--loop", "3", "--passthrough", "--quiet", "--wait", "60")
             #expect(await program.ended().status == 0)
         }
+        return (try Data.bytes(at: place.path("r")), try Data.bytes(at: place.path("l")))
+    }
+
+    /// Writes the recording `$D/r` and the wire log `$D/l`.
+    private func recordings() async throws {
+        let (recording, log) = try await Self.recordings.value
+        _ = try (place.file("r", recording), place.file("l", log))
     }
 
     @Test func `a connection of a wire log that the server closes is an error`() async throws {

@@ -211,26 +211,28 @@ struct PreviewBrowserTests {
         #expect(ending.status == 0, "\(ending)")
     }
 
-    /// The position of the red, green, blue and white quarters when the image is upright.
-    @Test(arguments: [
+    /// The position of the red, green, blue and white quarters when the image is upright, for each orientation.
+    private static let rotations = [
         (1, 96, 64, ["red", "green", "blue", "white"]), (2, 96, 64, ["green", "red", "white", "blue"]),
         (3, 96, 64, ["white", "blue", "green", "red"]), (6, 64, 96, ["green", "white", "red", "blue"]),
         (8, 64, 96, ["blue", "red", "white", "green"]),
-    ])
-    func `the image of a rotated sender is upright`(
-        orientation: Int,
-        width: Int,
-        height: Int,
-        colours: [String]
-    ) async throws {
+    ]
+
+    @Test func `the image of a rotated sender is upright`() async throws {
         _ = try place.file("raw", Quarters.pixels(width: 96, height: 64))
         let site = try await PreviewSite(place)
-        _ = try place.shell(
-            "{ cat $D/raw; exec sleep 1000; } | $F send $S - --size 96x64 --format rgb --orientation \(orientation) --quiet"
-        )
         let places = ["0.25, 0.25", "0.75, 0.25", "0.25, 0.75", "0.75, 0.75"]
-        let expected = zip(places, colours).map { "colour(\($0)) === '\($1)'" }.joined(separator: " && ")
-        let browser = try site.browser([Self.colour, Self.shows(width, height), expected])
+        let steps = Self.rotations.map { _, width, height, colours in
+            ([Self.shows(width, height)] + zip(places, colours).map { "colour(\($0)) === '\($1)'" })
+                .joined(separator: " && ")
+        }
+        // One sender after the other, each of which the page shows as soon as it is the latest.
+        let browser = try site.browser([Self.colour] + steps)
+        for (index, rotation) in Self.rotations.enumerated() {
+            try await browser.lines(1 + index)
+            let options = "--format rgb --orientation \(rotation.0) --quiet"
+            _ = try place.shell("{ cat $D/raw; exec sleep 1000; } | $F send $S - --size 96x64 \(options)")
+        }
         try await expectClean(browser)
     }
 

@@ -105,7 +105,7 @@ import Testing
         let site = try await PreviewSite(place, "--viewers", "2")
         try site.sender(showing: "cat \(jpeg)")
         try await site.state { $0.frames == 1 }
-        let page = try await site.viewer(as: "poll")
+        let page = try await site.viewer("--wait", "1", as: "poll")
         let program = try await site.viewer()
         #expect(try await site.state().viewers == 2)
         let refused = try await site.get("/snapshot.jpg?viewer=third", "--field", "Prefer: wait=10")

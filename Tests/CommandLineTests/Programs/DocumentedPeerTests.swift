@@ -23,16 +23,21 @@ import Testing
         case .python:
             // Without packages: the standard library alone must do.
             return try place.start(Places.python, ["-B", "-I", "-S", source, place.socket] + arguments)
-        case .c:
-            let program = place.path(name)
-            if !FileManager.default.fileExists(atPath: program) {
-                let warnings = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"]
-                let compiler = try place.start(Places.tool("cc"), warnings + ["-o", program, source])
-                let ending = await compiler.ended()
-                try #require(ending.status == 0, "\(ending)")
-            }
-            return try place.start(program, [place.socket] + arguments)
+        case .c: return try place.start(try await Self.compiled.value.path(name), [place.socket] + arguments)
         }
+    }
+
+    /// Where `sender` and `receiver` are, compiled once for all cases.
+    private static let compiled = Task { () -> Workplace in
+        let place = try Workplace()
+        for name in ["sender", "receiver"] {
+            let warnings = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+            let source = Places.package + "docs/peers/\(name).c"
+            let compiler = try place.start(Places.tool("cc"), warnings + ["-o", place.path(name), source])
+            let ending = await compiler.ended()
+            try #require(ending.status == 0, "\(ending)")
+        }
+        return place
     }
 
     /// Waits until somebody listens at the socket.

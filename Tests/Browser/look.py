@@ -25,6 +25,8 @@ FLAGS = [
     "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio", "--hide-scrollbars",
 ]
+# How long a step may take, as long as the other tests wait for anything, in seconds.
+PATIENCE = 60 * float(os.environ.get("TEST_PATIENCE", "1"))
 # How often an expression is evaluated again, in seconds.
 INTERVAL = 0.1
 
@@ -157,7 +159,7 @@ def main():
     parser.add_argument("--size", default="1280x800", metavar="WxH", help="of the window (1280x800)")
     parser.add_argument("--tabs", type=int, default=1, metavar="N", help="open the page in N tabs (1)")
     parser.add_argument("--dark", action="store_true", help="prefer dark colours")
-    parser.add_argument("--timeout", type=float, default=75, metavar="SECONDS", help="for everything (75)")
+    parser.add_argument("--timeout", type=float, default=PATIENCE, metavar="SECONDS", help="for each step (60)")
     options = parser.parse_args()
     width, height = map(int, options.size.split("x"))
     scheme = "dark" if options.dark else "light"
@@ -175,6 +177,7 @@ def main():
                 raise RuntimeError(f"{options.url}: {failure}")
         browser.wait_for_all("document.readyState == 'complete'")
         for step in options.steps:
+            browser.deadline = time.monotonic() + options.timeout
             if step.startswith("screenshot="):
                 browser.screenshot(step.partition("=")[2])
                 value = True

@@ -45,8 +45,8 @@ import Testing
         change(&configuration)
         let session = BroadcastSession(path: directory.socket, configuration: configuration) { ends.add($0) }
         let host = try #require(try await firstConnection(of: server))
-        _ = await eventually { session.uploader.connection.isOpen }
-        if hello != nil { _ = await eventually { session.uploader.connection.receiver.hello != nil } }
+        _ = await becomesTrue { session.uploader.connection.isOpen }
+        if hello != nil { _ = await becomesTrue { session.uploader.connection.receiver.hello != nil } }
         return (session, ends, server, host)
     }
 
@@ -115,7 +115,7 @@ import Testing
             $0.values = ["channelName": "room", "user": "Ana", "a b": "no token", "text": "two\nlines", "empty": ""]
             try? $0.connection.info.set("own", for: "user")
         }
-        #expect(await eventually { !host.info.values.isEmpty })
+        #expect(await becomesTrue { !host.info.values.isEmpty })
         #expect(host.info.values == ["channelName": "room", "user": "own", "empty": ""])
         #expect(host.info.offersAudio == true && session.values["text"] == "two\nlines")
         #expect(host.info["channelName", default: "channel"] == "room" && host.info["empty", default: "x"] == "x")
@@ -191,7 +191,7 @@ import Testing
         host.close()
         let again = try #require(try await firstConnection(of: server))
         #expect(again.id != host.id)
-        #expect(await eventually { session.uploader.connection.isOpen })
+        #expect(await becomesTrue { session.uploader.connection.isOpen })
         ends.add(.noHost)
         #expect(await ends.first() == .noHost)
     }

@@ -38,7 +38,7 @@ import Testing
     @Test func `without an app the broadcast ends after the limit, once`() async throws {
         let reports = Reports()
         let session = session(reports, path: directory.socket) { $0.hostTimeout = .milliseconds(50) }
-        #expect(await eventually { reports.reasons == [.noHost] })
+        #expect(await becomesTrue { reports.reasons == [.noHost] })
         #expect(try await session.uploader.connection.closed() == .closedLocally(.noHost))
         #expect(reports.reasons == [.noHost] && reports.noticeCount == 0)
     }
@@ -49,8 +49,8 @@ import Testing
             $0.hostTimeout = .milliseconds(100)
             $0.hostNotice = HostNotice(title: "a", text: "b", delay: .milliseconds(20))
         }
-        #expect(await eventually { reports.noticeCount == 1 })
-        #expect(await eventually { reports.reasons == [.noHost] })
+        #expect(await becomesTrue { reports.noticeCount == 1 })
+        #expect(await becomesTrue { reports.reasons == [.noHost] })
         #expect(reports.noticeCount == 1)
         withExtendedLifetime(session) {}
     }
@@ -61,10 +61,10 @@ import Testing
             $0.hostTimeout = nil
             $0.hostNotice = HostNotice(delay: .milliseconds(20))
         }
-        #expect(await eventually { reports.noticeCount == 1 })
+        #expect(await becomesTrue { reports.noticeCount == 1 })
         let server = try directory.server()
         let host = try #require(try await firstConnection(of: server))
-        #expect(await eventually { session.uploader.connection.isOpen })
+        #expect(await becomesTrue { session.uploader.connection.isOpen })
         #expect(reports.reasons.isEmpty)
         withExtendedLifetime(host) {}
     }
@@ -79,7 +79,7 @@ import Testing
         for timestamp in UInt64(1)...3 {
             let server = try directory.server()
             let host = try #require(try await firstConnection(of: server))
-            #expect(await eventually { session.uploader.connection.isOpen })
+            #expect(await becomesTrue { session.uploader.connection.isOpen })
             #expect(session.send(try testImage(16, 16), timestamp: timestamp) == .taken)
             var frames = host.frames.makeAsyncIterator()
             // The latest frame may arrive again at first.
@@ -97,7 +97,7 @@ import Testing
             $0.hostTimeout = .seconds(2)
         }
         try await leave(session)
-        #expect(await eventually { reports.reasons == [.noHost] })
+        #expect(await becomesTrue { reports.reasons == [.noHost] })
         withExtendedLifetime(session) {}
     }
 
@@ -105,7 +105,7 @@ import Testing
     private func leave(_ session: BroadcastSession) async throws {
         let server = try directory.server()
         let host = try #require(try await firstConnection(of: server))
-        #expect(await eventually { session.uploader.connection.isOpen })
+        #expect(await becomesTrue { session.uploader.connection.isOpen })
         host.close()
     }
 
@@ -123,14 +123,14 @@ import Testing
         let host = try #require(try await firstConnection(of: server))
         #expect(session.values["channelName"] == "room")
         host.close()
-        #expect(await eventually { reports.reasons == [.stoppedByUser] })
+        #expect(await becomesTrue { reports.reasons == [.stoppedByUser] })
     }
 
     @Test func `a port without tokens, and no path at all, end the broadcast with a sentence`() async throws {
         for endpoint in [SocketEndpoint.loopback(port: 9), nil] {
             let reports = Reports()
             let session = session(reports, path: nil) { $0.endpoint = endpoint }
-            #expect(await eventually { reports.reasons == [.error] })
+            #expect(await becomesTrue { reports.reasons == [.error] })
             let end = try #require(reports.ends.withLock { $0.first })
             #expect(BroadcastEnd(end).description.hasPrefix("Screen sharing is not set up correctly: "))
             withExtendedLifetime(session) {}
@@ -144,7 +144,7 @@ import Testing
         _ = try await session.uploader.connection.closed()
         let later = self.session(reports, path: directory.socket) { $0.hostTimeout = .milliseconds(60) }
         // Whatever the first one would have reported comes before this.
-        #expect(await eventually { !reports.reasons.isEmpty })
+        #expect(await becomesTrue { !reports.reasons.isEmpty })
         #expect(reports.reasons == [.noHost])
         withExtendedLifetime(later) {}
     }

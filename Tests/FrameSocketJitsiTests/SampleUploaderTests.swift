@@ -21,7 +21,7 @@ import Testing
         // A second app, and a second connection: the uploader is the same.
         for timestamp in [UInt64(2), 3] {
             let server = try directory.server()
-            #expect(await eventually { connection.open() })
+            #expect(await becomesTrue { connection.open() })
             #expect(uploader.send(copying: image, color: .jpeg, orientation: .right, timestamp: timestamp))
             let host = try #require(try await firstConnection(of: server))
             var frames = host.frames.makeAsyncIterator()
@@ -29,7 +29,7 @@ import Testing
             #expect(frame.bufferSize == BufferSize(width: 32, height: 24))
             #expect(frame.orientation == .right && frame.timestamp == timestamp)
             host.close()
-            #expect(await eventually { connection.connection == nil })
+            #expect(await becomesTrue { connection.connection == nil })
         }
         #expect(!uploader.send(copying: image, color: .jpeg, orientation: .up, timestamp: 4))
     }

@@ -25,7 +25,7 @@ import Testing
         #expect(!connection.open())
         let server = try directory.server()
         #expect(connection.open())
-        #expect(await eventually { recorder.events == [.open, .space] })
+        #expect(await becomesTrue { recorder.events == [.open, .space] })
         #expect(connection.open(), "an open connection stays open")
         let host = try #require(try await firstConnection(of: server))
         #expect(recorder.events == [.open, .space])
@@ -38,7 +38,7 @@ import Testing
         let recorder = Recorder(of: connection)
         #expect(connection.open())
         try #require(try await firstConnection(of: server)).close()
-        #expect(await eventually { recorder.ends == [nil] })
+        #expect(await becomesTrue { recorder.ends == [nil] })
     }
 
     @Test func `an app that states why it closes is reported with that sentence`() async throws {
@@ -47,9 +47,9 @@ import Testing
         let recorder = Recorder(of: connection)
         #expect(connection.open())
         let host = try #require(try await firstConnection(of: server))
-        #expect(await eventually { connection.connection?.receiver.hello != nil })
+        #expect(await becomesTrue { connection.connection?.receiver.hello != nil })
         host.close(.callEnded)
-        #expect(await eventually { recorder.ends == ["The call has ended."] })
+        #expect(await becomesTrue { recorder.ends == ["The call has ended."] })
     }
 
     @Test func `an app that goes and returns is reached again`() async throws {
@@ -57,9 +57,9 @@ import Testing
         let recorder = Recorder(of: connection)
         for round in 1...3 {
             let server = try directory.server()
-            #expect(await eventually { connection.open() })
+            #expect(await becomesTrue { connection.open() })
             try #require(try await firstConnection(of: server)).close()
-            #expect(await eventually { recorder.ends.count == round })
+            #expect(await becomesTrue { recorder.ends.count == round })
         }
         #expect(recorder.events.filter { $0 == .open }.count == 3)
         #expect(!connection.open())
@@ -76,7 +76,7 @@ import Testing
         #expect(try await host.closed() == .closedByPeer(.stoppedByUser))
         // Whatever is reported of the first connection comes before this.
         #expect(connection.open())
-        #expect(await eventually { recorder.events.filter { $0 == .open }.count == 2 })
+        #expect(await becomesTrue { recorder.events.filter { $0 == .open }.count == 2 })
         #expect(recorder.ends.isEmpty)
     }
 
@@ -95,7 +95,7 @@ import Testing
         let connection = try connection(to: path.text)
         let recorder = Recorder(of: connection)
         #expect(!connection.open())
-        #expect(await eventually { recorder.ends.count == 1 })
+        #expect(await becomesTrue { recorder.ends.count == 1 })
         #expect(!connection.open())
         #expect(recorder.ends.first??.hasPrefix("Screen sharing is not set up correctly: ") == true)
         connection.close()
@@ -112,7 +112,7 @@ import Testing
             connection?.close()
         }
         #expect(connection.open())
-        #expect(await eventually { counter.value == 1 })
+        #expect(await becomesTrue { counter.value == 1 })
         withExtendedLifetime(server) {}
     }
 }

@@ -86,7 +86,7 @@ import Testing
         let host = try #require(try await firstConnection(of: server))
         let bytes = Array("GET / HTTP/1.1\r\n\r\n".utf8)
         #expect(Self.write(bytes[...], to: connection) == -1)
-        #expect(await eventually { recorder.ends.count == 1 })
+        #expect(await becomesTrue { recorder.ends.count == 1 })
         #expect(recorder.ends.first.flatMap(\.self) != nil)
         _ = try await host.closed()
     }

@@ -14,6 +14,8 @@ import os
 import socket
 import sys
 
+import patience
+
 REQUESTS = {
     "pause": "",
     "resume": "",
@@ -109,7 +111,7 @@ def serve(connection, steps, wants_audio):
                         report(event="error", message="a frame in the pause")
                 except TimeoutError:
                     report(event="quiet")
-                connection.settimeout(60)
+                connection.settimeout(patience.LENGTH)
         elif kind == "audio":
             report(
                 event="audio",
@@ -145,9 +147,9 @@ def main():
     try:
         listener.listen(1)
         report(event="listening", path=arguments.socket)
-        listener.settimeout(60)
+        listener.settimeout(patience.LENGTH)
         connection, _ = listener.accept()
-        connection.settimeout(60)
+        connection.settimeout(patience.LENGTH)
         with connection:
             serve(connection, steps, arguments.audio)
     finally:

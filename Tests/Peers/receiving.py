@@ -19,6 +19,8 @@ import sys
 
 from PIL import Image
 
+import patience
+
 
 class StreamError(Exception):
     """The stream is not what a receiver can read; the code says how."""
@@ -53,7 +55,7 @@ def argument_parser(description):
     parser.add_argument("socket", metavar="SOCKET", help="where to listen; nothing may be there")
     parser.add_argument("--count", type=int, metavar="N", help="stop after N frames; default: when the sender closes")
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR", help="write each body as frame-000000.jpg")
-    parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS", help="to wait for anything (60)")
+    parser.add_argument("--timeout", type=float, default=patience.LENGTH, metavar="SECONDS", help="to wait for anything (60)")
     return parser
 
 

@@ -6,6 +6,8 @@ import json
 import socket
 import time
 
+import patience
+
 
 def say(event, **values):
     print(json.dumps({"event": event, **values}), flush=True)
@@ -14,7 +16,7 @@ def say(event, **values):
 def argument_parser(description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("socket", metavar="SOCKET", help="where a receiver listens, or is going to")
-    parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS", help="to wait for anything (60)")
+    parser.add_argument("--timeout", type=float, default=patience.LENGTH, metavar="SECONDS", help="to wait for anything (60)")
     return parser
 
 

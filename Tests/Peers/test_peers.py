@@ -11,6 +11,7 @@ import tempfile
 import threading
 import unittest
 
+import patience
 import receive_deployed
 import receive_h11
 import receive_http_client
@@ -135,7 +136,7 @@ class Programs(unittest.TestCase):
         return self.start(sys.executable, PEERS / f"{name}.py", self.socket, *arguments)
 
     def events(self, process):
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=patience.LENGTH)
         return [json.loads(line) for line in output.splitlines()]
 
     def test_deployed_sender_into_each_receiver(self):
@@ -203,7 +204,7 @@ class Programs(unittest.TestCase):
             r"Buffer-Orientation: 1\r\n\r\n' $(wc -c <$JPEG); cat $JPEG) | socat - UNIX-CONNECT:$SOCKET"
         )
         environment = {"JPEG": str(jpeg), "SOCKET": str(self.socket), "PATH": "/usr/bin:/bin:/usr/local/bin"}
-        subprocess.run(command, shell=True, env=environment, check=True, timeout=60)
+        subprocess.run(command, shell=True, env=environment, check=True, timeout=patience.LENGTH)
         frame, closed = self.events(receiver)
         self.assertEqual((frame["width"], frame["jpegWidth"], frame["bytes"]), (562, 563, jpeg.stat().st_size))
         self.assertEqual(closed["frames"], 1)
@@ -216,7 +217,7 @@ class Programs(unittest.TestCase):
         output = ["-fps_mode", "passthrough", "-f", "framemd5", "-"]
         receiver = self.start(*ffmpeg, "-listen", "1", "-i", f"unix:{self.socket}", *output)
         self.assertEqual(self.events(self.peer("send_deployed", "--loop", "100", jpeg))[-1]["event"], "sent")
-        received, _ = receiver.communicate(timeout=60)
+        received, _ = receiver.communicate(timeout=patience.LENGTH)
         direct = subprocess.run([*ffmpeg, "-i", jpeg, *output], capture_output=True, text=True, check=True).stdout
         self.assertEqual(self.checksums(received), self.checksums(direct) * 100)
 

@@ -14,6 +14,7 @@ import socket
 import time
 import urllib.parse
 
+import patience
 import sending
 
 
@@ -156,7 +157,7 @@ def field(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("url")
-    parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS", help="to wait for anything (60)")
+    parser.add_argument("--timeout", type=float, default=patience.LENGTH, metavar="SECONDS", help="to wait for anything (60)")
     parser.add_argument("--user", type=int, metavar="UID", help="ask as this user; needs root")
     actions = parser.add_subparsers(required=True)
     getting = actions.add_parser("get")

@@ -46,8 +46,3 @@ package func becomesTrue(_ condition: () throws -> Bool) async rethrows -> Bool 
     }
     return true
 }
-
-/// Waits as ``becomesTrue(_:)`` does.
-package func eventually(_ condition: () -> Bool) async -> Bool {
-    await becomesTrue(condition)
-}

@@ -4,6 +4,7 @@ import FrameSocketAudio
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
+import TestSupport
 import Testing
 
 /// The sound of a share, each from one process to another; docs/features.md names these tests too.
@@ -34,7 +35,7 @@ import Testing
         var configuration = SocketConnection.Configuration()
         configuration.offersAudio = false
         let connection = SocketConnection(path: place.socket, configuration: configuration)
-        try await connection.open(within: .seconds(30))
+        try await connection.open(within: Patience.length)
         for await wanted in connection.demand where wanted.contains(.audio) { break }
         let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
         func isSent(_ sample: Int16) throws -> Bool {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -84,10 +85,12 @@ import Testing
         let sender = try place.framesocket(["send", place.socket, jpeg, "--json", option, pipe])
         // It can be opened for writing once the sender opens it for reading, which then fails.
         var writer: Int32 = -1
-        try await eventually {
-            writer = unsafe open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
-            return writer >= 0
-        }
+        try #require(
+            await becomesTrue {
+                writer = unsafe open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+                return writer >= 0
+            }
+        )
         sender.send(signal)
         let ending = await sender.ended()
         close(writer)
@@ -114,7 +117,11 @@ import Testing
     func `an interrupted demo ends its receivers and leaves no socket behind`(signal: Program.Signal) async throws {
         let demo = try place.shell("TMPDIR=$D exec $F demo --fixtures $X --output $D/out --seconds 1000")
         try await demo.told("The received images are in")
-        try await eventually { try place.names().contains { try $0 != "out" && place.names(in: $0).contains("live") } }
+        try #require(
+            try await becomesTrue {
+                try place.names().contains { try $0 != "out" && place.names(in: $0).contains("live") }
+            }
+        )
         demo.send(signal)
         // Its streams end when the receivers, which have them too, have ended as well.
         #expect(await demo.ended().status == 130)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `framesocket receive --metrics`: counters in a file, in the text format of Prometheus.
@@ -76,11 +77,13 @@ import Testing
         let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet"])
         var frames: Set<Double> = []
         // Each read checks the whole of what it sees.
-        try await eventually {
-            let values = try metrics()
-            frames.insert(try #require(values["frames_total"]))
-            return frames.count >= 2 && values["connections"] == 1
-        }
+        try #require(
+            try await becomesTrue {
+                let values = try metrics()
+                frames.insert(try #require(values["frames_total"]))
+                return frames.count >= 2 && values["connections"] == 1
+            }
+        )
         sender.send(.interrupt)
         _ = await sender.ended()
         receiver.send(.interrupt)

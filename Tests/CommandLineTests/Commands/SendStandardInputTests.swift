@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import TestDescriptions
+import TestSupport
 import Testing
 
 import enum TestSupport.HandmadeJPEG
@@ -21,7 +22,7 @@ import enum TestSupport.HandmadeJPEG
         let file = try place.file("input", bytes)
         let ending = try await place.framesocket(["send", place.socket, "-"] + options, input: .file(file)).ended()
         // Behind the sender's end nothing comes.
-        try await eventually { receiver.hasPrinted(#""event":"closed""#) }
+        try #require(await becomesTrue { receiver.hasPrinted(#""event":"closed""#) })
         receiver.send(.interrupt)
         #expect(await receiver.ended().status == 130)
         return ending

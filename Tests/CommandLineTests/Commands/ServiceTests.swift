@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import TestSupport
     import Testing
 
     /// `framesocket receive` under a service manager: systemd's own program passes the sockets, and a stand-in is told.
@@ -136,7 +137,7 @@
                 Places.tool("socat"),
                 ["-u", "UNIX-RECVFROM:\(place.path("n"))", "OPEN:\(place.path("told")),creat"]
             )
-            try await eventually { try place.names().contains("n") }
+            try #require(try await becomesTrue { try place.names().contains("n") })
             let receiver = try place.shell("NOTIFY_SOCKET=$D/n exec $F receive $S --quiet")
             // It takes one datagram and ends.
             #expect(await manager.ended().status == 0)
@@ -180,7 +181,7 @@
             #expect(await receiver.ended().status == 0)
             other.send(.terminate)
             #expect(await other.ended().status == 0)
-            try await eventually { manager.hasPrinted("STOPPING=1") }
+            try #require(await becomesTrue { manager.hasPrinted("STOPPING=1") })
         }
 
         /// A queue is full when a socket that has sent nothing yet cannot send: others may have reached their own limit.

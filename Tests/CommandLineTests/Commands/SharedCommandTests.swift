@@ -1,6 +1,7 @@
 #if os(Linux)
     import Foundation
     import TestDescriptions
+    import TestSupport
     import Testing
 
     /// Senders of frames in shared memory, when something goes wrong.
@@ -35,10 +36,10 @@
                 let options = ["--shared", "--loop", "0", "--fps", "100", "--quiet"]
                 let sender = try place.framesocket(["send", place.socket, image] + options)
                 try await receiver.printed(#""event":"frame","connection":\#(connection),"#)
-                try await eventually { try receiver.sharedMappings() > 0 }
+                try #require(try await becomesTrue { try receiver.sharedMappings() > 0 })
                 sender.kill()
                 try await receiver.printed(#""event":"closed","connection":\#(connection)"#)
-                try await eventually { try receiver.sharedMappings() == 0 }
+                try #require(try await becomesTrue { try receiver.sharedMappings() == 0 })
             }
             receiver.send(.interrupt)
             let ending = await receiver.ended()

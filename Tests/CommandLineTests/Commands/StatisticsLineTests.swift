@@ -68,7 +68,7 @@ import Testing
         }
         _ = try place.file("stream", stream)
         _ = try place.shell("{ cat $D/stream; sleep 60; } | socat -u - UNIX-CONNECT:$S")
-        try await eventually { receiver.hasPrinted(#""frames":2,"#) }
+        try #require(await becomesTrue { receiver.hasPrinted(#""frames":2,"#) })
         receiver.send(.interrupt)
         let reading = try #require(try statistics(await receiver.ended().lines).first { $0["frames"] as? Int == 2 })
         #expect(reading["missing"] as? Int == 3 && reading["connections"] as? Int == 1)
@@ -95,7 +95,7 @@ import Testing
             ["send", place.socket, Places.fixture("jpeg/chelsea-420.jpg"), "--loop", "0", "--quiet", "--wait", "60"]
         )
         // The first frame does not fit into the pipe.
-        try await eventually { reader.count > 40_000 }
+        try #require(await becomesTrue { reader.count > 40_000 })
         try await receiver.told(#""connections":1,"frames":0,"#)
         receiver.send(.interrupt)
         #expect(await receiver.ended().status == 130)
@@ -111,18 +111,20 @@ import Testing
                 ["-qefc", "'\(Places.framesocket)' receive '\(place.socket)'", "/dev/null"],
                 input: .silence
             )
-            try await eventually { terminal.hasPrinted("listening at") }
-            try await eventually { terminal.hasPrinted("waiting for a sender") }
+            try #require(await becomesTrue { terminal.hasPrinted("listening at") })
+            try #require(await becomesTrue { terminal.hasPrinted("waiting for a sender") })
             let sender = try place.framesocket(
                 ["send", place.socket, Places.fixture("jpeg/chelsea-420.jpg"), "--loop", "0", "--fps", "50", "--quiet"]
             )
             // Rate, size, drops, latency, on the line that began with a return.
-            try await eventually {
-                terminal.hasPrinted("frames/s, 451x300, ") && terminal.hasPrinted("0 dropped, latency ")
-            }
+            try #require(
+                await becomesTrue {
+                    terminal.hasPrinted("frames/s, 451x300, ") && terminal.hasPrinted("0 dropped, latency ")
+                }
+            )
             sender.send(.interrupt)
             _ = await sender.ended()
-            try await eventually { terminal.hasPrinted("sender 1: ") }
+            try #require(await becomesTrue { terminal.hasPrinted("sender 1: ") })
             terminal.kill()
             #expect(terminal.hasPrinted("\r\u{1B}[K"))
         }

@@ -106,10 +106,12 @@ extension DocumentedCommand {
     /// Waits until a program listens at a port, or receives datagrams there.
     private static func isBound(_ port: String, _ kind: String) async throws {
         let number = ":" + String(Int(port) ?? 0, radix: 16, uppercase: true)
-        try await eventually {
-            let sockets = try systemFile("/proc/net/" + kind)
-            // State 0A is that of a listening socket.
-            return sockets.contains(kind == "tcp" ? number + " 00000000:0000 0A" : number + " ")
-        }
+        try #require(
+            try await becomesTrue {
+                let sockets = try systemFile("/proc/net/" + kind)
+                // State 0A is that of a listening socket.
+                return sockets.contains(kind == "tcp" ? number + " 00000000:0000 0A" : number + " ")
+            }
+        )
     }
 }

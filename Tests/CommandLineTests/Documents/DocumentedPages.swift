@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension DocumentedCommand {
@@ -31,7 +32,7 @@ extension DocumentedCommand {
             try await run.listens(at: run.place.path("screen"))
             try await run.run(2)
             let count = try FileManager.default.contentsOfDirectory(atPath: Places.fixture("jpeg")).count
-            try await eventually { try run.place.names(in: "frames").count == count }
+            try #require(try await becomesTrue { try run.place.names(in: "frames").count == count })
             await run.interrupt(receiver)
         },
         DocumentedCommand("Sources/FrameSocket/FrameSocket.docc/CommandLine.md: framesocket receive") { run in

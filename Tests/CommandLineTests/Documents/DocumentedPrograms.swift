@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension DocumentedCommand {
@@ -19,7 +20,7 @@ extension DocumentedCommand {
             }
             _ = try run.start(3)
             // Before the first frame there is no image yet.
-            try await eventually(run.shell("curl -sf http://127.0.0.1:$PORT/snapshot.jpg -o first.jpg"))
+            try await succeeds(run.shell("curl -sf http://127.0.0.1:$PORT/snapshot.jpg -o first.jpg"))
             try await run.run(4)
             try await run.run(5)
             #expect(try Data.bytes(at: run.place.path("now.jpg")).starts(with: [0xFF, 0xD8]))
@@ -73,11 +74,11 @@ extension DocumentedCommand {
         },
     ]
 
-    /// Tries until a command succeeds.
-    private static func eventually(_ command: @autoclosure () throws -> Program) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
+    /// Runs a command again and again until it succeeds.
+    private static func succeeds(_ command: @autoclosure () throws -> Program) async throws {
+        let start = ContinuousClock.now
         while try await command().ended().status != 0 {
-            try #require(ContinuousClock.now < deadline)
+            try #require(ContinuousClock.now - start < Patience.length)
             try await Task.sleep(for: .milliseconds(20))
         }
     }
@@ -87,7 +88,7 @@ extension DocumentedCommand {
         let preview = try run.start(0)
         try await preview.told("preview at")
         _ = try run.start(1)
-        try await eventually(run.shell("curl -sf http://127.0.0.1:$PORT/snapshot.jpg -o now.jpg"))
+        try await succeeds(run.shell("curl -sf http://127.0.0.1:$PORT/snapshot.jpg -o now.jpg"))
         #expect(try Data.bytes(at: run.place.path("now.jpg")).starts(with: [0xFF, 0xD8]))
         await run.interrupt(preview)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// The commands of blocks that belong together, and a directory in which they run.
@@ -106,7 +107,7 @@ final class DocumentedRun {
 
     /// Waits until a server listens at a path.
     func listens(at path: String) async throws {
-        try await eventually { (try? PeerSocket.connected(to: path).close()) != nil }
+        try #require(await becomesTrue { (try? PeerSocket.connected(to: path).close()) != nil })
     }
 
     /// Starts a receiver that prints events, and waits until it listens.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Readers of a command's output that do not read: the command ends nevertheless, as if they did.
@@ -70,15 +71,17 @@ import Testing
         let command = try place.shell("FRAMESOCKET_TIME_SCALE=\(timeScale) \(environment) exec \(command) >$D/out")
         let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet", "--wait", "60"])
         let blockage = Blockage(command: command, sender: sender, reader: reader)
-        try await eventually {
-            #if os(Linux)
-                guard !command.hasEnded else { return true }
-                return reader.count > 2_500 && command.isBlockedInOutput
-            #else
-                // It cannot be seen; at least it is soon.
-                return command.hasEnded || reader.count > (isShort ? 2_500 : 40_000)
-            #endif
-        }
+        try #require(
+            await becomesTrue {
+                #if os(Linux)
+                    guard !command.hasEnded else { return true }
+                    return reader.count > 2_500 && command.isBlockedInOutput
+                #else
+                    // It cannot be seen; at least it is soon.
+                    return command.hasEnded || reader.count > (isShort ? 2_500 : 40_000)
+                #endif
+            }
+        )
         guard command.hasEnded else { return blockage }
         await blockage.end()
         return nil
@@ -146,7 +149,7 @@ import Testing
     @Test func `the counters of a receiver are written while nobody reads its output`() async throws {
         let blocked = try #require(try await fill("$F receive $S --mjpeg --metrics $D/metrics", timeScale: 0.1))
         try FileManager.default.removeItem(atPath: place.path("metrics"))
-        try await eventually { FileManager.default.fileExists(atPath: place.path("metrics")) }
+        try #require(await becomesTrue { FileManager.default.fileExists(atPath: place.path("metrics")) })
         let metrics = try String(contentsOfFile: place.path("metrics"), encoding: .utf8)
         #expect(metrics.contains("} 1\n") && metrics.contains("framesocket_frames_total"))
         blocked.command.send(.interrupt)
@@ -156,7 +159,7 @@ import Testing
 
     @Test func `a recording to a named pipe that nobody opens can be interrupted`() async throws {
         let command = try place.shell("mkfifo $D/pipe && exec $F record $S $D/pipe --overwrite")
-        try await eventually { FileManager.default.fileExists(atPath: place.socket) }
+        try #require(await becomesTrue { FileManager.default.fileExists(atPath: place.socket) })
         command.send(.interrupt)
         #expect(await command.ended().status == 130)
         #expect(try place.names() == ["pipe"])

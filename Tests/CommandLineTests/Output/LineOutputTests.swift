@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import FrameSocketTool
@@ -28,15 +29,19 @@ import Testing
         let count = 30_000
         for index in 0..<count { output.write("line \(index)\n") }
         let read = Task.detached { reader.readAll() }
-        try await eventually {
-            output.flush()
-            return output.isIdle
-        }
+        try #require(
+            await becomesTrue {
+                output.flush()
+                return output.isIdle
+            }
+        )
         output.write("line \(count)\n")
-        try await eventually {
-            output.flush()
-            return output.isIdle
-        }
+        try #require(
+            await becomesTrue {
+                output.flush()
+                return output.isIdle
+            }
+        )
         close(descriptor)
         let lines = await read.value.completeLines
         var (next, notices) = (0, 0)
@@ -67,7 +72,7 @@ import Testing
         #expect(!output.isIdle)
         // Its thread has to end before the pipe does.
         let read = Task.detached { reader.readAll() }
-        try await eventually { output.isIdle }
+        try #require(await becomesTrue { output.isIdle })
         close(descriptor)
         _ = await read.value
     }

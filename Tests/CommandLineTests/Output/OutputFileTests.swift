@@ -4,6 +4,7 @@ import FrameSocketTesting
 import FrameTransport
 import FrameWire
 import TestDescriptions
+import TestSupport
 import Testing
 
 @testable import FrameSocketTool
@@ -62,7 +63,7 @@ import Testing
     @Test func `a sender that connects before the files are open is logged from its first byte`() async throws {
         // A named pipe can be opened once it has a reader: until then, the receiver listens and accepts nobody.
         let receiver = try place.shell("mkfifo $D/log && $F receive $S --count 1 --json --wire-log $D/log")
-        try await eventually { FileManager.default.fileExists(atPath: place.socket) }
+        try #require(await becomesTrue { FileManager.default.fileExists(atPath: place.socket) })
         let sender = try place.framesocket(["send", place.socket, jpeg, "--passthrough", "--quiet", "--wait", "60"])
         let log = try await place.shell("cat $D/log").ended()
         #expect(await sender.ended().status == 0)
@@ -76,7 +77,7 @@ import Testing
         signal: Program.Signal
     ) async throws {
         let receiver = try place.shell("mkfifo $D/log && exec $F receive $S --json --wire-log $D/log")
-        try await eventually { FileManager.default.fileExists(atPath: place.socket) }
+        try #require(await becomesTrue { FileManager.default.fileExists(atPath: place.socket) })
         receiver.send(signal)
         let ending = await receiver.ended()
         #expect(ending.status == 130 && ending.output.isEmpty, "\(ending)")
@@ -302,7 +303,7 @@ import Testing
         // Room for half of the event of the end; a process identifier may have another length.
         let room = lines[..<end].reduce(0) { $0 + $1.utf8.count + 1 } + lines[end].utf8.count / 2
         let second = try place.shell("exec prlimit --fsize=\(room) \(command) >$D/events")
-        try await eventually { FileManager.default.fileExists(atPath: place.socket) }
+        try #require(await becomesTrue { FileManager.default.fileExists(atPath: place.socket) })
         try await send([try frame()])
         let ending = await second.ended()
         #expect(ending.status == 73 && ending.errors.contains("standard output"), "\(ending)")

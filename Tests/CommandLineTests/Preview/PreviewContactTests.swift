@@ -43,9 +43,7 @@ struct PreviewContactTests {
                 Self.fact("viewers", "8 of 16"),
             ],
             "--tabs",
-            "8",
-            "--timeout",
-            "240"
+            "8"
         )
         try await browser.lines(5)
         // Without a word.

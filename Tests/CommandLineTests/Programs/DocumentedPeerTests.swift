@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// The senders and receivers of docs/peers, against framesocket and each other.
@@ -42,7 +43,7 @@ import Testing
 
     /// Waits until somebody listens at the socket.
     private func listening() async throws {
-        try await eventually { (try? PeerSocket.connected(to: place.socket)) != nil }
+        try #require(await becomesTrue { (try? PeerSocket.connected(to: place.socket)) != nil })
     }
 
     /// Paths of JPEGs of several kinds, one of them below the size that must be padded.

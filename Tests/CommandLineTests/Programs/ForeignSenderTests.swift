@@ -1,5 +1,6 @@
 import Foundation
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// Senders of other projects, or that write as the deployed ones do, into `framesocket receive`.
@@ -77,7 +78,7 @@ import Testing
         let sender = try place.peer("send_stream", stream.path, "--chunk", chunk, "--seed", "7")
         let sending = await sender.ended()
         #expect(sending.status == 0, "\(sending)")
-        try await eventually { receiver.hasPrinted(#""event":"closed""#) }
+        try #require(await becomesTrue { receiver.hasPrinted(#""event":"closed""#) })
         receiver.send(.interrupt)
         let ending = await receiver.ended()
         let events = try ending.events

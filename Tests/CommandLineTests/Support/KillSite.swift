@@ -72,7 +72,7 @@
                 if before == nil { before = (try await descriptorsAtStart(), try allocatedBytes()) }
             }
             let start = try #require(before)
-            #expect(await eventually { descriptorsAdded(to: start.descriptors).isEmpty }, "\(self)")
+            #expect(await becomesTrue { descriptorsAdded(to: start.descriptors).isEmpty }, "\(self)")
             let growth = try allocatedBytes() - start.memory
             #expect(growth < Self.memoryTolerance, "\(self): \(growth) bytes more than \(start.memory)")
         }

@@ -52,11 +52,11 @@ struct PreviewSite {
     /// Waits until `/state` says what is expected.
     @discardableResult
     func state(where isExpected: (PreviewReport) -> Bool) async throws -> PreviewReport {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let start = ContinuousClock.now
         while true {
             let state = try await state()
             if isExpected(state) { return state }
-            guard ContinuousClock.now < deadline else {
+            guard ContinuousClock.now - start < Patience.length else {
                 throw Program.Failure(description: "the state never became that: \(state)")
             }
             try await Task.sleep(for: .milliseconds(20))

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 #if canImport(Glibc)
     import Glibc
@@ -100,10 +101,12 @@ final class Program: Sendable {
     /// To be seen on Linux alone: it ignores SIGPIPE from then on.
     func watchesForSignals() async throws {
         #if os(Linux)
-            try await eventually {
-                let mask = UInt64(try status("SigIgn"), radix: 16) ?? 0
-                return mask & (1 << (UInt64(SIGPIPE) - 1)) != 0
-            }
+            try #require(
+                try await becomesTrue {
+                    let mask = UInt64(try status("SigIgn"), radix: 16) ?? 0
+                    return mask & (1 << (UInt64(SIGPIPE) - 1)) != 0
+                }
+            )
         #endif
     }
 
@@ -147,10 +150,12 @@ final class Program: Sendable {
         func send(inTurn signals: [Int32]) async throws {
             for signal in signals {
                 transcript.send(signal)
-                try await eventually { () throws -> Bool in
-                    guard let pending = try? status("ShdPnd") else { return true }
-                    return hasEnded || UInt64(pending, radix: 16) == 0
-                }
+                try #require(
+                    try await becomesTrue { () throws -> Bool in
+                        guard let pending = try? status("ShdPnd") else { return true }
+                        return hasEnded || UInt64(pending, radix: 16) == 0
+                    }
+                )
             }
         }
 
@@ -195,9 +200,4 @@ final class Program: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
-}
-
-/// Waits until something is so that tells nobody when it comes, as ``becomesTrue(_:)`` does.
-func eventually(_ condition: () throws -> Bool) async throws {
-    guard try await becomesTrue(condition) else { throw Program.Failure(description: "it never came to that") }
 }

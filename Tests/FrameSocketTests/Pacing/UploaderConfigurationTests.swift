@@ -92,7 +92,7 @@ import Testing
                 let frame = try await wire.next()
                 #expect(frame.timestamp == step && frame.sequence == 1)
             }
-            #expect(await eventually { wire.uploader.statistics.repeats == 1 })
+            #expect(await becomesTrue { wire.uploader.statistics.repeats == 1 })
             #expect(wire.uploader.statistics.sent == 2)
             #expect(wire.uploader.send(image, timestamp: 3 * step) == .deferred(.paced))
         }

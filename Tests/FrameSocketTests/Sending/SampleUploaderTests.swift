@@ -42,7 +42,7 @@ import Testing
     private func sendLarge(_ uploader: SampleUploader) async {
         let begun = uploader.statistics.queueAge.count
         #expect(uploader.send(jpeg: Self.large, bufferSize: Self.size) == .taken)
-        #expect(await eventually { uploader.statistics.queueAge.count > begun })
+        #expect(await becomesTrue { uploader.statistics.queueAge.count > begun })
     }
 
     @Test func `an image arrives as described`() async throws {
@@ -138,7 +138,7 @@ import Testing
         var frames = received.frames.makeAsyncIterator()
         let frame = try #require(try await frames.next())
         #expect(frame.timestamp == 2 && frame.sequence == 0)
-        #expect(await eventually { uploader.statistics.sent == 1 })
+        #expect(await becomesTrue { uploader.statistics.sent == 1 })
         #expect(uploader.statistics.drops == [.notConnected: 2])
     }
 
@@ -148,14 +148,14 @@ import Testing
         for round in 0..<3 {
             let server = try PeerSocket.listening(at: directory.socket)
             let peer = try await server.accepted()
-            #expect(await eventually { uploader.hasReceiver })
+            #expect(await becomesTrue { uploader.hasReceiver })
             #expect(uploader.send(jpeg: FrameBytes(body(round, count: 20_000)), bufferSize: Self.size) == .taken)
             try await uploader.finish()
             #expect(try await peer.read(100).count == 100)
             unsafe unlink(directory.socket)
             server.close()
             peer.close()
-            #expect(await eventually { !uploader.hasReceiver })
+            #expect(await becomesTrue { !uploader.hasReceiver })
         }
         #expect(uploader.statistics.sent == 3)
     }

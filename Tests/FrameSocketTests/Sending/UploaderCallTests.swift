@@ -214,7 +214,7 @@ import Testing
         uploader.send(jpeg: FrameBytes(body), bufferSize: Self.size, orientation: .left, timestamp: 12_345)
         let message = header.encoded() + body
         for _ in 0..<4 { #expect(try await peer.read(message.count) == message) }
-        #expect(await eventually { uploader.statistics.repeats >= 3 })
+        #expect(await becomesTrue { uploader.statistics.repeats >= 3 })
         #expect(uploader.statistics.sent == 1 && uploader.statistics.dropped == 0)
         _ = server
     }
@@ -257,6 +257,6 @@ import Testing
         #expect(released.value == 2)
         // Nobody will get the latest one any more.
         connection.close()
-        #expect(await eventually { released.value == 3 })
+        #expect(await becomesTrue { released.value == 3 })
     }
 }

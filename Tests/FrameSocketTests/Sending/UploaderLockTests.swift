@@ -118,7 +118,7 @@ import Testing
             }
         }
         // A newer frame takes the place of one whose turn has just begun.
-        #expect(await eventually { uploader.statistics.queueAge.count > 1000 || isAbsurd(uploader, since: start) })
+        #expect(await becomesTrue { uploader.statistics.queueAge.count > 1000 || isAbsurd(uploader, since: start) })
         #expect(!isAbsurd(uploader, since: start), "\(uploader.statistics.queueAge)")
         reading.cancel()
     }

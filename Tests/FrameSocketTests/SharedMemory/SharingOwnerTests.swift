@@ -60,7 +60,7 @@ import TurboJPEG
         let connection = directory.connection()
         let uploader = uploader(connection)
         var received = try await firstConnection(of: first)
-        #expect(await eventually { uploader.isSharing })
+        #expect(await becomesTrue { uploader.isSharing })
         let image = try drawn(200, by: uploader)
         let effects = uploader.machine.withLock { machine in
             let now = MonotonicClock.now()
@@ -74,11 +74,11 @@ import TurboJPEG
         first.close()
         try await first.closed()
         received = nil
-        #expect(await eventually { connection.state != .connected })
+        #expect(await becomesTrue { connection.state != .connected })
 
         let next = try directory.server { $0.acceptsSharedMemory = sharesAgain }
         received = try await firstConnection(of: next)
-        #expect(await eventually { connection.terms.connection == 2 && connection.terms.isConnected })
+        #expect(await becomesTrue { connection.terms.connection == 2 && connection.terms.isConnected })
         uploader.perform(effects)
         var frames = try #require(received).frames.makeAsyncIterator()
         #expect(try brightness(try await frames.next()) == 200)
@@ -97,14 +97,14 @@ import TurboJPEG
         var first: SampleUploader? = uploader(connection)
         let received = try #require(try await firstConnection(of: server))
         var frames = received.frames.makeAsyncIterator()
-        #expect(await eventually { first?.isSharing == true })
+        #expect(await becomesTrue { first?.isSharing == true })
         try first.map { _ = $0.send(try drawn(1, by: $0)) }
         let kept = try #require(try await frames.next())
         #expect(kept.shared != nil)
         first = nil
 
         let second = uploader(connection)
-        #expect(await eventually { second.isSharing })
+        #expect(await becomesTrue { second.isSharing })
         second.send(try drawn(100, by: second))
         let frame = try await frames.next()
         #expect(frame?.shared == nil)
@@ -118,7 +118,7 @@ import TurboJPEG
         // The next receiver has no buffers yet.
         received.close()
         let next = try #require(try await firstConnection(of: server))
-        #expect(await eventually { second.isSharing })
+        #expect(await becomesTrue { second.isSharing })
         second.send(try drawn(50, by: second))
         var values: [UInt8?] = []
         for try await frame in next.frames {

@@ -52,7 +52,7 @@
             _ = try await Self.transfer(tokens)
             let before = try await descriptorsAtStart()
             let outcome = try await Self.transfer(tokens)
-            #expect(await eventually { descriptorsAdded(to: before).isEmpty }, "\(descriptorsAdded(to: before))")
+            #expect(await becomesTrue { descriptorsAdded(to: before).isEmpty }, "\(descriptorsAdded(to: before))")
             #expect(outcome.received > 0 && outcome.failed > 0, "seed \(Self.seed): \(outcome)")
         }
 

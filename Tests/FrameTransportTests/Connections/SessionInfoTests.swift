@@ -32,7 +32,7 @@ import Testing
         defer { sender.close() }
         var senders = sender.infos.makeAsyncIterator()
         #expect(await senders.next() == ControlRequest.SessionInfo() && sender.info.values.isEmpty)
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let receiver = try #require(try await firstConnection(of: server))
         var receivers = receiver.infos.makeAsyncIterator()
         var stated = await receivers.next()
@@ -63,9 +63,9 @@ import Testing
         var server = try directory.server { $0.hello = ControlRequest.Hello() }
         let sender = directory.connection { $0.info.offersAudio = true }
         defer { sender.close() }
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         var receiver = try #require(try await firstConnection(of: server))
-        #expect(await eventually { receiver.info.offersAudio == true })
+        #expect(await becomesTrue { receiver.info.offersAudio == true })
         server.close()
         var next = try info(["next": "1"])
         sender.send(next)
@@ -87,7 +87,7 @@ import Testing
             $0.padsShortBodies = false
         }
         defer { sender.close() }
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let host = try await listener.accepted()
         try await sender.send(frame(8))
         sender.send(try info(["a": "b"]))
@@ -115,7 +115,7 @@ import Testing
         let listener = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
         defer { sender.close() }
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let host = try await listener.accepted()
         let wrong = "POST /info HTTP/1.1\r\nContent-Length: 4\r\n\r\na=\0\n"
         let hello = ControlRequest.hello(ControlRequest.Hello()).encoded()
@@ -123,7 +123,7 @@ import Testing
         try await host.write(hello + right + Array(wrong.utf8) + ControlRequest.ping(7).encoded())
         let reader = PeerMessageReader(host)
         _ = try await reader.messages(beforePong: 7)
-        #expect(await eventually { sender.statistics.skippedRequests == 1 })
+        #expect(await becomesTrue { sender.statistics.skippedRequests == 1 })
         #expect(sender.info.values == ["a": "1"] && sender.state == .connected)
     }
 
@@ -138,9 +138,9 @@ import Testing
         defer { sender.close() }
         var infos = sender.infos.makeAsyncIterator()
         _ = await infos.next()
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let receiver = try #require(try await firstConnection(of: server))
         #expect(await infos.next() == largest)
-        #expect(await eventually { receiver.info == largest })
+        #expect(await becomesTrue { receiver.info == largest })
     }
 }

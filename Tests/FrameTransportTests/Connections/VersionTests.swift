@@ -23,7 +23,7 @@ import Testing
         let server = try directory.server { $0.minimumVersion = 2 }
         defer { server.close() }
         let sender = directory.connection()
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         _ = try? await sender.send(frame(1))
         let receiver = try #require(try await firstConnection(of: server))
         var frames = receiver.frames.makeAsyncIterator()
@@ -39,8 +39,8 @@ import Testing
         defer { server.close() }
         let sender = directory.connection { $0.minimumVersion = 1 }
         defer { sender.close() }
-        try await sender.open(within: .seconds(30))
-        #expect(await eventually { sender.receiver.wants == .frames })
+        try await sender.open(within: Patience.length)
+        #expect(await becomesTrue { sender.receiver.wants == .frames })
         try await sender.send(frame(1))
         let receiver = try #require(try await firstConnection(of: server))
         var frames = receiver.frames.makeAsyncIterator()
@@ -55,7 +55,7 @@ import Testing
         let server = try directory.server { $0.hello = ControlRequest.Hello() }
         defer { server.close() }
         let sender = directory.connection { $0.minimumVersion = 2 }
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let receiver = try #require(try await firstConnection(of: server))
         #expect(try await receiver.closed() == .closedByPeer(.versionMismatch))
         let reason = try await sender.closed()
@@ -71,7 +71,7 @@ import Testing
             $0.minimumVersion = 1
             $0.handshakeTimeout = .milliseconds(1)
         }
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let reason = try await sender.closed()
         #expect(reason.error?.code == .versionMismatch)
     }

@@ -76,7 +76,7 @@
             configuration.peers = .users([65_534])
             let server = try FrameServer(inheriting: passed(manager), configuration: configuration)
             let stranger = try PeerSocket.connected(to: directory.socket)
-            #expect(await eventually { server.statistics.refusedConnections == 1 })
+            #expect(await becomesTrue { server.statistics.refusedConnections == 1 })
             _ = stranger
         }
 

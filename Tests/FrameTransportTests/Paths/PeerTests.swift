@@ -20,7 +20,7 @@ import Testing
         for round in 1...10 {
             let client = try PeerSocket.connected(to: directory.socket)
             #expect(try await client.read(1).isEmpty)
-            #expect(await eventually { server.statistics.refusedConnections == round })
+            #expect(await becomesTrue { server.statistics.refusedConnections == round })
         }
     }
 
@@ -66,7 +66,7 @@ import Testing
                         try await stranger.write(message(body(1, count: 1000)))
                         return stranger
                     }
-                    #expect(await eventually { server.statistics.refusedConnections == 1 })
+                    #expect(await becomesTrue { server.statistics.refusedConnections == 1 })
                     // Counted before it is closed.
                     _ = try? await stranger.read(1)
                     // What it sent was left unread, of which the system tells it.

@@ -173,7 +173,7 @@ import Testing
 
     @Test func `releasing a server removes the socket and its lock`() async throws {
         do { _ = try directory.server() }
-        #expect(await eventually { directory.names.isEmpty })
+        #expect(await becomesTrue { directory.names.isEmpty })
     }
 
     /// Shows P242.

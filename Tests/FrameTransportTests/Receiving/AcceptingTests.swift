@@ -110,7 +110,7 @@
                         try await client.write(message(body(client === clients[0] ? 1 : 2, count: 300)))
                     }
                     // It has tried again, more than once.
-                    #expect(await eventually { SyscallHooks.accepts >= before + 3 })
+                    #expect(await becomesTrue { SyscallHooks.accepts >= before + 3 })
                     try await bystander.exchange(0)
                 }
                 var connections = server.connections.makeAsyncIterator()

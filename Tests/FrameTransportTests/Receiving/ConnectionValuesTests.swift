@@ -30,7 +30,7 @@ import Testing
         withExtendedLifetime(audio) {}
         audio = nil
         #expect(try await client.read(1).isEmpty)
-        #expect(await eventually { connection == nil })
+        #expect(await becomesTrue { connection == nil })
     }
 
     /// Shows P138.
@@ -39,7 +39,7 @@ import Testing
         defer { server.close() }
         let connection = directory.connection()
         let first = connection.states
-        try await connection.open(within: .seconds(30))
+        try await connection.open(within: Patience.length)
         let second = connection.states
         connection.close()
         let end = SocketConnection.State.ended(.closedLocally(.stoppedByUser))
@@ -52,7 +52,7 @@ import Testing
     @Test func `the states tell why a connection was lost that opens again`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection()
-        try await connection.open(within: .seconds(30))
+        try await connection.open(within: Patience.length)
         var states = connection.states.makeAsyncIterator()
         #expect(await states.next() == .connected)
         try await listener.accepted().close()

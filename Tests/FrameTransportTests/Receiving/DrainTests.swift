@@ -73,7 +73,7 @@ import Testing
         try await sender.write(bodies(20).flatMap { message($0) })
         server.drain()
         // The sender has been cut off by now, while the consumer has not begun.
-        #expect(await eventually { (try? sender.isCutOff) == true })
+        #expect(await becomesTrue { (try? sender.isCutOff) == true })
         #expect(try await frames(of: connection) == bodies(20))
         try await server.closed()
     }

@@ -44,7 +44,7 @@ import Testing
             _ = try await fast.next()
         }
         // The fast reader has had the last frame; the slow one's place holds it, or will before it reads.
-        #expect(await eventually { slow.supersededFrames == 19 })
+        #expect(await becomesTrue { slow.supersededFrames == 19 })
         var late = slow.makeAsyncIterator()
         #expect(try await late.next()?.jpeg?.array() == body(19, count: 12_000))
     }

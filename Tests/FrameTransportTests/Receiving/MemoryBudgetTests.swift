@@ -83,11 +83,11 @@ import Testing
         let size = 200 << 10
         try await first.write(message(body(1, count: size)))
         // Received whole, and not taken yet.
-        #expect(await eventually { budget.free == 256 << 10 - size })
+        #expect(await becomesTrue { budget.free == 256 << 10 - size })
         async let writing: Void = second.write(message(body(2, count: size)) + message(body(3, count: 1000)))
         // Longer than a body may take: the deadline does not run while this side is the one who waits.
         let over = MonotonicClock.deadline(in: .seconds(2))
-        #expect(await eventually { MonotonicClock.now() > over })
+        #expect(await becomesTrue { MonotonicClock.now() > over })
         #expect(secondConnection.closeReason == nil)
         var firstFrames = firstConnection.frames.makeAsyncIterator()
         #expect(try await firstFrames.next()?.jpeg?.array() == body(1, count: size))
@@ -110,7 +110,7 @@ import Testing
         let claiming = try #require(try await connections.next())
         let header = String(decoding: message([]), as: UTF8.self)
         try await claimer.write(Array(header.replacing("Content-Length: 0", with: "Content-Length: 262144").utf8))
-        #expect(await eventually { budget.free == 0 })
+        #expect(await becomesTrue { budget.free == 0 })
         let innocent = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await connections.next())
         var frames = connection.frames.makeAsyncIterator()
@@ -150,7 +150,7 @@ import Testing
         await server.settle()
         // Longer than a body may take: this side is the one that waits.
         let over = MonotonicClock.deadline(in: .milliseconds(1500))
-        #expect(await eventually { MonotonicClock.now() > over })
+        #expect(await becomesTrue { MonotonicClock.now() > over })
         #expect(budget.free == 256 << 10)
         for round in 0..<3 {
             try await sender.write(message(body(100 + round, count: 200 << 10)))
@@ -180,7 +180,7 @@ import Testing
         let first = try PeerSocket.connected(to: directory.socket)
         let firstConnection = try #require(try await connections.next())
         try await first.write(message(body(1, count: 200 << 10)))
-        #expect(await eventually { budget.free < 100 << 10 })
+        #expect(await becomesTrue { budget.free < 100 << 10 })
         for _ in 0..<20 {
             let waiter = try PeerSocket.connected(to: directory.socket)
             let waiting = try #require(try await connections.next())

@@ -79,7 +79,7 @@ import Testing
         let sender = try PeerSocket.connected(to: directory.socket)
         try await sender.write(message(body(1, count: 300)))
         sender.finishWriting()
-        #expect(await eventually { witness.all.contains("tap closes: server") })
+        #expect(await becomesTrue { witness.all.contains("tap closes: server") })
         server.close()
         try await server.closed()
         try await consuming.value
@@ -118,7 +118,7 @@ import Testing
         try await first.write(token)
         #expect(try await first.read(token.count) == token)
         let second = try PeerSocket.connected(to: directory.socket)
-        #expect(await eventually { holder.connected == [1, 2] })
+        #expect(await becomesTrue { holder.connected == [1, 2] })
         await reader.settle()
         // The thread hears of both at once, and cannot go on to the second.
         try await reader.whileHeld {
@@ -129,15 +129,15 @@ import Testing
         // Its token has come, but its thread does not know, and its place goes to the next sender.
         let third = try PeerSocket.connected(to: directory.socket)
         try await third.write(token)
-        #expect(await eventually { holder.connected == [1, 2, 3] })
+        #expect(await becomesTrue { holder.connected == [1, 2, 3] })
         await own.settle()
         holder.gate.release()
         #expect(try await third.read(token.count) == token)
         #expect((try? await second.read(1)) ?? [] == [])
         // The tap, the program and the counter are told one after the other, in no order that is promised.
-        #expect(await eventually { holder.connected == [1, 3] })
-        #expect(await eventually { presented.withLock { $0.map(\.id) } == [1, 3] })
-        #expect(await eventually { server.statistics.refusedConnections == 1 })
+        #expect(await becomesTrue { holder.connected == [1, 3] })
+        #expect(await becomesTrue { presented.withLock { $0.map(\.id) } == [1, 3] })
+        #expect(await becomesTrue { server.statistics.refusedConnections == 1 })
         server.close()
         try await server.closed()
     }

@@ -45,7 +45,7 @@ import Testing
         let running = Task { try await server.run { try await handle($0) } }
         let other = try PeerSocket.connected(to: directory.socket)
         try await other.write(message([2]))
-        #expect(await eventually { told.withLock { $0.frames.count } == 1 })
+        #expect(await becomesTrue { told.withLock { $0.frames.count } == 1 })
         let failing = try PeerSocket.connected(to: directory.socket)
         try await failing.write(message([1]))
         #expect(try await failing.read(1).isEmpty)
@@ -55,8 +55,8 @@ import Testing
         #expect(try await broken.read(1).isEmpty)
         try await other.write(message([3]))
         other.finishWriting()
-        #expect(await eventually { told.withLock { $0.handled } == 1 })
-        #expect(await eventually { told.withLock { $0.events.filter { $0.code == .connectionFailed }.count } == 1 })
+        #expect(await becomesTrue { told.withLock { $0.handled } == 1 })
+        #expect(await becomesTrue { told.withLock { $0.events.filter { $0.code == .connectionFailed }.count } == 1 })
         server.close()
         try await running.value
         told.withLock {
@@ -86,7 +86,7 @@ import Testing
         let running = Task { try await server.run { try await handle($0) } }
         let sender = try PeerSocket.connected(to: directory.socket)
         try await sender.write((2..<6).flatMap { message([$0]) })
-        #expect(await eventually { !told.withLock { $0.frames.isEmpty } })
+        #expect(await becomesTrue { !told.withLock { $0.frames.isEmpty } })
         server.drain()
         try await running.value
         #expect(told.withLock { $0.frames } == [1: [[2], [3], [4], [5]]])
@@ -100,7 +100,7 @@ import Testing
         let running = Task { try await server.run { try await handle($0) } }
         let senders = try (0..<3).map { _ in try PeerSocket.connected(to: directory.socket) }
         for sender in senders { try await sender.write(message([2])) }
-        #expect(await eventually { told.withLock { $0.frames.count } == 3 })
+        #expect(await becomesTrue { told.withLock { $0.frames.count } == 3 })
         running.cancel()
         let error = await #expect(throws: TransportError.self) { try await running.value }
         #expect(error?.code == .cancelled)

@@ -65,7 +65,7 @@ import Testing
         try await first.write((0..<40).flatMap { message(body($0, count: 300)) })
         first.close()
         try await second.write(message(body(1, count: 300)))
-        #expect(await eventually { bodies.withLock { $0[1]?.count == 40 && $0[2]?.count == 1 } })
+        #expect(await becomesTrue { bodies.withLock { $0[1]?.count == 40 && $0[2]?.count == 1 } })
         server.close()
         second.close()
         try await server.closed()
@@ -151,7 +151,7 @@ import Testing
         weak var released: FrameConnection?
         do { released = try await firstConnection(of: server) }
         #expect(try await first.read(1).isEmpty)
-        #expect(await eventually { released == nil })
+        #expect(await becomesTrue { released == nil })
         let second = try PeerSocket.connected(to: directory.socket)
         #expect(try await firstConnection(of: server)?.id == 2)
         _ = second
@@ -224,7 +224,7 @@ import Testing
         try await sending
         connection = nil
         server = nil
-        #expect(await eventually { directory.names.isEmpty })
+        #expect(await becomesTrue { directory.names.isEmpty })
         // Other frames of the same sizes would take their memory, were it free.
         let others = (0..<8).map { FrameBytes(copying: body(100 + $0, count: 200_000).span, pool: pool) }
         for (index, frame) in frames.enumerated() {

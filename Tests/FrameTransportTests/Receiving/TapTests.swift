@@ -40,7 +40,7 @@ import Testing
                 break
             }
             try await written
-            #expect(await eventually { log.closed == index + 1 })
+            #expect(await becomesTrue { log.closed == index + 1 })
         }
         #expect(log.opened == [1, 2])
         #expect(log.bytes(of: 1) == streams[0])

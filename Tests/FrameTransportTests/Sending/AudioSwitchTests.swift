@@ -41,7 +41,7 @@ import Testing
             let server = try directory.server { $0.hello = wants }
             sender.open()
             let receiver = try #require(try await firstConnection(of: server))
-            #expect(await eventually { sender.receiver.wants.contains(.audio) })
+            #expect(await becomesTrue { sender.receiver.wants.contains(.audio) })
             let dropped = sender.statistics.droppedAudio
             var audio = receiver.audio.makeAsyncIterator()
             // Each has arrived before the next change, which would drop it if it still waited.
@@ -55,7 +55,7 @@ import Testing
             // The receiver wants it all the time.
             #expect(sender.receiver.wants == [.frames, .audio])
             server.close()
-            #expect(await eventually { !sender.isOpen })
+            #expect(await becomesTrue { !sender.isOpen })
         }
         sender.close()
     }
@@ -66,10 +66,10 @@ import Testing
     {
         let host = try PeerSocket.listening(at: directory.socket)
         let sender = connection(offersAudio: true)
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let receiver = try await host.accepted()
         try await receiver.write(ControlRequest.hello(wants).encoded())
-        #expect(await eventually { sender.receiver.wants.contains(.audio) })
+        #expect(await becomesTrue { sender.receiver.wants.contains(.audio) })
         // The host does not read: some of it waits.
         for number in 0..<20 { #expect(try sender.send(sound(UInt64(number), count: 200_000))) }
         // The first one has been begun, after the answer to the hello.

@@ -37,7 +37,7 @@ import Testing
     ) async throws -> (server: FrameServer, sender: SocketConnection, receiver: FrameConnection) {
         let server = try directory.server { $0.hello = hello }
         let sender = directory.connection()
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let receiver = try #require(try await firstConnection(of: server))
         return (server, sender, receiver)
     }
@@ -95,7 +95,7 @@ import Testing
         let sender = directory.connection()
         var demand = sender.demand.makeAsyncIterator()
         #expect(await demand.next() == [])
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let receiver = try #require(try await firstConnection(of: server))
         // Until the hello has come, it is a plain receiver.
         var wanted = await demand.next()
@@ -174,10 +174,10 @@ import Testing
     @Test func `a pause withdraws what has not started before it is answered`() async throws {
         let host = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let receiver = try await host.accepted()
         try await receiver.write(ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded())
-        #expect(await eventually { sender.receiver.wants.contains(.audio) })
+        #expect(await becomesTrue { sender.receiver.wants.contains(.audio) })
         // The host does not read: sound is under way, and a frame waits behind it.
         for seed in 0..<20 { #expect(try sender.send(sound(seed, count: 200_000))) }
         let codes = Mutex<[TransportError.Code]>([])
@@ -185,7 +185,7 @@ import Testing
             if case .failure(let error) = result { codes.withLock { $0.append(error.code) } }
         }
         try await receiver.write(ControlRequest.pause.encoded() + ControlRequest.ping(7).encoded())
-        #expect(await eventually { codes.withLock { $0 } == [.paused] })
+        #expect(await becomesTrue { codes.withLock { $0 } == [.paused] })
         #expect(sender.statistics.droppedAudio > 0)
         sender.close()
         let text = String(decoding: try await receiver.read(.max), as: UTF8.self)
@@ -205,7 +205,7 @@ import Testing
             let isTaken = try? sender.send(message)
             taken.withLock { $0.append(isTaken == true) }
         }
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let receiver = try #require(try await firstConnection(of: server))
         var statuses = receiver.statuses.makeAsyncIterator()
         #expect(await statuses.next() == SenderStatus(state: .live))
@@ -238,10 +238,10 @@ import Testing
     @Test func `a receiver that did not say hello is told nothing, and gets only frames`() async throws {
         let foreign = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let host = try await foreign.accepted()
         try await host.write(ControlRequest.ping(1).encoded() + ControlRequest.pause.encoded())
-        #expect(await eventually { sender.statistics.skippedRequests == 2 })
+        #expect(await becomesTrue { sender.statistics.skippedRequests == 2 })
         #expect(!sender.receiver.isPaused)
         #expect(try !sender.send(sound(1)))
         try await sender.send(frame(2))
@@ -278,7 +278,7 @@ import Testing
     @Test func `an unknown request is counted and skipped by its length`() async throws {
         let foreign = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let host = try await foreign.accepted()
         let unknown = Array("POST /dance HTTP/1.1\r\nContent-Length: 5\r\n\r\nPOST ".utf8)
         let hello = ControlRequest.hello(ControlRequest.Hello())
@@ -295,7 +295,7 @@ import Testing
     {
         let foreign = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let host = try await foreign.accepted()
         let hello = ControlRequest.hello(ControlRequest.Hello()).encoded()
         var milestones = sender.milestones()
@@ -331,7 +331,7 @@ import Testing
     @Test func `audio waits for at most the frame being sent`() async throws {
         let foreign = try PeerSocket.listening(at: directory.socket)
         let sender = directory.connection()
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         let host = try await foreign.accepted()
         try await host.write(ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded())
         let greeting = SenderStatus(state: .live).encoded()
@@ -343,7 +343,7 @@ import Testing
             try await sender.send(frame(3))
         }
         let start = try await host.read(1)
-        #expect(await eventually { sender.receiver.wants.contains(.audio) })
+        #expect(await becomesTrue { sender.receiver.wants.contains(.audio) })
         #expect(try sender.send(sound(2)))
         #expect(try await start + host.read(large.count - 1) == large)
         let header = AudioHeader(contentLength: 2048, kind: .app, sampleRate: 44_100, channels: 1, timestamp: 2)
@@ -361,11 +361,11 @@ import Testing
         // More answers than the socket holds: one waits for room, and gives way to each later one.
         let pings = (1...2000).flatMap { ControlRequest.ping($0).encoded() }
         try await host.write(ControlRequest.hello(ControlRequest.Hello()).encoded() + pings)
-        #expect(await eventually { !host.isQuiet })
+        #expect(await becomesTrue { !host.isQuiet })
         for _ in 0..<100 { await IOThread.shared.settle() }
         var answers = ""
         var numbers: [Int] = []
-        while numbers.last != 2000, await eventually({ !host.isQuiet }) {
+        while numbers.last != 2000, await becomesTrue({ !host.isQuiet }) {
             answers += String(decoding: try await host.readSome(upTo: 1 << 20), as: UTF8.self)
             numbers = answers.matches(of: /Pong-Number: (\d+)/).compactMap { Int($0.1) }
         }

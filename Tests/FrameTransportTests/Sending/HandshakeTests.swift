@@ -39,7 +39,7 @@ import Testing
         let server = try makeServer()
         let connection = directory.connection { $0.tokens = tokens }
         let sequence = connection.states
-        try await connection.open(within: .seconds(30))
+        try await connection.open(within: Patience.length)
         try await connection.send(frame(1))
         let received = try #require(try await firstConnection(of: server))
         var frames = received.frames.makeAsyncIterator()
@@ -61,9 +61,9 @@ import Testing
         let intruder = try PeerSocket.connected(to: server.path)
         try await intruder.write(wrong)
         #expect(try await intruder.read(1).isEmpty)
-        #expect(await eventually { server.statistics.refusedConnections == 1 })
+        #expect(await becomesTrue { server.statistics.refusedConnections == 1 })
         let honest = directory.connection { $0.tokens = tokens }
-        try await honest.open(within: .seconds(30))
+        try await honest.open(within: Patience.length)
         // Connections are presented in their order: the first one is the honest one.
         #expect(try await firstConnection(of: server)?.id == 2)
     }
@@ -72,7 +72,7 @@ import Testing
     @Test func `nothing is sent to a server with a wrong token`() async throws {
         let foreign = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection { $0.tokens = tokens }
-        let opening = Task { try await connection.open(within: .seconds(30)) }
+        let opening = Task { try await connection.open(within: Patience.length) }
         let accepted = try await foreign.accepted()
         #expect(try await accepted.read(tokens.own.count) == tokens.own)
         try await accepted.write(Array("the ghost!".utf8))
@@ -95,7 +95,7 @@ import Testing
         _ = try await accepted.read(tokens.own.count)
         let error = await #expect(throws: TransportError.self) { try await connection.send(frame(1)) }
         #expect(error?.code == .closed)
-        async let opened: Void = connection.open(within: .seconds(30))
+        async let opened: Void = connection.open(within: Patience.length)
         try await accepted.write(tokens.expected)
         try await opened
         try await connection.send(frame(2))
@@ -126,17 +126,17 @@ import Testing
         }
         var idle: [PeerSocket] = []
         for _ in 0..<8 { idle.append(try PeerSocket.connected(to: server.path)) }
-        #expect(await eventually { server.statistics.refusedConnections == 6 })
+        #expect(await becomesTrue { server.statistics.refusedConnections == 6 })
         var senders: [SocketConnection] = []
         for _ in 0..<4 {
             let sender = directory.connection { $0.tokens = tokens }
-            try await sender.open(within: .seconds(30))
+            try await sender.open(within: Patience.length)
             senders.append(sender)
             idle.append(try PeerSocket.connected(to: server.path))
         }
         #expect(senders.count(where: \.isOpen) == 4)
         // There is no place left, and none that could give way.
-        #expect(await eventually { server.statistics.refusedConnections == 12 })
+        #expect(await becomesTrue { server.statistics.refusedConnections == 12 })
     }
 
     /// Shows P164.
@@ -146,7 +146,7 @@ import Testing
         // The deadline may be over before this is written, and what was written is unread when the server closes.
         try? await silent.write(Array(tokens.own.dropLast()))
         #expect((try? await silent.read(1)) ?? [] == [])
-        #expect(await eventually { server.statistics.refusedConnections == 1 })
+        #expect(await becomesTrue { server.statistics.refusedConnections == 1 })
     }
 
     /// Shows P132.
@@ -190,13 +190,13 @@ import Testing
         configuration.tokens = hostTokens
         let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
         let bare = SocketConnection(to: server.endpoint)
-        let bareError = await #expect(throws: TransportError.self) { try await bare.open(within: .seconds(30)) }
+        let bareError = await #expect(throws: TransportError.self) { try await bare.open(within: Patience.length) }
         #expect(bareError?.code == .tokenRequired)
 
         var settings = SocketConnection.Configuration()
         settings.tokens = tokens
         let connection = SocketConnection(to: server.endpoint, configuration: settings)
-        try await connection.open(within: .seconds(30))
+        try await connection.open(within: Patience.length)
         let received = try #require(try await firstConnection(of: server))
         #expect(received.peer == nil)
         var frames = received.frames.makeAsyncIterator()
@@ -215,11 +215,11 @@ import Testing
         var settings = SocketConnection.Configuration()
         settings.tokens = tokens
         let connection = SocketConnection(to: server.endpoint, configuration: settings)
-        try await connection.open(within: .seconds(30))
+        try await connection.open(within: Patience.length)
         #expect(connection.terms.isConnected && !connection.terms.mayShareMemory)
         let local = try makeServer()
         let sender = directory.connection { $0.tokens = tokens }
-        try await sender.open(within: .seconds(30))
+        try await sender.open(within: Patience.length)
         #expect(sender.terms.mayShareMemory == SharedMemory.isSupported)
         withExtendedLifetime((server, local)) {}
     }
@@ -231,7 +231,7 @@ import Testing
         #expect(error?.code == .invalidToken)
         #expect(directory.names.isEmpty)
         let connection = directory.connection { $0.tokens = bad }
-        let opening = await #expect(throws: TransportError.self) { try await connection.open(within: .seconds(30)) }
+        let opening = await #expect(throws: TransportError.self) { try await connection.open(within: Patience.length) }
         #expect(opening?.code == .invalidToken)
     }
 }

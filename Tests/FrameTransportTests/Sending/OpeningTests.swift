@@ -69,7 +69,7 @@ import Testing
                 let connection = SocketConnection(to: .loopback(port: server.port), configuration: configuration)
                 let before = SyscallHooks.connects
                 connection.open()
-                #expect(await eventually { SyscallHooks.connects >= before + 5 })
+                #expect(await becomesTrue { SyscallHooks.connects >= before + 5 })
                 let error = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
                 #expect(error?.code == .openTimedOut)
                 #expect(connection.state == .started)

@@ -103,7 +103,7 @@
             try await sender.write(Array(token[offset...]), passing: [memory.descriptor])
             // The system closes what nobody accepts.
             #expect(try await sender.read(2) == (isAccepting ? [] : [9, 8]))
-            #expect(await eventually { server.statistics.refusedConnections == (isAccepting ? 1 : 0) })
+            #expect(await becomesTrue { server.statistics.refusedConnections == (isAccepting ? 1 : 0) })
             // An innocent one is served.
             let other = try PeerSocket.connected(to: directory.socket)
             try await other.write(token)
@@ -192,8 +192,8 @@
                     if end.isMultiple(of: 50) { try await bystander.exchange() }
                 }
                 try await bystander.exchange()
-                #expect(await eventually { sharedMappings() == before.mappings && budget.free == free })
-                #expect(await eventually { descriptorsAdded(to: before.descriptors).isEmpty })
+                #expect(await becomesTrue { sharedMappings() == before.mappings && budget.free == free })
+                #expect(await becomesTrue { descriptorsAdded(to: before.descriptors).isEmpty })
             }
         }
     }

@@ -74,7 +74,7 @@
                 try await hostile.sendJPEG()
                 #expect(try await hostileFrames.next()?.jpeg?.count == 300)
                 #expect(kept.shared?.withPlane(0) { bytes, _ in bytes[0] } == 0)
-                #expect(await eventually { budget.free == 2 << 20 && budget.mappedBytes == 0 })
+                #expect(await becomesTrue { budget.free == 2 << 20 && budget.mappedBytes == 0 })
             }
         }
 
@@ -144,7 +144,7 @@
                     server.close()
                     try await server.closed()
                 }
-                #expect(await eventually { thread == nil }, "the frame keeps the thread")
+                #expect(await becomesTrue { thread == nil }, "the frame keeps the thread")
                 // What is kept is the program's, and counts no longer.
                 #expect(kept?.sharedByte == 7 && budget.free == 32 << 20, "\(budget.free) bytes are free")
                 #expect(sharedMappings() == before.mappings + 1, "\(sharedMappings()) mappings")
@@ -152,7 +152,7 @@
                 kept = nil
                 #expect(sharedMappings() == before.mappings, "\(sharedMappings()) mappings")
                 #expect(
-                    await eventually { descriptorsAdded(to: before.descriptors).isEmpty },
+                    await becomesTrue { descriptorsAdded(to: before.descriptors).isEmpty },
                     "left: \(descriptorsAdded(to: before.descriptors))"
                 )
             }
@@ -250,7 +250,7 @@
                     #expect(try await frames.next()?.jpeg?.array() == body(round, count: 100))
                 }
                 #expect(sharedMappings() == before.mappings)
-                #expect(await eventually { descriptorsAdded(to: before.descriptors).isEmpty })
+                #expect(await becomesTrue { descriptorsAdded(to: before.descriptors).isEmpty })
                 withExtendedLifetime(server) {}
             }
         }
@@ -280,7 +280,7 @@
                     var frames = connection.frames.makeAsyncIterator()
                     #expect(try await frames.next()?.sharedByte == 0)
                 }
-                #expect(await eventually { descriptorsAdded(to: before).isEmpty })
+                #expect(await becomesTrue { descriptorsAdded(to: before).isEmpty })
                 withExtendedLifetime(server) {}
             }
         }
@@ -324,7 +324,7 @@
                 let bystander = try await SharedBystander(directory, server)
                 let before = try await descriptorsAtStart()
                 for _ in 0..<50 { try await bystander.exchange() }
-                #expect(await eventually { descriptorsAdded(to: before).isEmpty }, "\(descriptorsAdded(to: before))")
+                #expect(await becomesTrue { descriptorsAdded(to: before).isEmpty }, "\(descriptorsAdded(to: before))")
             }
         }
     }

@@ -48,11 +48,11 @@
             try await visit(directory, server, bystander)
             try await bystander.exchange()
             #expect(
-                await eventually { sharedMappings() == before.mappings && budget.free == before.free },
+                await becomesTrue { sharedMappings() == before.mappings && budget.free == before.free },
                 "\(sharedMappings() - before.mappings) mappings and \(before.free - budget.free) bytes are left"
             )
             #expect(
-                await eventually { descriptorsAdded(to: before.descriptors).isEmpty },
+                await becomesTrue { descriptorsAdded(to: before.descriptors).isEmpty },
                 "left: \(descriptorsAdded(to: before.descriptors))"
             )
             #expect(server.statistics.refusedConnections == 0)

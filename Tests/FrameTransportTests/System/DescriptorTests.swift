@@ -19,7 +19,7 @@
                     let error = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
                     #expect(error?.underlyingErrno == ECONNREFUSED)
                 }
-                #expect(await eventually { descriptorsAdded(to: before).isEmpty })
+                #expect(await becomesTrue { descriptorsAdded(to: before).isEmpty })
             }
         }
 
@@ -44,7 +44,7 @@
                     if round.isMultiple(of: 2) { connection.close() } else { received.close() }
                     _ = try await (connection.closed(), received.closed())
                 }
-                #expect(await eventually { descriptorsAdded(to: before).isEmpty })
+                #expect(await becomesTrue { descriptorsAdded(to: before).isEmpty })
                 _ = (first, firstReceived)
             }
         }
@@ -66,7 +66,7 @@
                     peer = try await server.accepted()
                     #expect(await milestones.next() == .connected)
                 }
-                #expect(await eventually { descriptorsAdded(to: before).isEmpty })
+                #expect(await becomesTrue { descriptorsAdded(to: before).isEmpty })
             }
         }
 
@@ -87,7 +87,7 @@
                     #expect(openDescriptors() != before)
                     _ = received
                 }
-                #expect(await eventually { descriptorsAdded(to: before).isEmpty && directory.names.isEmpty })
+                #expect(await becomesTrue { descriptorsAdded(to: before).isEmpty && directory.names.isEmpty })
             }
         }
 
@@ -112,9 +112,9 @@
                         connection.close()
                         _ = try await connection.closed()
                     }
-                    #expect(await eventually { thread == nil })
+                    #expect(await becomesTrue { thread == nil })
                 }
-                #expect(await eventually { descriptorsAdded(to: before).isEmpty && threads() <= threadsBefore + 2 })
+                #expect(await becomesTrue { descriptorsAdded(to: before).isEmpty && threads() <= threadsBefore + 2 })
             }
         }
 
@@ -217,7 +217,7 @@
                     #expect(throws: TransportError.self) { try linked.server() }
                     #expect(throws: TransportError.self) { try FrameServer(at: directory.path + "/none/socket") }
                 }
-                #expect(await eventually { descriptorsAdded(to: before).isEmpty })
+                #expect(await becomesTrue { descriptorsAdded(to: before).isEmpty })
                 _ = server
             }
         }
@@ -240,7 +240,7 @@
                     }
                     #expect(try await frames.next()?.jpeg?.array() == body(round, count: 3000))
                 }
-                #expect(await eventually { descriptorsAdded(to: before).isEmpty })
+                #expect(await becomesTrue { descriptorsAdded(to: before).isEmpty })
             }
         }
     }

@@ -212,8 +212,8 @@ import Testing
         // More than a socket holds, for as long as it takes.
         let loop = source == .image ? ["--loop", "0"] : ["--loop", "100000"]
         let server = try PeerSocket.listening(at: place.socket)
-        // It waits two of its ten seconds.
-        let sender = try place.framesocket(arguments + loop, timeScale: 0.2)
+        // It waits a second, not ten.
+        let sender = try place.framesocket(arguments + loop, timeScale: 0.1)
         let connection = try await server.accepted()
         // It has read enough to be a server that reads.
         _ = try await connection.read(30_000)

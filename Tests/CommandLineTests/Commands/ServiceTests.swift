@@ -91,7 +91,7 @@
             #expect(try ending.events.map(\.name) == ["error", "failed"])
             #expect(try ending.events[0].text("code") == "socket.missing")
             #expect(try place.names() == ["c", "s"])
-            _ = await sender.ended()
+            sender.kill()
         }
 
         @Test(.needs("systemd-socket-activate"))

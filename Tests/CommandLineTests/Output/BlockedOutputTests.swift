@@ -170,7 +170,8 @@ import Testing
         "receive $S --token-file $D/pipe", "record $S $D/x --token-file $D/pipe",
     ])
     func `the time ends while a named pipe that nobody opens is being opened`(command: String) async throws {
-        let ending = try await place.shell("mkfifo -m 600 $D/pipe && exec $F \(command) --timeout 0.5 --json").ended()
+        let shell = "mkfifo -m 600 $D/pipe && FRAMESOCKET_TIME_SCALE=0.1 exec $F \(command) --timeout 0.5 --json"
+        let ending = try await place.shell(shell).ended()
         #expect(ending.status == 75 && ending.errors.contains("pipe"), "\(ending)")
         #expect(try ending.events.map(\.name) == ["failed"])
         #expect(try place.names() == ["pipe"])

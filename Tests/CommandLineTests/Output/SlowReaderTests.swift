@@ -102,8 +102,10 @@ import Testing
         sender.finishWriting()
         #expect(await becomesTrue { reader.count > 0 })
         receiver.send(.terminate)
-        let read = Task.detached { reader.readAll(every: 100_000) }
+        let hasEnded = Flag()
+        let read = Task.detached { reader.readAll(every: 100_000, until: hasEnded) }
         let ending = await receiver.ended()
+        hasEnded.set()
         #expect(ending.status == 73 && ending.errors.contains("frames that had arrived are lost"), "\(ending)")
         #expect(await read.value.count < 3 * 541_200)
     }

@@ -83,7 +83,7 @@ simulate: ## simulate SEEDS connection histories (100000) from seed FIRST; ARGUM
 
 simulate-mutants: ## check that the simulator finds each mutation in Tests/Simulation/Mutants; ONLY=NAME runs one
 	@scripts/setup build
-	scripts/check-mutants $(if $(ONLY),--only $(ONLY)) -- $(SWIFTFLAGS)
+	scripts/check-mutants $(if $(ONLY),--only '$(ONLY)')
 
 consumers: ## build the packages that depend on this one and check what they link
 	@scripts/setup build

@@ -22,10 +22,11 @@ build: ## build the framesocket command and the benchmarks into .build-release/r
 	@scripts/setup build
 	swift build $(RELEASE) $(SWIFTFLAGS)
 
-demo: ## send the screens in Fixtures from one process to another and show what arrived
+# Not optimized, which takes half the time, and in the build that the tests continue.
+demo: ## send the images of Fixtures from one process to another, and compare what arrives
 	@scripts/setup build
-	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
-	.build-release/release/framesocket demo
+	swift build $(DEBUG) $(SWIFTFLAGS) --product framesocket
+	scripts/demo .build/debug/framesocket
 
 test: ## run all tests; FILTER=NAME runs only the Swift tests that match, TARGETS=NAME builds and runs only those of one target
 	@scripts/setup test

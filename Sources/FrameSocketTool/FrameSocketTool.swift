@@ -5,7 +5,7 @@ enum FrameSocketTool {
 
     private static let commands: [any Command.Type] = [
         ReceiveCommand.self, SendCommand.self, PreviewCommand.self, RecordCommand.self, ReplayCommand.self,
-        DoctorCommand.self, DemoCommand.self,
+        DoctorCommand.self,
     ]
 
     private static var help: String {

@@ -132,7 +132,7 @@ STRIPS = {
 
 def words(command, *lines):
     """The first byte picks what the fuzzer does with the others."""
-    return bytes([{"receive": 3, "send": 4, "demo": 2}[command]]) + "\n".join(lines).encode()
+    return bytes([{"receive": 3, "send": 4}[command]]) + "\n".join(lines).encode()
 
 
 OPTIONS = {

@@ -13,7 +13,7 @@ struct ImageFile {
     /// Reads a file; its pixels, if any, into memory of `pool`, and those of a PNG over a background, or with their alpha.
     init(
         _ path: FilePath,
-        over background: PNGBackground? = .white,
+        over background: PNGBackground?,
         pool: PixelBuffer.Pool
     ) throws(CommandFailure) {
         let bytes: [UInt8]

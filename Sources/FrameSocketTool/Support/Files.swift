@@ -232,28 +232,6 @@ enum Files {
         guard unsafe unlink(path) != 0, errno != ENOENT else { return }
         throw Failure(path, errno == EISDIR ? ENOTSUP : errno)
     }
-
-    /// Removes a directory and those of its files that `isOurs` accepts; if others remain, the directory stays.
-    static func removeDirectory(_ path: String, with isOurs: (String) -> Bool) {
-        for name in (try? names(in: path)) ?? [] where isOurs(name) { unsafe unlink("\(path)/\(name)") }
-        _ = unsafe rmdir(path)
-    }
-
-    /// Creates a new directory for temporary files.
-    static func makeTemporaryDirectory(named prefix: String) throws(Failure) -> String {
-        var base = "/tmp"
-        if let text = unsafe getenv("TMPDIR") {
-            guard let path = unsafe String(validatingCString: text) else { throw Failure("TMPDIR", EILSEQ) }
-            base = path
-        }
-        var template = Array("\(base)/\(prefix)-XXXXXX".utf8CString)
-        let made = unsafe template.withUnsafeMutableBufferPointer { text -> String? in
-            guard let base = text.baseAddress, let path = unsafe mkdtemp(base) else { return nil }
-            return unsafe String(cString: path)
-        }
-        guard let made else { throw Failure(base) }
-        return made
-    }
 }
 
 extension stat {

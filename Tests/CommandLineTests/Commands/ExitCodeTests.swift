@@ -28,7 +28,6 @@ import Testing
             (66, "$F send $S $D/none.jpg", "none.jpg"),
             (65, "$F send $S $X/jpeg/chelsea-420.jpg $D/none.jpg", "none.jpg: no such file"),
             (66, "mkdir $D/empty; $F send $S $D/empty", "no images"),
-            (66, "$F demo --fixtures $D/none", "none"),
             (69, "$F send $D/none $X/jpeg/chelsea-420.jpg --wait 0.3", "none"),
             (69, "$F send $D/none $X/jpeg/chelsea-420.jpg --wait 0.3 --json --quiet", "none"),
             (69, "$F receive $S", "another server"),

@@ -112,19 +112,4 @@ import Testing
         #expect(await receiver.ended().status == 130)
         #expect(try place.names() == [])
     }
-
-    @Test(arguments: Program.Signal.allCases)
-    func `an interrupted demo ends its receivers and leaves no socket behind`(signal: Program.Signal) async throws {
-        let demo = try place.shell("TMPDIR=$D exec $F demo --fixtures $X --output $D/out --seconds 1000")
-        try await demo.told("The received images are in")
-        try #require(
-            try await becomesTrue {
-                try place.names().contains { try $0 != "out" && place.names(in: $0).contains("live") }
-            }
-        )
-        demo.send(signal)
-        // Its streams end when the receivers, which have them too, have ended as well.
-        #expect(await demo.ended().status == 130)
-        #expect(try place.names() == ["out"])
-    }
 }

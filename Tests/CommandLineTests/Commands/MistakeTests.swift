@@ -270,20 +270,4 @@ import Testing
         #expect(try await place.shell("$F replay \(words)").ended().status == 0)
         #expect(await receiver.ended().status == 0)
     }
-
-    @Test func `a demo whose output nobody reads leaves nothing behind`() async throws {
-        let line = "{ TMPDIR=$D $F demo --fixtures $X --seconds 0.1; echo status $? >&2; } | :"
-        let ending = try await place.shell(line).ended()
-        #expect(ending.errors.contains("status 73\n"), "\(ending)")
-        #expect(try place.names() == [])
-    }
-
-    // Several times: the signal comes while the first receiver is being started, or before, or after.
-    @Test(arguments: 0..<6) func `an interrupted demo leaves nothing behind`(attempt: Int) async throws {
-        let demo = try place.shell("TMPDIR=$D exec $F demo --fixtures $X --seconds 1000")
-        try await demo.told("Every frame")
-        demo.send(.interrupt)
-        #expect(await demo.ended().status == 130)
-        #expect(try place.names() == [])
-    }
 }

@@ -14,7 +14,7 @@ import Testing
     @Test(arguments: [
         "send $S $N", "send $N $X/jpeg", "send $S $X/jpeg --audio $N", "receive $N", "receive $D/t --output $N",
         "receive $D/t --audio $N", "receive $D/t --wire-log $N", "receive $D/t --metrics $N", "record $N $D/r.mkv",
-        "record $D/t $N", "replay $N $S", "doctor $N", "preview $N", "demo --fixtures $N", "$N", "help $N",
+        "record $D/t $N", "replay $N $S", "doctor $N", "preview $N", "$N", "help $N",
     ])
     func `an argument that is not UTF-8 is refused by name, and nothing is created under another name`(
         command: String

@@ -14,8 +14,7 @@
 
         private static let commands = [
             "receive $D/t", "send $D/t $X/jpeg/chelsea-420.jpg --wait 0.1", "preview $D/t --http 127.0.0.1:0",
-            "doctor $D/t",
-            "record $D/t $D/r.mkv", "demo --fixtures $X",
+            "doctor $D/t", "record $D/t $D/r.mkv",
         ]
 
         @Test(arguments: commands, [4, 6, 8, 11, 14, 20, 26])

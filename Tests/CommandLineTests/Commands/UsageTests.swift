@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("$F --help", ["Usage: framesocket COMMAND", "receive", "send", "demo"]),
+        ("$F --help", ["Usage: framesocket COMMAND", "receive", "send", "doctor"]),
         ("$F -h", ["Usage: framesocket COMMAND"]),
         ("$F help", ["Usage: framesocket COMMAND"]),
         ("$F help receive", ["Usage: framesocket receive PATH"]),
@@ -26,7 +26,6 @@ import Testing
         ("$F record --help", ["Usage: framesocket record PATH FILE", "--once", "--overwrite"]),
         ("$F replay --help", ["Usage: framesocket replay PATH FILE", "--speed"]),
         ("$F doctor --help", ["Usage: framesocket doctor PATH", "--json", "--timeout"]),
-        ("$F demo --help", ["Usage: framesocket demo"]),
     ])
     func `help goes to standard output and is a success`(command: String, parts: [String]) async throws {
         let ending = try await place.shell(command).ended()
@@ -67,7 +66,6 @@ import Testing
         ("$F send $S ''", "an argument is empty"),
         ("$F replay '' $S", "an argument is empty"),
         ("$F preview ''", "an argument is empty"),
-        ("$F demo --output ''", "invalid value '' for --output: expected a path"),
         ("$F receive $S --wire-log - --json", "--wire-log - cannot be combined with --json"),
         ("$F receive $S --wire-log - --mjpeg", "--wire-log - cannot be combined with --json"),
         ("$F receive $S --wire-log - --y4m", "--wire-log - cannot be combined with --json"),
@@ -123,7 +121,6 @@ import Testing
         ("$F receive $S --prefer-size 0x1", "for --prefer-size: expected a size of 1 to 16384 pixels per side"),
         ("$F send $S $X/jpeg --fps 1e-300", "for --fps: expected"),
         ("$F send $S $X/jpeg --wait inf", "for --wait: expected"),
-        ("$F demo --seconds 1e19", "for --seconds: expected"),
         ("$F doctor", "one path"),
         ("$F doctor tcp:80", "invalid path 'tcp:80'"),
         ("$F doctor $S --timeout 0", "for --timeout: expected"),
@@ -146,8 +143,6 @@ import Testing
         ("$F send $S - --size 0x4 --format rgb", "for --size: expected"),
         ("$F send $S - $X/jpeg", "standard input"),
         ("$F send $S - --loop 2", "standard input (-) cannot be sent more than once"),
-        ("$F demo now", "takes no operands"),
-        ("$F demo --quality x", "for --quality: expected"),
     ])
     func `invalid usage ends with exit code 64 and an explanation, and has no effect`(
         command: String,

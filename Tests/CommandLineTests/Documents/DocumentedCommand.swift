@@ -42,7 +42,7 @@ struct DocumentedCommand: Sendable, CustomTestStringConvertible {
 
     private static let unrun: [DocumentedCommand] = [
         DocumentedCommand("README.md: make demo", treatment: .step),
-        DocumentedCommand("README.md:   sequence", treatment: .noCommand),
+        DocumentedCommand("README.md: $ framesocket receive screen --newest", treatment: .noCommand),
         DocumentedCommand("Examples/README.md: swift run", treatment: .script("scripts/check-examples")),
         DocumentedCommand("Examples/Gateway/README.md: sender →", treatment: .noCommand),
         DocumentedCommand(

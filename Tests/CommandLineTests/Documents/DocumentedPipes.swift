@@ -6,9 +6,6 @@ extension DocumentedCommand {
     static let pipes: [DocumentedCommand] = [
         DocumentedCommand("docs/pipes.md: framesocket receive PATH --y4m | ffmpeg", run: readsTwentyFrames),
         DocumentedCommand("docs/pipes.md: framesocket receive PATH --y4m --range limited", run: readsTwentyFrames),
-        DocumentedCommand("docs/shared-memory.md: framesocket demo --shared") { run in
-            try await run.succeeded(try run.start(0), run.commands[0])
-        },
         DocumentedCommand("docs/recording.md: framesocket record PATH - |", run: readsTwentyFrames),
         DocumentedCommand("docs/pipes.md: ffmpeg … -pix_fmt", run: sendsTwentyFrames),
         DocumentedCommand("docs/pipes.md: ffmpeg -f x11grab") { run in

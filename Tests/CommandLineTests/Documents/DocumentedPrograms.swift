@@ -137,7 +137,7 @@ extension DocumentedCommand {
                     try await program.told("preview at")
                     await run.interrupt(program)
                 default:
-                    try await run.succeeded(run.shell("TMPDIR=$D exec " + form), form)
+                    try await run.succeeded(run.shell("exec " + form), form)
                 }
             }
         }

@@ -3,8 +3,8 @@
 import FrameSocket
 
 private let commands: [any Command.Type] = [
-    RecordCommand.self, ReplayCommand.self, DemoCommand.self, ReceiveCommand.self, SendCommand.self,
-    PreviewCommand.self, DoctorCommand.self,
+    RecordCommand.self, ReplayCommand.self, PreviewCommand.self, ReceiveCommand.self, SendCommand.self,
+    DoctorCommand.self,
 ]
 
 /// What libFuzzer calls with each input: the first byte says what the others are.

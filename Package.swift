@@ -154,7 +154,7 @@ let package = Package(
         .target(name: "CBaseline", dependencies: ["CTurboJPEG"]),
         .executableTarget(
             name: "FrameSocketBenchmarks",
-            dependencies: ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CBaseline"],
+            dependencies: ["FrameSocket", "Locking", "PNGReading", "CBaseline"],
             swiftSettings: settings
         ),
 

@@ -1,193 +1,157 @@
-#include "baseline_lane.h"
+#if defined(__linux__)
 
-#include "baseline_transport.h"
-#include "lane_pool.h"
+#define _GNU_SOURCE
+
 #include "sockets.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-/// Images of the sender's own, drawn into in turns, as a screen with two buffers is.
-enum { IMAGES = 2 };
+/// The buffers of a pool, and the images of the sender's own, drawn into in turns, as a screen with two buffers is.
+enum { BUFFERS = 3, IMAGES = 2 };
 
-struct baseline_lane_sender {
-    int socket;
-    struct baseline_lane_shape shape;
-    struct lane_pool pool;
-    bool is_free[LANE_BUFFERS];
-    uint8_t *images[IMAGES];
+/// What goes ahead of each frame: as long as the text of a protocol.
+struct header {
     uint64_t number;
-    // Releases that have come, the last one perhaps in part.
-    char releases[LANE_BUFFERS * sizeof(struct lane_release)];
-    size_t release_bytes;
+    int64_t submitted;
+    uint32_t buffer;
+    char rest[280];
 };
 
-struct baseline_lane_receiver {
-    int socket;
-    struct baseline_lane_shape shape;
-    struct lane_pool pool;
+/// What comes back when a frame has been read.
+struct release {
+    uint32_t buffer;
+    char rest[60];
+};
+
+struct baseline_lane {
+    int socket, stride, rows;
+    size_t bytes;
+    uint8_t *buffers;
+    // Of the sender.
+    bool is_free[BUFFERS];
+    uint8_t *images[IMAGES];
+    uint64_t number;
 };
 
 // MARK: Rows
 
-static int changed_rows(int rows, int permille, int *first) {
-    int count = rows * permille / 1000;
-    if (count < 1) count = 1;
-    *first = (rows - count) / 2;
-    return count;
+void baseline_lane_mark(uint8_t *frame, int stride, int rows, uint64_t number) {
+    for (int i = 0; i < rows; i++) memcpy(frame + (size_t)i * (size_t)stride, &number, sizeof number);
 }
 
-void baseline_lane_mark(uint8_t *plane, int stride, int rows, int permille, uint64_t number) {
-    int first, count = changed_rows(rows, permille, &first);
-    for (int i = first; i < first + count; i++) memcpy(plane + (size_t)i * (size_t)stride, &number, sizeof number);
-}
-
-int baseline_lane_read(const uint8_t *plane, int stride, int rows, int bytes, int permille, uint64_t number) {
-    if (bytes > stride) bytes = stride;
-    if (bytes <= 0) return 0;
+int baseline_lane_read(const uint8_t *frame, int stride, int rows, uint64_t number) {
+    int status = 0;
     for (int i = 0; i < rows; i++) {
-        // Volatile: what is loaded is not used.
-        const volatile uint8_t *row = plane + (size_t)i * (size_t)stride;
-        for (int j = 0; j < bytes; j += 64) (void)row[j];
-    }
-    int first, count = changed_rows(rows, permille, &first), status = 0;
-    for (int i = first; i < first + count; i++) {
-        if (memcmp(plane + (size_t)i * (size_t)stride, &number, sizeof number) != 0) status = -1;
+        if (memcmp(frame + (size_t)i * (size_t)stride, &number, sizeof number) != 0) status = -1;
     }
     return status;
 }
 
-static void mark_frame(uint8_t *frame, struct baseline_lane_shape shape, int permille, uint64_t number) {
-    for (int i = 0; i < shape.planes; i++) {
-        baseline_lane_mark(frame, shape.strides[i], shape.rows[i], permille, number);
-        frame += (size_t)shape.strides[i] * (size_t)shape.rows[i];
-    }
+// MARK: The pool
+
+int baseline_lane_make_memory(int stride, int rows) {
+    int memory = memfd_create("lane", MFD_CLOEXEC);
+    if (memory < 0 || ftruncate(memory, BUFFERS * (off_t)stride * rows) == 0) return memory;
+    close(memory);
+    return -1;
 }
 
-static int read_frame(const uint8_t *frame, struct baseline_lane_shape shape, int bytes, int permille,
-                      uint64_t number) {
-    for (int i = 0; i < shape.planes; i++) {
-        if (baseline_lane_read(frame, shape.strides[i], shape.rows[i], bytes, permille, number) < 0) return -1;
-        frame += (size_t)shape.strides[i] * (size_t)shape.rows[i];
-    }
-    return 0;
+static struct baseline_lane *create(int socket, int memory, int protection, int stride, int rows) {
+    struct baseline_lane *lane = calloc(1, sizeof *lane);
+    lane->socket = socket;
+    lane->stride = stride;
+    lane->rows = rows;
+    lane->bytes = (size_t)stride * (size_t)rows;
+    lane->buffers = mmap(NULL, BUFFERS * lane->bytes, protection, MAP_SHARED, memory, 0);
+    if (lane->buffers != MAP_FAILED) return lane;
+    free(lane);
+    return NULL;
+}
+
+void baseline_lane_destroy(struct baseline_lane *lane) {
+    munmap(lane->buffers, BUFFERS * lane->bytes);
+    for (int i = 0; i < IMAGES; i++) free(lane->images[i]);
+    free(lane);
 }
 
 // MARK: Sending
 
-struct baseline_lane_sender *baseline_lane_sender_create(int socket, struct baseline_lane_shape shape) {
-    struct baseline_lane_sender *sender = calloc(1, sizeof *sender);
-    sender->socket = socket;
-    sender->shape = shape;
-    size_t bytes = lane_bytes(shape);
+struct baseline_lane *baseline_lane_create_sender(int socket, int memory, int stride, int rows) {
+    struct baseline_lane *lane = create(socket, memory, PROT_READ | PROT_WRITE, stride, rows);
+    if (lane == NULL) return NULL;
     for (int i = 0; i < IMAGES; i++) {
         // Filled: pages that nobody has written are all the same one.
-        if (posix_memalign((void **)&sender->images[i], 4096, bytes) == 0) memset(sender->images[i], 1, bytes);
+        if (posix_memalign((void **)&lane->images[i], 4096, lane->bytes) == 0) memset(lane->images[i], 1, lane->bytes);
     }
-    if (sender->images[0] == NULL || sender->images[1] == NULL || lane_pool_pass(&sender->pool, bytes, socket) < 0) {
-        baseline_lane_sender_destroy(sender);
-        return NULL;
-    }
-    for (int i = 0; i < LANE_BUFFERS; i++) sender->is_free[i] = true;
-    return sender;
+    for (int i = 0; i < BUFFERS; i++) lane->is_free[i] = true;
+    return lane;
 }
 
-void baseline_lane_sender_destroy(struct baseline_lane_sender *sender) {
-    lane_pool_unmap(&sender->pool);
-    for (int i = 0; i < IMAGES; i++) free(sender->images[i]);
-    free(sender);
-}
-
-/// Reads the releases that have come. Returns 0 also if there are none and `flags` say not to wait, or -1.
-static int take_releases(struct baseline_lane_sender *sender, int flags) {
-    ssize_t count = recv(sender->socket, sender->releases + sender->release_bytes,
-                         sizeof sender->releases - sender->release_bytes, flags);
+/// Reads the releases that have come: each is read whole, as it was sent. Does not fail if there are none and `flags` say
+/// not to wait.
+static int take_releases(struct baseline_lane *lane, int flags) {
+    struct release releases[BUFFERS];
+    ssize_t count = recv(lane->socket, releases, sizeof releases, flags);
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return 0;
-    if (count <= 0) return -1;
-    sender->release_bytes += (size_t)count;
-    size_t used = 0;
-    for (; sender->release_bytes - used >= sizeof(struct lane_release); used += sizeof(struct lane_release)) {
-        struct lane_release release;
-        memcpy(&release, sender->releases + used, sizeof release);
-        if (release.buffer >= LANE_BUFFERS) return -1;
-        sender->is_free[release.buffer] = true;
+    if (count <= 0 || (size_t)count % sizeof *releases != 0) return -1;
+    for (size_t i = 0; i < (size_t)count / sizeof *releases; i++) {
+        if (releases[i].buffer >= BUFFERS) return -1;
+        lane->is_free[releases[i].buffer] = true;
     }
-    sender->release_bytes -= used;
-    memmove(sender->releases, sender->releases + used, sender->release_bytes);
     return 0;
 }
 
 /// Waits for a free buffer. Returns its index, or -1.
-static int take_buffer(struct baseline_lane_sender *sender) {
-    if (take_releases(sender, MSG_DONTWAIT) < 0) return -1;
-    for (;;) {
-        for (int i = 0; i < LANE_BUFFERS; i++) {
-            if (!sender->is_free[i]) continue;
-            sender->is_free[i] = false;
+static int take_buffer(struct baseline_lane *lane) {
+    for (int flags = MSG_DONTWAIT;; flags = 0) {
+        if (take_releases(lane, flags) < 0) return -1;
+        for (int i = 0; i < BUFFERS; i++) {
+            if (!lane->is_free[i]) continue;
+            lane->is_free[i] = false;
             return i;
         }
-        if (take_releases(sender, 0) < 0) return -1;
     }
 }
 
-int64_t baseline_lane_send(struct baseline_lane_sender *sender, enum baseline_lane_mode mode, int permille, int frames,
-                           int64_t interval) {
+int baseline_lane_send(struct baseline_lane *lane, int frames, int64_t interval) {
     int64_t start = baseline_now();
     for (int i = 0; i < frames; i++) {
-        if (interval > 0) baseline_sleep_until(start + i * interval);
-        struct lane_header header = {.number = ++sender->number};
-        uint8_t *image = sender->images[header.number % IMAGES];
-        // What a program draws into memory of its own it has drawn before it asks for a buffer.
-        if (mode == BASELINE_LANE_COPIED) {
-            mark_frame(image, sender->shape, permille, header.number);
-            header.submitted = baseline_now();
-        }
-        int index = take_buffer(sender);
+        baseline_sleep_until(start + i * interval);
+        struct header header = {.number = ++lane->number};
+        uint8_t *image = lane->images[header.number % IMAGES];
+        baseline_lane_mark(image, lane->stride, lane->rows, header.number);
+        header.submitted = baseline_now();
+        int index = take_buffer(lane);
         if (index < 0) return -1;
-        uint8_t *buffer = sender->pool.buffers[index];
-        if (mode == BASELINE_LANE_COPIED) {
-            memcpy(buffer, image, sender->pool.bytes);
-        } else {
-            if (mode == BASELINE_LANE_DRAWN) memset(buffer, (int)(header.number & 0xff), sender->pool.bytes);
-            mark_frame(buffer, sender->shape, permille, header.number);
-            header.submitted = baseline_now();
-        }
+        memcpy(lane->buffers + (size_t)index * lane->bytes, image, lane->bytes);
         header.buffer = (uint32_t)index;
-        if (baseline_send_all(sender->socket, &header, sizeof header, NULL, 0) < 0) return -1;
+        if (baseline_send_all(lane->socket, &header, sizeof header, NULL, 0) < 0) return -1;
     }
-    return start;
+    return 0;
 }
 
 // MARK: Receiving
 
-struct baseline_lane_receiver *baseline_lane_receiver_create(int socket, struct baseline_lane_shape shape) {
-    struct baseline_lane_receiver *receiver = calloc(1, sizeof *receiver);
-    receiver->socket = socket;
-    receiver->shape = shape;
-    if (lane_pool_receive(&receiver->pool, lane_bytes(shape), socket) == 0) return receiver;
-    baseline_lane_receiver_destroy(receiver);
-    return NULL;
+struct baseline_lane *baseline_lane_create_receiver(int socket, int memory, int stride, int rows) {
+    return create(socket, memory, PROT_READ, stride, rows);
 }
 
-void baseline_lane_receiver_destroy(struct baseline_lane_receiver *receiver) {
-    lane_pool_unmap(&receiver->pool);
-    free(receiver);
-}
-
-int baseline_lane_receive(struct baseline_lane_receiver *receiver, int bytes, int permille, int frames,
-                          int64_t *latencies) {
+int baseline_lane_receive(struct baseline_lane *lane, int frames, int64_t *latencies) {
     for (int i = 0; i < frames; i++) {
-        struct lane_header header;
-        if (baseline_receive_all(receiver->socket, &header, sizeof header) < 0) return -1;
-        if (header.buffer >= LANE_BUFFERS) return -1;
-        const uint8_t *buffer = receiver->pool.buffers[header.buffer];
-        if (read_frame(buffer, receiver->shape, bytes, permille, header.number) < 0) return -1;
+        struct header header;
+        if (baseline_receive_all(lane->socket, &header, sizeof header) < 0 || header.buffer >= BUFFERS) return -1;
+        const uint8_t *buffer = lane->buffers + header.buffer * lane->bytes;
+        if (baseline_lane_read(buffer, lane->stride, lane->rows, header.number) < 0) return -1;
         latencies[i] = baseline_now() - header.submitted;
-        struct lane_release release = {.buffer = header.buffer};
-        if (baseline_send_all(receiver->socket, &release, sizeof release, NULL, 0) < 0) return -1;
+        struct release release = {.buffer = header.buffer};
+        if (baseline_send_all(lane->socket, &release, sizeof release, NULL, 0) < 0) return -1;
     }
     return 0;
 }
+
+#endif

@@ -1,17 +1,10 @@
-#include "baseline_senders.h"
-
 #include "sockets.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-#ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0
-#endif
 
 /// How far one connection is: bytes of the message under way, and messages that are done.
 struct position {

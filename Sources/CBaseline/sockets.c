@@ -4,21 +4,13 @@
 
 #include "sockets.h"
 
-#include "baseline_senders.h"
-#include "baseline_transport.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-
-#ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0
-#endif
 
 int64_t baseline_now(void) {
     struct timespec time;
@@ -83,10 +75,10 @@ int baseline_listen(const char *path) {
     return -1;
 }
 
-int baseline_send_all(int socket, const void *head, size_t head_bytes, const void *body, size_t body_bytes) {
-    struct iovec vectors[2] = {{(void *)head, head_bytes}, {(void *)body, body_bytes}};
+int baseline_send_all(int socket, const void *header, size_t header_bytes, const void *body, size_t body_bytes) {
+    struct iovec vectors[2] = {{(void *)header, header_bytes}, {(void *)body, body_bytes}};
     struct msghdr message = {.msg_iov = vectors, .msg_iovlen = 2};
-    size_t left = head_bytes + body_bytes;
+    size_t left = header_bytes + body_bytes;
     while (left > 0) {
         ssize_t count = sendmsg(socket, &message, MSG_NOSIGNAL);
         if (count <= 0) return -1;

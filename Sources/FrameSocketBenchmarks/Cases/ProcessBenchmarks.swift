@@ -7,52 +7,40 @@ import FrameSocket
     import Darwin
 #endif
 
-/// Pixels to pixels between two processes, against compress, write, read and decompress in C between the same two:
-/// as fast as possible, and at 30 images a second.
+/// Pixels to pixels between two processes, against compress, write, read and decompress in C between the same two: as fast
+/// as possible, and at 30 images a second.
 enum ProcessBenchmarks {
-    private static let size = BufferSize(width: 1920, height: 1080)
+    static let role = "images"
 
     static func all(_ options: Options) -> [Benchmark] {
-        let contents: [ImageSequence.Content] = [.still, .typing, .motion]
-        let saturated = contents.map { content in
-            benchmark(
-                "processes/\(content)",
-                [.time, .senderCPU, .receiverCPU],
-                content,
-                frames: options.amount(30, 120),
-                interval: 0,
-                options
-            )
-        }
-        let paced = contents.map { content in
-            benchmark(
-                "processes at 30 a second/\(content)",
-                [.median, .tail, .senderCPU, .receiverCPU],
-                content,
-                frames: options.amount(30, 150),
-                interval: 1_000_000_000 / 30,
-                options
-            )
-        }
-        return saturated + paced
+        let contents = ImageSequence.Content.allCases
+        return contents.map { benchmark("processes/\($0)", $0, frames: options.amount(30, 120), options) }
+            + contents.map {
+                benchmark(
+                    "processes at 30 a second/\($0)",
+                    $0,
+                    frames: options.amount(30, 150),
+                    interval: 1_000_000_000 / 30,
+                    options
+                )
+            }
     }
 
     private static func benchmark(
         _ name: String,
-        _ metrics: [Metric],
         _ content: ImageSequence.Content,
         frames: Int,
-        interval: UInt64,
+        interval: UInt64 = 0,
         _ options: Options
     ) -> Benchmark {
-        Benchmark(name: name, metrics: metrics, isSlow: interval > 0) {
-            let images = try ImageSequence(.still, size, fixtures: options.fixtures)
-            let baseline = BaselineCodec(for: images)
-            let ends = try await Ends(content, size, fixtures: options.fixtures)
-            return Benchmark.Comparison(
+        let metrics: [Metric] = interval > 0 ? [.median, .tail] : [.time]
+        return Benchmark(name: name, metrics: metrics + [.senderCPU, .receiverCPU], isSlow: interval > 0) {
+            let codec = BaselineCodec(for: try ImageSequence(.still, fixtures: options.fixtures))
+            let ends = try await Ends(content, fixtures: options.fixtures)
+            return (
                 baseline: {
                     try await ends.run("baseline", frames: frames, interval: interval) {
-                        try baseline.receive(frames: frames, from: ends.socket)
+                        try codec.receive(frames: frames, from: ends.socket)
                     }
                 },
                 ours: {
@@ -62,61 +50,91 @@ enum ProcessBenchmarks {
         }
     }
 
-    /// The receiving process, this one, with its two connections to the sending one: a plain socket and ours.
-    private final class Ends: Sendable {
-        /// The baseline's end.
-        let socket: Int32
-        private let server: FrameServer
-        private let connection: FrameConnection
-        private let sender: ChildProcess
-        private let decoder = FrameDecoder()
-
-        init(_ content: ImageSequence.Content, _ size: BufferSize, fixtures: String) async throws {
-            server = try FrameServer(at: SocketPath.next())
-            var ends: [Int32] = [-1, -1]
-            // Enough for two images of a screen.
-            guard unsafe baseline_make_pair(&ends, 1 << 19) == 0 else { throw BaselineFailure() }
-            defer { close(ends[0]) }
-            socket = ends[1]
-            sender = try ChildProcess(
-                ["images", content.rawValue, fixtures, server.path, size.text],
-                giving: ends[0]
-            )
-            connection = try await server.nextConnection()
+    /// Sends a sequence on each command, with this package or with plain C, and answers when it started and what processor
+    /// time it took.
+    static func serve(_ words: [String]) async throws {
+        guard words.count == 4, let content = ImageSequence.Content(rawValue: words[1]) else {
+            throw BenchmarkFailure()
         }
-
-        deinit {
-            close(socket)
-        }
-
-        /// Makes the other process send, and returns the cost for both.
-        ///
-        /// `receive` receives the images, and returns the age of each.
-        func run(
-            _ side: String,
-            frames: Int,
-            interval: UInt64,
-            receive: () async throws -> [Int64]
-        ) async throws -> Sample {
-            var latencies: [Int64] = []
-            let received = try await measure(frames) {
-                sender.write("\(side) \(frames) \(interval)")
-                latencies = try await receive()
+        let images = try ImageSequence(content, fixtures: words[2])
+        let codec = BaselineCodec(for: images)
+        let client = try await SocketConnection.open(to: words[3], on: .shared)
+        let uploader = SampleUploader(connection: client)
+        while let words = readLine()?.split(separator: " "), words.count == 3 {
+            guard let frames = Int(words[1]), let interval = UInt64(words[2]) else { throw BenchmarkFailure() }
+            var start = Int64(MonotonicClock.now())
+            let sample = try await measure(frames) {
+                if words[0] == "baseline" {
+                    let socket = ChildProcess.firstDescriptor
+                    start = try codec.send(images, frames: frames, interval: interval, to: socket)
+                } else if interval > 0 {
+                    try await uploader.submit(frames, interval: interval) { uploader.send(images[$0]) }
+                } else {
+                    for index in 0..<frames {
+                        guard uploader.send(images[index]) == .taken else { throw BenchmarkFailure() }
+                        try await uploader.finish()
+                    }
+                }
             }
-            let end = Double(MonotonicClock.now())
-            let answer = try sender.answer()
-            guard answer.count == 2 else { throw BaselineFailure() }
-            var sample = Sample([.time: (end - answer[0]) / Double(frames), .senderCPU: answer[1]])
-            sample[.receiverCPU] = received[.cpu]
-            sample.add(latencies: latencies)
-            return sample
+            ChildProcess.answer(Double(start), sample[.cpu] ?? 0)
         }
+        client.close()
+        _ = try await client.closed()
+    }
+}
 
-        /// Receives and decodes frames of this package.
-        func receive(_ frames: Int) async throws -> [Int64] {
-            try await Task(preferring: connection.thread) { [connection, decoder] in
-                try await connection.receive(frames) { _ = try decoder.decode($0, as: .bgra) }
-            }.value
+/// The receiving process, this one, with its two connections to the sending one: a plain socket and ours.
+private final class Ends: Sendable {
+    /// The baseline's end.
+    let socket: Int32
+    private let server: FrameServer
+    private let connection: FrameConnection
+    private let sender: ChildProcess
+    private let decoder = FrameDecoder()
+
+    init(_ content: ImageSequence.Content, fixtures: String) async throws {
+        server = try FrameServer(at: SocketPath.next())
+        var ends: [Int32] = [-1, -1]
+        // Enough for two images of a screen.
+        guard unsafe baseline_make_pair(&ends, 1 << 19) == 0 else { throw BenchmarkFailure() }
+        defer { close(ends[0]) }
+        socket = ends[1]
+        sender = try ChildProcess([ProcessBenchmarks.role, content.rawValue, fixtures, server.path], giving: [ends[0]])
+        connection = try await server.nextConnection()
+    }
+
+    deinit {
+        close(socket)
+    }
+
+    /// Makes the other process send, and returns the cost for both.
+    ///
+    /// `receive` receives the images, and returns the age of each.
+    func run(
+        _ side: String,
+        frames: Int,
+        interval: UInt64,
+        receive: () async throws -> [Int64]
+    ) async throws -> Sample {
+        var latencies: [Int64] = []
+        var sample = try await measure(frames) {
+            sender.write("\(side) \(frames) \(interval)")
+            latencies = try await receive()
         }
+        let end = Double(MonotonicClock.now())
+        let answer = try sender.answer()
+        guard answer.count == 2 else { throw BenchmarkFailure() }
+        sample[.time] = (end - answer[0]) / Double(frames)
+        sample[.senderCPU] = answer[1]
+        sample[.receiverCPU] = sample[.cpu]
+        sample.add(latencies: latencies)
+        return sample
+    }
+
+    /// Receives and decodes frames of this package.
+    func receive(_ frames: Int) async throws -> [Int64] {
+        try await Task(preferring: connection.thread) { [connection, decoder] in
+            try await connection.receive(frames) { _ = try decoder.decode($0, as: .bgra) }
+        }.value
     }
 }

@@ -1,77 +1,41 @@
 import CBaseline
+import Dispatch
 import FrameSocket
 
-/// Frames of given sizes through a socket, against a plain loop of sendmsg and recv: as fast as possible, and at 60
-/// frames a second.
+/// Frames of 50 kB through a socket, against a plain loop of sendmsg and recv: as fast as possible, and at 60 frames a
+/// second.
 enum TransportBenchmarks {
     static func all(_ options: Options) -> [Benchmark] {
-        let saturated = [
-            (4096, "4 kB", 4000), (50_000, "50 kB", 4000), (200_000, "200 kB", 2000), (1_000_000, "1 MB", 400),
-        ].flatMap { bytes, label, frames in
-            executors.map { executor, isOnOwnThread in
-                benchmark(
-                    "transport/\(label)/\(executor)",
-                    [.time, .cpu, .switches, .reads, .writes, .waits, .allocations, .copied],
-                    Stream(bytes: bytes, frames: options.amount(frames / 4, frames), isOnOwnThread: isOnOwnThread)
-                )
-            }
-        }
-        let paced = [(50_000, "50 kB"), (200_000, "200 kB"), (1_000_000, "1 MB")].flatMap { bytes, label in
-            executors.map { executor, isOnOwnThread in
-                benchmark(
-                    "60 a second/\(label)/\(executor)",
-                    [.median, .tail, .cpu, .switches],
-                    Stream(
-                        bytes: bytes,
-                        frames: options.amount(60, 300),
-                        interval: 1_000_000_000 / 60,
-                        isOnOwnThread: isOnOwnThread
-                    )
-                )
-            }
-        }
-        return saturated + paced
+        let frames = options.amount(1000, 4000)
+        return [
+            benchmark("transport/50 kB/own executor", frames: frames, isOnOwnThread: true),
+            benchmark("transport/50 kB/default pool", frames: frames, isOnOwnThread: false),
+            benchmark(
+                "60 a second/50 kB/own executor",
+                frames: options.amount(60, 300),
+                interval: 1_000_000_000 / 60,
+                isOnOwnThread: true
+            ),
+        ]
     }
 
-    private static let executors = [("own executor", true), ("default pool", false)]
-
-    /// What is sent, and where it is received.
-    private struct Stream {
-        let bytes: Int
-        let frames: Int
-        var interval: UInt64 = 0
-        let isOnOwnThread: Bool
-    }
-
-    private static func benchmark(_ name: String, _ metrics: [Metric], _ stream: Stream) -> Benchmark {
-        Benchmark(name: name, metrics: metrics, isSlow: stream.interval > 0) {
-            let baseline = try BaselineLink(bytes: stream.bytes)
+    private static func benchmark(_ name: String, frames: Int, interval: UInt64 = 0, isOnOwnThread: Bool) -> Benchmark {
+        let isPaced = interval > 0
+        return Benchmark(name: name, metrics: isPaced ? [.median, .tail, .cpu] : [.time, .cpu], isSlow: isPaced) {
+            let baseline = try BaselineLink()
             let link = try await Link()
-            let message = FrameMessage(
-                jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: stream.bytes)),
-                info: FrameInfo(bufferSize: BufferSize(width: 1920, height: 1080))
-            )
-            return Benchmark.Comparison(
-                baseline: {
-                    var latencies: [Int64] = []
-                    var sample = try measureSynchronously(stream.frames) {
-                        latencies = try baseline.run(frames: stream.frames, interval: stream.interval)
-                    }
-                    sample.add(latencies: latencies)
-                    return sample
-                },
+            func sample(_ run: () async throws -> [Int64]) async throws -> Sample {
+                var latencies: [Int64] = []
+                var sample = try await measure(frames) { latencies = try await run() }
+                sample.add(latencies: latencies)
+                return sample
+            }
+            return (
+                baseline: { try await sample { try baseline.run(frames: frames, interval: interval) } },
                 ours: {
-                    var latencies: [Int64] = []
-                    var sample = try await measure(stream.frames) {
-                        latencies = try await link.run(
-                            message,
-                            frames: stream.frames,
-                            interval: stream.interval,
-                            isOnOwnThread: stream.isOnOwnThread
-                        )
+                    try await sample {
+                        try await link.run(frames: frames, interval: interval, isOnOwnThread: isOnOwnThread)
                     }
-                    sample.add(latencies: latencies)
-                    return sample
                 }
             )
         }
@@ -82,8 +46,9 @@ enum TransportBenchmarks {
 @safe private final class BaselineLink {
     private let link: OpaquePointer
 
-    init(bytes: Int) throws {
-        guard let link = unsafe baseline_link_create(107, bytes) else { throw BaselineFailure() }
+    init() throws {
+        // A header is as long as this package's.
+        guard let link = unsafe baseline_link_create(107, FrameMessage.benchmarkBytes) else { throw BenchmarkFailure() }
         unsafe self.link = unsafe link
     }
 
@@ -97,7 +62,47 @@ enum TransportBenchmarks {
         let status = unsafe latencies.withUnsafeMutableBufferPointer { buffer in
             unsafe baseline_link_run(link, Int32(frames), Int64(interval), interval > 0 ? buffer.baseAddress : nil)
         }
-        guard status == 0 else { throw BaselineFailure() }
+        guard status == 0 else { throw BenchmarkFailure() }
         return latencies
+    }
+}
+
+/// Both ends of a connection in this process, on a thread each, like those of the baseline.
+private final class Link: Sendable {
+    private let client: SocketConnection
+    private let connection: FrameConnection
+    private let server: FrameServer
+    private let message = FrameMessage.benchmark
+
+    init() async throws {
+        server = try FrameServer(at: SocketPath.next())
+        client = try await .open(to: server.path)
+        connection = try await server.nextConnection()
+    }
+
+    /// Sends frames while another task receives them, and returns the age of each on arrival.
+    ///
+    /// If paced, a thread sends that does nothing else, like a camera's.
+    func run(frames: Int, interval: UInt64, isOnOwnThread: Bool) async throws -> [Int64] {
+        let receiving = Task(preferring: isOnOwnThread ? connection.thread : nil) { [connection] in
+            try await connection.receive(frames)
+        }
+        if interval == 0 {
+            let sending = Task(preferring: client.thread) { [client, message] in
+                for _ in 0..<frames { try await client.send(message) }
+            }
+            try await sending.value
+        } else {
+            let isOut = DispatchSemaphore(value: 0)
+            await pace(frames, interval: interval) { [client, message] _ in
+                var message = message
+                message.timestamp = MonotonicClock.now()
+                // If it is not accepted, the receiver is told, which would otherwise wait for it.
+                do { try client.submit(message) { _ in isOut.signal() } } catch { return client.close() }
+                // Like a plain call, blocks until everything is sent, which is immediate unless the machine lags behind.
+                isOut.wait()
+            }
+        }
+        return try await receiving.value
     }
 }

@@ -1,11 +1,6 @@
-"""Writes what FrameSocketTesting knows of the streams: the C file that embeds their bytes, and a table of their frames."""
-
-import json
-import re
+"""Writes the C file that embeds the bytes of the streams for FrameSocketTesting."""
 
 SOURCES = "../Sources"
-# What the table has of each frame, in the order of RecordedStream.Frame's initializer.
-NUMBERS = ["width", "height", "orientation", "headOffset", "bodyOffset", "contentLength", "jpegWidth", "jpegHeight"]
 
 
 def embedding(names):
@@ -55,46 +50,6 @@ def embedding(names):
     return "\n".join(lines)
 
 
-def camel(name):
-    return re.sub(r"-(\w)", lambda match: match[1].upper(), name)
-
-
-def table(streams):
-    """The Swift file: every stream with its frames."""
-    lines = [
-        "// Written by Fixtures/generator/embedding.py from the JSON beside the streams.",
-        "",
-        "extension RecordedStream {",
-        "    /// Every stream, by name.",
-        "    public static let all: [RecordedStream] = [",
-    ]
-    lines += [f"        {camel(name)}," for name in streams]
-    lines += ["    ]"]
-    for name, stream in streams.items():
-        first, *rest = stream["description"].split(". ", 1)
-        lines += ["", f"    /// {first}{'.' if rest else ''}"]
-        lines += [line for sentence in rest for line in ["    ///", f"    /// {sentence}"]]
-        lines += [f"    public static let {camel(name)} = RecordedStream("]
-        lines += [f'        name: "{name}",', f'        summary: "{stream["description"]}",']
-        frames = [f"Frame({', '.join(str(frame[key]) for key in NUMBERS)})" for frame in stream["frames"]]
-        # As swift-format has it.
-        if len(frames) == 1:
-            lines.append(f"        frames: [{frames[0]}],")
-        else:
-            lines += ["        frames: [", *(f"            {frame}," for frame in frames), "        ],"]
-        error = stream["error"]
-        cut = "nil"
-        if error:
-            part = {"head": "header", "body": "body"}[error["where"]]
-            whole = f", of: {error['want']}" if "want" in error else ""
-            cut = f"Cut(in: .{part}, after: {error['got']}{whole})"
-        lines += [f"        cut: {cut}", "    )"]
-    lines += ["}", ""]
-    return "\n".join(lines)
-
-
 def write(fixtures):
-    streams = {path.stem: json.loads(path.read_text()) for path in sorted((fixtures / "streams").glob("*.json"))}
-    sources = fixtures / SOURCES
-    (sources / "CRecordedStreams/streams.c").write_text(embedding(streams))
-    (sources / "FrameSocketTesting/RecordedStream+All.swift").write_text(table(streams))
+    names = [path.stem for path in sorted((fixtures / "streams").glob("*.http"))]
+    (fixtures / SOURCES / "CRecordedStreams/streams.c").write_text(embedding(names))

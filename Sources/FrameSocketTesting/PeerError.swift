@@ -21,16 +21,12 @@ public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let system = Code("system")
         /// The path is empty, has a NUL byte, or is longer than a socket's address holds.
         public static let invalidPath = Code("path.invalid")
-        /// The program ended the connection before the peer had what it waited for.
+        /// The program ended the connection within a message.
         public static let ended = Code("program.ended")
-        /// The program wrote something other than what the script expects.
-        public static let unexpected = Code("program.unexpected")
         /// The program wrote something that is not a message.
         public static let malformed = Code("program.malformed")
-        /// The steps of the script are in the wrong order, such as a write before there is a connection.
-        public static let misuse = Code("script.misuse")
-        /// The script did not end in time.
-        public static let timedOut = Code("script.timedOut")
+        /// The other end did nothing for longer than ``PeerSocket/patience``.
+        public static let timedOut = Code("timedOut")
         /// The socket was closed by the test.
         public static let closed = Code("closed")
         /// The task was cancelled.
@@ -38,55 +34,21 @@ public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The kind of failure.
-    public var code: Code { storage.code }
-
+    public let code: Code
     /// The `errno` of the failed system call; nil if none failed.
-    public var underlyingErrno: Int32? { storage.underlyingErrno }
-
-    /// The offset of the first wrong byte in the input; always nil.
-    public var byteOffset: UInt64? { nil }
-
+    public let underlyingErrno: Int32?
     /// What happened.
-    public var message: String { storage.message }
+    public let message: String
 
     /// The message and the system's description, in one line.
     public var description: String { summary }
 
-    /// The fields, by reference, so that an error is one word: see `TransportError`.
-    private let storage: Storage
-
-    private final class Storage: Sendable {
-        let code: Code
-        let underlyingErrno: Int32?
-        let message: String
-
-        init(_ code: Code, _ underlyingErrno: Int32?, _ message: String) {
-            (self.code, self.underlyingErrno, self.message) = (code, underlyingErrno, message)
-        }
-    }
-
-    init(_ code: Code, underlyingErrno: Int32? = nil, _ message: String) {
-        storage = Storage(code, underlyingErrno, message)
-    }
-
-    /// The same failure, with the place in a script before what happened.
-    func at(_ place: String) -> PeerError {
-        PeerError(code, underlyingErrno: underlyingErrno, "\(place): \(message)")
-    }
-
-    /// Whether two errors are of the same kind and say the same.
-    public static func == (first: PeerError, second: PeerError) -> Bool {
-        first.code == second.code && first.underlyingErrno == second.underlyingErrno && first.message == second.message
-    }
-
-    /// Hashes what ``==(_:_:)`` compares.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(code)
-        hasher.combine(underlyingErrno)
-        hasher.combine(message)
+    package init(_ code: Code, underlyingErrno: Int32? = nil, _ message: String) {
+        (self.code, self.underlyingErrno, self.message) = (code, underlyingErrno, message)
     }
 }
 
 extension PeerError: DescribedError {
+    package var byteOffset: UInt64? { nil }
     package var cause: String? { underlyingErrno.map { Errno($0).description } }
 }

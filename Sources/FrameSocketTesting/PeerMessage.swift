@@ -3,6 +3,9 @@
 /// The code that writes and reads it is separate from the library's, and takes everything at face value: a test may write
 /// any nonsense, and see what arrives.
 public struct PeerMessage: Sendable, Hashable {
+    /// What ends a header.
+    static let emptyLine = Array("\r\n\r\n".utf8)
+
     /// The lines before the body, with the empty line that ends them.
     public var header: String
     /// The bytes after the header.
@@ -19,6 +22,9 @@ public struct PeerMessage: Sendable, Hashable {
         self.init(header: lines.joined(separator: "\r\n") + "\r\n\r\n", body: body)
     }
 
+    /// The bytes that cross the socket.
+    public var bytes: [UInt8] { Array(header.utf8) + body }
+
     /// Returns a frame as existing Jitsi senders write it, with a presentation time and a number if they are given.
     public static func frame(
         _ jpeg: [UInt8],
@@ -29,8 +35,7 @@ public struct PeerMessage: Sendable, Hashable {
         sequence: UInt64? = nil
     ) -> PeerMessage {
         var fields = [
-            (name: "Buffer-Width", value: "\(width)"),
-            (name: "Buffer-Height", value: "\(height)"),
+            (name: "Buffer-Width", value: "\(width)"), (name: "Buffer-Height", value: "\(height)"),
             (name: "Buffer-Orientation", value: "\(orientation)"),
         ]
         if let timestamp { fields.append((name: "Buffer-Presentation-Time", value: "\(timestamp)")) }
@@ -43,34 +48,23 @@ public struct PeerMessage: Sendable, Hashable {
         PeerMessage(startLine: "POST /\(name) HTTP/1.1", fields: fields)
     }
 
-    /// The bytes that cross the socket.
-    public var bytes: [UInt8] { Array(header.utf8) + body }
-
-    /// Returns the bytes up to the middle of the header.
-    public var bytesCutInHeader: [UInt8] { Array(header.utf8.prefix(header.utf8.count / 2)) }
-
-    /// Returns the bytes up to the middle of the body.
-    public var bytesCutInBody: [UInt8] { Array(header.utf8) + body.prefix(body.count / 2) }
-
-    /// The first line.
-    public var startLine: String { header.split(separator: "\r\n", maxSplits: 1).first.map(String.init) ?? "" }
-
     /// Returns the value of a field, whose name is compared without regard to case.
     public func field(_ name: String) -> String? {
         for line in header.split(separator: "\r\n").dropFirst() {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, parts[0].lowercased() == name.lowercased() else { continue }
-            var value = parts[1]
-            while let first = value.first, first == " " || first == "\t" { value.removeFirst() }
-            while let last = value.last, last == " " || last == "\t" { value.removeLast() }
-            return String(value)
+            let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+            return String(parts[1].drop(while: isSpace).reversed().drop(while: isSpace).reversed())
         }
         return nil
     }
 
+    /// Returns the number that a field states.
+    func number<Number: FixedWidthInteger>(_ name: String) -> Number? { field(name).flatMap { Number($0) } }
+
     /// The name of a request, or nil if it is not one.
     public var requestName: String? {
-        let words = startLine.split(separator: " ")
+        let words = header.prefix { $0 != "\r\n" }.split(separator: " ")
         guard words.count == 3, words[0] == "POST", words[1].hasPrefix("/") else { return nil }
         return String(words[1].dropFirst())
     }
@@ -79,19 +73,19 @@ public struct PeerMessage: Sendable, Hashable {
     public var isFrame: Bool { requestName == nil && field("Message-Type") == nil }
 
     /// The presentation time that it states, in nanoseconds.
-    public var timestamp: UInt64? { field("Buffer-Presentation-Time").flatMap { UInt64($0) } }
+    public var timestamp: UInt64? { number("Buffer-Presentation-Time") }
 
     /// The number that it states.
-    public var sequence: UInt64? { field("Buffer-Sequence").flatMap { UInt64($0) } }
+    public var sequence: UInt64? { number("Buffer-Sequence") }
 
     /// The width that it states, in pixels.
-    public var width: Int? { field("Buffer-Width").flatMap { Int($0) } }
+    public var width: Int? { number("Buffer-Width") }
 
     /// The height that it states, in pixels.
-    public var height: Int? { field("Buffer-Height").flatMap { Int($0) } }
+    public var height: Int? { number("Buffer-Height") }
 
     /// The number of the ping that it answers.
-    public var pong: UInt64? { field("Pong-Number").flatMap { UInt64($0) } }
+    public var pong: UInt64? { number("Pong-Number") }
 
     /// What the sender says that it does: `live`, `paused` or `stopped`.
     public var state: String? { field("Sender-State") }

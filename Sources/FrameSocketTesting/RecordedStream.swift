@@ -24,21 +24,6 @@ public struct RecordedStream: Sendable, CustomStringConvertible {
 
         /// The degrees clockwise by which existing Jitsi receivers rotate the image, for its orientation.
         public var rotation: Int { [3: 180, 6: 270, 8: 90][orientation] ?? 0 }
-
-        init(
-            _ width: Int,
-            _ height: Int,
-            _ orientation: Int,
-            _ headerOffset: Int,
-            _ bodyOffset: Int,
-            _ bodyCount: Int,
-            _ jpegWidth: Int,
-            _ jpegHeight: Int
-        ) {
-            (self.width, self.height, self.orientation) = (width, height, orientation)
-            (header, body) = (headerOffset..<bodyOffset, bodyOffset..<bodyOffset + bodyCount)
-            (self.jpegWidth, self.jpegHeight) = (jpegWidth, jpegHeight)
-        }
     }
 
     /// The position within a message at which a stream ends.
@@ -57,33 +42,97 @@ public struct RecordedStream: Sendable, CustomStringConvertible {
         public let count: Int
         /// The number of bytes that the whole body would have.
         public let bodyCount: Int?
-
-        init(in part: Part, after count: Int, of bodyCount: Int? = nil) {
-            (self.part, self.count, self.bodyCount) = (part, count, bodyCount)
-        }
     }
 
     /// The name, which is that of the file in `Fixtures/streams` without its extension.
     public let name: String
-    /// What the stream contains, in one sentence.
-    public let summary: String
     /// The whole frames, in the order in which a receiver must deliver them.
     public let frames: [Frame]
     /// Where the stream ends within a message, or nil if it ends between two.
     public let cut: Cut?
 
-    /// The bytes, up to the sender's end: a copy of what the library embeds.
-    public var bytes: [UInt8] {
-        let found = unsafe recorded_stream(name)
-        return unsafe Array(UnsafeBufferPointer(start: found.bytes, count: found.count))
-    }
+    /// The bytes, up to the sender's end.
+    public let bytes: [UInt8]
 
     /// The bodies of the frames, padding included.
-    public var bodies: [[UInt8]] {
-        let bytes = bytes
-        return frames.map { Array(bytes[$0.body]) }
-    }
+    public var bodies: [[UInt8]] { frames.map { Array(bytes[$0.body]) } }
 
     /// The name.
     public var description: String { name }
+}
+
+extension RecordedStream {
+    /// Every stream, by name.
+    public static let all = [
+        cutInBody, cutInHeader, getstreamQuality70, headerInsideBody, jitsi562On563, namesAndUnknownFields,
+        orderCurrent, orderOlder, orientations, smallFrames, zeroPadded,
+    ]
+
+    /// Two whole frames, then one cut off in its body.
+    public static let cutInBody = RecordedStream("cut-in-body")
+    /// Two whole frames, then one cut off in its header.
+    public static let cutInHeader = RecordedStream("cut-in-head")
+    /// GetStream: quality 70, 4:2:0.
+    public static let getstreamQuality70 = RecordedStream("getstream-quality-70")
+    /// A body whose comment segment looks like a whole message, between two plain frames.
+    public static let headerInsideBody = RecordedStream("head-inside-body")
+    /// Jitsi: a header of 562 x 1218 on a JPEG of 563 x 1219, quality 100, 4:4:4.
+    public static let jitsi562On563 = RecordedStream("jitsi-562-on-563")
+    /// Field names in lower and upper case, unknown fields in between, white space around values.
+    public static let namesAndUnknownFields = RecordedStream("names-and-unknown-fields")
+    /// The header order of current CFNetwork.
+    public static let orderCurrent = RecordedStream("order-current")
+    /// The header order of older CFNetwork.
+    public static let orderOlder = RecordedStream("order-older")
+    /// Orientations 0 (unknown) to 8: rotated upright as docs/wire-format.md says, all show the same image.
+    public static let orientations = RecordedStream("orientations")
+    /// Forty frames of less than 10,240 bytes, back to back.
+    public static let smallFrames = RecordedStream("small-frames")
+    /// Bodies padded with zero bytes after EOI to 10,240 bytes, counted in Content-Length.
+    public static let zeroPadded = RecordedStream("zero-padded")
+
+    /// Finds the messages in the bytes that are embedded under a name.
+    private init(_ name: String) {
+        let embedded = unsafe recorded_stream(name)
+        self.name = name
+        bytes = unsafe Array(UnsafeBufferPointer(start: embedded.bytes, count: embedded.count))
+        var (frames, cut, rest) = ([Frame](), Cut?.none, bytes[...])
+        while !rest.isEmpty {
+            guard let start = rest.firstRange(of: PeerMessage.emptyLine)?.upperBound else {
+                cut = Cut(part: .header, count: rest.count, bodyCount: nil)
+                break
+            }
+            let message = PeerMessage(header: String(decoding: rest[..<start], as: UTF8.self))
+            let length = message.number("Content-Length") ?? 0
+            let body = rest[start...].prefix(length)
+            if body.count < length {
+                cut = Cut(part: .body, count: body.count, bodyCount: length)
+                break
+            }
+            let (jpegWidth, jpegHeight) = Self.size(ofJPEG: body)
+            let frame = Frame(
+                width: message.width ?? 0,
+                height: message.height ?? 0,
+                orientation: message.number("Buffer-Orientation") ?? 0,
+                header: rest.startIndex..<start,
+                body: start..<body.endIndex,
+                jpegWidth: jpegWidth,
+                jpegHeight: jpegHeight
+            )
+            frames.append(frame)
+            rest = rest[body.endIndex...]
+        }
+        (self.frames, self.cut) = (frames, cut)
+    }
+
+    /// Returns the width and height in the start-of-frame segment of a JPEG.
+    private static func size(ofJPEG bytes: ArraySlice<UInt8>) -> (Int, Int) {
+        var offset = bytes.startIndex + 2
+        while offset + 9 <= bytes.endIndex {
+            func number(_ place: Int) -> Int { Int(bytes[offset + place]) << 8 | Int(bytes[offset + place + 1]) }
+            if 0xC0...0xC2 ~= bytes[offset + 1] { return (number(7), number(5)) }
+            offset += 2 + number(2)
+        }
+        return (0, 0)
+    }
 }

@@ -20,10 +20,7 @@ let package = Package(
         .executableTarget(name: "Everything", dependencies: [product("FrameSocket")]),
         .executableTarget(name: "AppleOnly", dependencies: [product("FrameSocketApple")]),
         .executableTarget(name: "JitsiOnly", dependencies: [product("FrameSocketJitsi")]),
-        .executableTarget(
-            name: "WithScriptedPeer",
-            dependencies: [product("FrameSocketTesting"), product("FrameTransport")]
-        ),
+        .executableTarget(name: "WithPeer", dependencies: [product("FrameSocketTesting"), product("FrameTransport")]),
         .executableTarget(name: "Audio", dependencies: [product("FrameSocketAudio"), product("FrameSocket")]),
     ]
 )

@@ -84,11 +84,12 @@ import Testing
         let server = try PeerSocket.listening(at: place.socket)
         let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav])
         let socket = try await server.accepted()
-        let reader = PeerMessageReader(socket)
-        #expect(try await reader.nextFrame() != nil)
+        #expect(try await socket.nextMessage(where: \.isFrame) != nil)
         try await socket.write(ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio])).encoded())
         var hasAudio = false
-        while let message = try await reader.next() { hasAudio = hasAudio || message.field("Message-Type") == "audio" }
+        while let message = try await socket.nextMessage() {
+            hasAudio = hasAudio || message.field("Message-Type") == "audio"
+        }
         #expect(hasAudio)
         #expect(await sender.ended().status == 0)
     }

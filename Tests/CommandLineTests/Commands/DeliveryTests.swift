@@ -1,5 +1,7 @@
 import Foundation
+import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// `framesocket send` and `replay` end with 0 only if a receiver has accepted every frame.
@@ -144,7 +146,7 @@ import Testing
         let address = try #require(try Event(try await receiver.lines(1)[0]).text("path"))
         let port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) })
         // They show no token, and hold every place for as long as they may.
-        let idle = try (0..<64).map { _ in try PeerSocket.connecting(toPort: port) }
+        let idle = try (0..<64).map { _ in try PeerSocket.connected(to: .loopback(port: port)) }
         let ending = try await place.framesocket([
             "send", "tcp:\(port)", jpeg, "--token-file", token, "--wait", "60",
         ]).ended()
@@ -234,7 +236,6 @@ import Testing
             ["replay", place.path("source"), place.socket, "--speed", "0", "--loop", "0", "--json"]
         )
         let connection = try await server.accepted()
-        let reader = PeerMessageReader(connection)
         func hello(_ wantsFrames: Bool) -> [UInt8] {
             PeerMessage.request(
                 "hello",
@@ -242,15 +243,15 @@ import Testing
             ).bytes
         }
         try await connection.write(hello(false))
-        #expect(try await reader.next { $0.field("Message-Type") == "status" } != nil)
+        #expect(try await connection.nextMessage { $0.field("Message-Type") == "status" } != nil)
         // Nothing comes between the answers to two pings, and the replay does not end.
         for number in 1...2 {
             let ping = PeerMessage.request("ping", [("Ping-Number", "\(number)")])
             try await connection.write(ping.bytes)
-            #expect(try await reader.messages(beforePong: UInt64(number)).isEmpty)
+            #expect(try await connection.messages(until: { $0.pong == UInt64(number) }).isEmpty)
         }
         try await connection.write(hello(true))
-        #expect(try await reader.nextFrame() != nil)
+        #expect(try await connection.nextMessage(where: \.isFrame) != nil)
         replay.send(.interrupt)
         #expect(await replay.ended().status == 130)
         connection.close()

@@ -107,11 +107,20 @@ import Testing
 
     /// Sends messages at once, and waits for the receiver to end the connection.
     private func send(_ messages: [PeerMessage]) async throws {
-        let isAudio = messages.contains { !$0.isFrame }
-        // Audio that comes before the receiver has asked for it is dropped.
-        let greeting = isAudio ? [ScriptedPeer.Step.expectRequest("hello")] : []
-        let steps = greeting + [.write(messages.flatMap(\.bytes)), .finishWriting, .readToEnd]
-        _ = try await ScriptedPeer([.connect(to: place.socket)] + steps).run()
+        var connection: PeerSocket?
+        // The file of a socket is there a moment before it listens.
+        try await eventually {
+            connection = try? PeerSocket.connected(to: place.socket)
+            return connection != nil
+        }
+        let sender = try #require(connection)
+        if messages.contains(where: { !$0.isFrame }) {
+            // Audio that comes before the receiver has asked for it is dropped.
+            #expect(try await sender.nextMessage()?.requestName == "hello")
+        }
+        try await sender.write(messages.flatMap(\.bytes))
+        sender.finishWriting()
+        _ = try await sender.read(.max)
     }
 
     @Test(arguments: [["audio"], ["audio", "frame"]])
@@ -264,11 +273,12 @@ import Testing
             "NOTIFY_SOCKET=@$D exec prlimit --fsize=\(count) $F receive $S --json --wire-log $D/log"
         )
         try await receiver.lines(1)
-        async let transcript = ScriptedPeer(.connect(to: place.socket), .write(shortFrame), .readToEnd).run()
+        let sender = try PeerSocket.connected(to: place.socket)
+        try await sender.write(shortFrame.bytes)
         try await receiver.printed(#""event":"frame""#)
         receiver.send(.terminate)
         let ending = await receiver.ended()
-        _ = try await transcript
+        withExtendedLifetime(sender) {}
         #expect(ending.status == 73 && ending.errors.contains("log: File too large"), "\(ending)")
     }
 

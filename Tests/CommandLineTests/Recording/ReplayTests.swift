@@ -95,7 +95,10 @@ import enum TestSupport.HandmadeJPEG
             let stream = frames.flatMap {
                 PeerMessage.frame($0.0, width: 300, height: 451, orientation: $0.1).bytes
             }
-            _ = try await ScriptedPeer(.connect(to: place.socket), .write(stream), .finishWriting, .readToEnd).run()
+            let sender = try PeerSocket.connected(to: place.socket)
+            try await sender.write(stream)
+            sender.finishWriting()
+            _ = try await sender.read(.max)
             return try await place.shell("exit 0").ended()
         }
         let facts = try await place.run(

@@ -60,7 +60,7 @@ import Testing
         }
         if let next {
             let socket = try #require(try await soon { try await next.accepted() })
-            visit = RawReceiver.Visit(socket: socket, reader: PeerMessageReader(socket))
+            visit = RawReceiver.Visit(socket: socket)
         }
         // Of those that were deferred, only the newest.
         #expect(try await visit.frame()?.body == body(3, count: 12_000))

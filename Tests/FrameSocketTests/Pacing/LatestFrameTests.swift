@@ -24,8 +24,7 @@ import Testing
         uploader.offer(2, timestamp: nil)
         let listener = try PeerSocket.listening(at: directory.socket)
         let socket = try await listener.accepted()
-        let reader = PeerMessageReader(socket)
-        let frame = try await soon { try await reader.nextFrame() }
+        let frame = try await soon { try await socket.nextMessage(where: \.isFrame) }
         #expect(frame??.body == body(2, count: 12_000))
     }
 

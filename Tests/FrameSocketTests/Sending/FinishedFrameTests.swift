@@ -56,7 +56,7 @@ import Testing
         let listener = try PeerSocket.listening(at: directory.socket)
         #expect(try await failure(of: uploader) == nil)
         let peer = try await listener.accepted()
-        #expect(try await PeerMessageReader(peer).nextFrame()?.body == body(1, count: 12_000))
+        #expect(try await peer.nextMessage(where: \.isFrame)?.body == body(1, count: 12_000))
     }
 
     @Test func `a server that comes while somebody finishes gets the frame`() async throws {
@@ -67,7 +67,7 @@ import Testing
         await IOThread.shared.settle()
         let listener = try PeerSocket.listening(at: directory.socket)
         let peer = try await listener.accepted()
-        #expect(try await PeerMessageReader(peer).nextFrame()?.body == body(1, count: 12_000))
+        #expect(try await peer.nextMessage(where: \.isFrame)?.body == body(1, count: 12_000))
         for task in finishing { #expect(try await soon { try await task.value } != nil) }
     }
 
@@ -122,8 +122,8 @@ import Testing
         #expect(await becomesTrue { !receiver.uploader.connection.isOpen })
         receiver.uploader.offer(2)
         let listener = try PeerSocket.listening(at: receiver.directory.socket)
-        let second = PeerMessageReader(try await listener.accepted())
-        #expect(try await second.nextFrame()?.body == body(2, count: 12_000))
+        let second = try await listener.accepted()
+        #expect(try await second.nextMessage(where: \.isFrame)?.body == body(2, count: 12_000))
         try await receiver.uploader.settle()
     }
 

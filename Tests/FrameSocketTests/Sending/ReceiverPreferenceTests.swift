@@ -57,7 +57,7 @@ import Testing
         try await visit.socket.write(Array("POST /prefer HTTP/1.1\r\nContent-Length: 0\r\n\(fields)\r\n\r\n".utf8))
         try await visit.ask(.ping(1))
         // The answer to the ping may stand for the refusal as well.
-        let answer = try #require(try await soon { try await visit.reader.next { $0.pong == 1 } } ?? nil)
+        let answer = try #require(try await soon { try await visit.socket.nextMessage { $0.pong == 1 } } ?? nil)
         #expect(answer.field("Refused-Preferences") == "1")
         #expect(receiver.uploader.configuration.quality == 77 && receiver.uploader.configuration.scale == .full)
         receiver.uploader.send(try testImage(200, 120))
@@ -75,9 +75,11 @@ import Testing
             // A second receiver is told as well.
             let visit = try await receiver.accept()
             try await visit.ask(.helloForImages, .prefer(ControlRequest.Preferences(quality: 100)), .ping(number))
-            _ = try await soon { try await visit.reader.next { $0.pong == number } }
+            _ = try await soon { try await visit.socket.nextMessage { $0.pong == number } }
             if isCopied { receiver.uploader.send(copying: image) } else { receiver.uploader.send(image) }
-            let status = try await soon { try await visit.reader.next { $0.field("Refused-Preferences") != nil } }
+            let status = try await soon {
+                try await visit.socket.nextMessage { $0.field("Refused-Preferences") != nil }
+            }
             #expect(try #require(status ?? nil).field("Refused-Preferences") == "1")
             // While this image is under way there is no memory for the next one.
             #expect(await becomesTrue { receiver.uploader.statistics.sent >= number })

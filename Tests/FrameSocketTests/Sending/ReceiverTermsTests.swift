@@ -95,9 +95,9 @@ import Testing
         let connection = directory.connection()
         try await connection.open(within: nil)
         let socket = try await listener.accepted()
-        let visit = RawReceiver.Visit(socket: socket, reader: PeerMessageReader(socket))
+        let visit = RawReceiver.Visit(socket: socket)
         try await socket.write((requests + [.ping(1)]).flatMap { $0.encoded() })
-        _ = try await soon { try await visit.reader.messages(beforePong: 1) }
+        _ = try await soon { try await socket.messages(until: { $0.pong == 1 }) }
         return (directory, listener, connection, visit)
     }
 

@@ -39,10 +39,10 @@ import Testing
         try await visit.ask(.helloForImages)
         hostile.uploader.offer(1)
         let isOver = Flag()
-        let (socket, reader) = (visit.socket, visit.reader)
+        let socket = visit.socket
         let bytes = Array(repeatElement(flood.requests.flatMap { $0.encoded() }, count: 500).joined())
         let writing = Task { while !isOver.isSet { try await socket.write(bytes) } }
-        let reading = reads ? Task { while try await reader.next() != nil {} } : nil
+        let reading = reads ? Task { while try await socket.nextMessage() != nil {} } : nil
 
         let innocent = try RawReceiver()
         let innocentVisit = try await innocent.accept()
@@ -50,9 +50,8 @@ import Testing
         let received = try await soon {
             for round in 0..<30 {
                 innocent.uploader.offer(round)
-                guard try await innocentVisit.reader.nextFrame()?.body == body(round, count: 12_000) else {
-                    return round
-                }
+                let frame = try await innocentVisit.socket.nextMessage(where: \.isFrame)
+                guard frame?.body == body(round, count: 12_000) else { return round }
             }
             return 30
         }
@@ -60,7 +59,7 @@ import Testing
         isOver.set()
         hostile.uploader.connection.close()
         socket.finishWriting()
-        if !reads { _ = try await soon { try? await reader.rest() } }
+        if !reads { _ = try await soon { try? await socket.messages() } }
         _ = await writing.result
         socket.close()
         _ = await reading?.result

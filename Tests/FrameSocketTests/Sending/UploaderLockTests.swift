@@ -107,7 +107,7 @@ import Testing
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()
         #expect(await becomesTrue { receiver.uploader.hasReceiver })
-        let reading = Task { while try await visit.reader.next() != nil {} }
+        let reading = Task { while try await visit.socket.nextMessage() != nil {} }
         let (uploader, isOver) = (receiver.uploader, Flag())
         defer { isOver.set() }
         let start = MonotonicClock.now()

@@ -25,13 +25,12 @@ struct RawReceiver {
     func accept() async throws -> Visit {
         let listener = listener
         let socket = try #require(try await soon { try await listener.accepted() }, "the uploader does not connect")
-        return Visit(socket: socket, reader: PeerMessageReader(socket))
+        return Visit(socket: socket)
     }
 
     /// One connection of the uploader.
     struct Visit: Sendable {
         let socket: PeerSocket
-        let reader: PeerMessageReader
 
         /// Writes requests, all at once.
         func ask(_ requests: ControlRequest...) async throws {
@@ -45,14 +44,14 @@ struct RawReceiver {
 
         /// The next frame; nil if none comes, or the uploader ends.
         func frame() async throws -> PeerMessage? {
-            try await soon { try await reader.nextFrame() } ?? nil
+            try await soon { try await socket.nextMessage(where: \.isFrame) } ?? nil
         }
 
         /// The frames that come before the answer to a ping that is sent now.
         func framesBeforePong(_ number: UInt64) async throws -> [PeerMessage] {
             try await ask(.ping(number))
             let messages = try #require(
-                try await soon { try await reader.messages(beforePong: number) },
+                try await soon { try await socket.messages(until: { $0.pong == number }) },
                 "the ping is not answered"
             )
             return messages.filter(\.isFrame)

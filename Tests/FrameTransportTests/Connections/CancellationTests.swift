@@ -71,7 +71,7 @@ import Testing
             try await sender.send(FrameMessage(large))
         }
         sender.close()
-        let messages = try await soon { try await PeerMessageReader(host).rest() }
+        let messages = try await soon { try await host.messages() }
         // It went out to its end, or never began.
         let bodies = try #require(messages).map(\.body)
         #expect(bodies.isEmpty || bodies.count == 1 && bodies[0] == large)
@@ -96,7 +96,7 @@ import Testing
         }
         // The place is free again.
         let next = Task { try await sender.send(FrameMessage(body(3, count: 20_000))) }
-        let frame = try await soon { try await PeerMessageReader(host).nextFrame() }
+        let frame = try await soon { try await host.nextMessage(where: \.isFrame) }
         #expect(frame??.body == body(3, count: 20_000))
         #expect(try await soon { try await next.value } != nil)
         sender.close()

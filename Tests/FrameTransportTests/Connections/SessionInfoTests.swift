@@ -91,10 +91,9 @@ import Testing
         let host = try await listener.accepted()
         try await sender.send(frame(8))
         sender.send(try info(["a": "b"]))
-        let reader = PeerMessageReader(host)
-        #expect(try await reader.next()?.isFrame == true)
+        #expect(try await host.nextMessage()?.isFrame == true)
         try await host.write(ControlRequest.hello(ControlRequest.Hello()).encoded() + ControlRequest.ping(1).encoded())
-        let others = try await reader.messages(beforePong: 1)
+        let others = try await host.messages(until: { $0.pong == 1 })
         #expect(others.allSatisfy { $0.field("Message-Type") == "status" })
     }
 
@@ -121,8 +120,7 @@ import Testing
         let hello = ControlRequest.hello(ControlRequest.Hello()).encoded()
         let right = ControlRequest.info(try info(["a": "1"])).encoded()
         try await host.write(hello + right + Array(wrong.utf8) + ControlRequest.ping(7).encoded())
-        let reader = PeerMessageReader(host)
-        _ = try await reader.messages(beforePong: 7)
+        _ = try await host.messages(until: { $0.pong == 7 })
         #expect(await becomesTrue { sender.statistics.skippedRequests == 1 })
         #expect(sender.info.values == ["a": "1"] && sender.state == .connected)
     }

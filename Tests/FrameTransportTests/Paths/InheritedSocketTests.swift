@@ -81,7 +81,7 @@
         }
 
         @Test func `an inherited port of the loopback address requires tokens, like one of its own`() async throws {
-            let manager = try PeerSocket.listeningOnLoopback(backlog: 16)
+            let manager = try PeerSocket.listening(at: .loopback(port: 0))
             #expect(failure(of: passed(manager))?.code == .tokenRequired)
             var configuration = FrameServer.Configuration()
             configuration.tokens = HandshakeTokens(own: [1], expected: [2])
@@ -96,7 +96,7 @@
 
         @Test func `an abstract name is shown with an @`() throws {
             let name = "fs-\(UUID().uuidString)"
-            let manager = try PeerSocket.unconnected()
+            let manager = PeerSocket.unconnected()
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
             unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: [0] + name.utf8) }
@@ -144,7 +144,7 @@
         }
 
         @Test func `a port that others can reach is refused`() throws {
-            let manager = try PeerSocket.unconnected(isLocal: false)
+            let manager = PeerSocket.unconnected(isLocal: false)
             #expect(listen(manager.descriptor, 1) == 0)
             let error = failure(of: passed(manager))
             #expect(error?.code == .unfitSocket)

@@ -76,7 +76,7 @@
                     $0.limits.firstAcceptPause = .seconds(1 << 20)
                     $0.limits.maximumAcceptPause = .seconds(1 << 20)
                 }
-                let clients = try (0..<20).map { _ in try PeerSocket.unconnected() }
+                let clients = (0..<20).map { _ in PeerSocket.unconnected() }
                 await IOThread.shared.settle()
                 let before = SyscallHooks.accepts
                 try await withoutDescriptors {
@@ -102,7 +102,7 @@
                     $0.limits.firstAcceptPause = .milliseconds(1)
                     $0.limits.maximumAcceptPause = .milliseconds(4)
                 }
-                let clients = try (0..<20).map { _ in try PeerSocket.unconnected() }
+                let clients = (0..<20).map { _ in PeerSocket.unconnected() }
                 try await withoutDescriptors {
                     let before = SyscallHooks.accepts
                     for client in clients {

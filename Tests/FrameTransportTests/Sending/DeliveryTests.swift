@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func `over a port what was written counts`() async throws {
-        let server = try PeerSocket.listeningOnLoopback()
+        let server = try PeerSocket.listening(at: .loopback(port: 0))
         var configuration = SocketConnection.Configuration()
         configuration.tokens = HandshakeTokens(shared: [1])
         let connection = SocketConnection(to: .loopback(port: server.port), configuration: configuration)

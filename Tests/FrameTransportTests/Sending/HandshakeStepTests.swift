@@ -42,13 +42,12 @@ import Testing
     func `requests after a host's token are read, however they are cut`(chunk: Int) async throws {
         let (sender, listener, host) = try await handshaking()
         try await host.write(tokens.expected + hello + ControlRequest.ping(42).encoded(), chunk: chunk)
-        let reader = PeerMessageReader(host)
-        let answers = try await soon { try await reader.next { $0.pong == 42 } }
+        let answers = try await soon { try await host.nextMessage { $0.pong == 42 } }
         #expect(answers??.state == "live", "the host that said hello gets no answer")
         #expect(sender.receiver.hello == ControlRequest.Hello(wants: [.frames, .audio]))
         let audio = AudioMessage(kind: .app, sampleRate: 44_100, channels: 1, samples: FrameBytes([1, 2, 3, 4]))
         #expect(try sender.send(audio))
-        #expect(try await soon { try await reader.next() }??.body == [1, 2, 3, 4])
+        #expect(try await soon { try await host.nextMessage() }??.body == [1, 2, 3, 4])
         withExtendedLifetime(listener) {}
     }
 

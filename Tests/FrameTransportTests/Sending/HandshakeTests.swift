@@ -156,7 +156,7 @@ import Testing
         configuration.tokens = hostTokens
         let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
         let sender = try await IOThread.shared.whileHeld {
-            let sender = try PeerSocket.connecting(toPort: port(of: server))
+            let sender = try PeerSocket.connected(to: .loopback(port: port(of: server)))
             // Connected, and not accepted yet.
             try await sender.write([])
             server.close()
@@ -171,7 +171,7 @@ import Testing
         var configuration = FrameServer.Configuration()
         configuration.tokens = hostTokens
         let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
-        let sender = try PeerSocket.connecting(toPort: port(of: server))
+        let sender = try PeerSocket.connected(to: .loopback(port: port(of: server)))
         try await sender.write(tokens.own + message(body(1, count: 1000)))
         let received = try #require(try await firstConnection(of: server))
         var frames = received.frames.makeAsyncIterator()

@@ -60,8 +60,8 @@ import Testing
             await #expect(processExitsWith: .success) {
                 let bystander = try await Bystander()
                 // Over a path the system answers at once; a port whose backlog is full it leaves without an answer.
-                let server = try PeerSocket.listeningOnLoopback(backlog: 0)
-                let fillers = try (0..<8).map { _ in try PeerSocket.connecting(toPort: server.port) }
+                let server = try PeerSocket.listening(at: .loopback(port: 0), backlog: 0)
+                let fillers = try (0..<8).map { _ in try PeerSocket.connected(to: .loopback(port: server.port)) }
                 var configuration = SocketConnection.Configuration()
                 configuration.connectTimeout = .milliseconds(1)
                 configuration.retryInterval = .milliseconds(1)

@@ -175,7 +175,7 @@ import Testing
         try sender.submit(FrameMessage(body(1, count: 20_000))) { _ in isSettled.set() }
         sender.close(.callEnded)
         await IOThread.shared.settle()
-        let messages = try #require(try await soon { try await PeerMessageReader(host).rest() })
+        let messages = try #require(try await soon { try await host.messages() })
         let last = try #require(messages.lastIndex { $0.state == "stopped" })
         #expect(messages[last].field("Finish-Reason") == "10006")
         #expect(last == messages.count - 1, "\(messages[(last + 1)...].map(\.header)) follow")

@@ -93,8 +93,8 @@ import Testing
         @Test(arguments: End.allCases)
         func `giving up while the system connects ends the attempt`(end: End) async throws {
             // A port whose backlog is full the system leaves without an answer.
-            let server = try PeerSocket.listeningOnLoopback(backlog: 0)
-            let fillers = try (0..<8).map { _ in try PeerSocket.connecting(toPort: server.port) }
+            let server = try PeerSocket.listening(at: .loopback(port: 0), backlog: 0)
+            let fillers = try (0..<8).map { _ in try PeerSocket.connected(to: .loopback(port: server.port)) }
             var configuration = SocketConnection.Configuration()
             configuration.connectTimeout = .seconds(600)
             configuration.tokens = tokens
@@ -110,7 +110,7 @@ import Testing
         @Test func `a connection to a port nobody listens at never connects to itself`() async {
             await #expect(processExitsWith: .success) {
                 // Given the very port that it connects to, a socket of this kind reaches itself.
-                let port = try PeerSocket.listeningOnLoopback(backlog: 1).port
+                let port = try PeerSocket.listening(at: .loopback(port: 0), backlog: 1).port
                 SyscallHooks.useLocalPort(port)
                 var configuration = SocketConnection.Configuration()
                 configuration.retryInterval = .milliseconds(1)

@@ -9,17 +9,15 @@
         static let byteCount = 4096
 
         let socket: PeerSocket
-        let reader: PeerMessageReader
 
         /// Connects to a server.
         init(to path: String) throws {
             socket = try PeerSocket.connected(to: path)
-            reader = PeerMessageReader(socket)
         }
 
         /// Reads the hello, and returns the version of the messages for shared memory that it states.
         func hello() async throws -> String? {
-            let hello = try await reader.next()
+            let hello = try await socket.nextMessage()
             #expect(hello?.requestName == "hello")
             return hello?.field("Shared-Memory")
         }
@@ -66,7 +64,7 @@
         @discardableResult
         func request(_ name: String) async throws -> PeerMessage {
             try #require(
-                try await reader.next { $0.requestName == name },
+                try await socket.nextMessage { $0.requestName == name },
                 "the server has ended, and '\(name)' was expected"
             )
         }

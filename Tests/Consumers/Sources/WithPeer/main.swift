@@ -1,11 +1,13 @@
 import FrameSocketTesting
 import FrameTransport
 
-// A program's own peer: what an existing Jitsi sender wrote, byte by byte at first, and then an end within a frame.
+// A program's own peer: what an existing Jitsi sender wrote, in pieces, and then an end within a frame.
 let path = CommandLine.arguments[1]
 let stream = RecordedStream.cutInBody
 let server = try FrameServer(at: path)
-async let transcript = ScriptedPeer(.connect(to: path), .write(stream, chunk: 1000), .close).run()
+let peer = try PeerSocket.connected(to: path)
+try await peer.write(stream.bytes, chunk: 1000)
+peer.close()
 
 for try await sender in server.connections {
     do {
@@ -19,9 +21,8 @@ for try await sender in server.connections {
     }
     break
 }
-_ = try await transcript
 do {
-    _ = try await ScriptedPeer(.read(1)).run()
+    _ = try await peer.read(1)
 } catch {
     print(error)
 }

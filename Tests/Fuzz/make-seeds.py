@@ -150,10 +150,6 @@ OPTIONS = {
         "1A45DFA380 18538067FF 1549A96685 2AD7B18101 1654AE6B8E AE8C D78101 8687565F4D4A504547"
         "1F43B675 8D E78105 A388 81000080 FFD8FFD9"
     ),
-    # One connection that brings two bytes and ends.
-    "wire-log": b"\x0f" + b"".join(
-        struct.pack("<QIII", time, 1, kind, len(data)) + data for time, kind, data in ((0, 0, b""), (5, 1, b"HT"), (9, 2, b""))
-    ),
 }
 
 def image(way, *choices, format=0, width=40, height=40):

@@ -14,7 +14,7 @@ extension ReceiveCommand {
     /// - Throws: The failure to listen or to open a file.
     func listen(
         _ reception: Reception,
-        _ log: WireLogWriter?,
+        _ log: WireLog?,
         _ holder: Locked<FrameServer?>,
         _ gate: AcceptingGate
     ) async throws(CommandFailure) -> FrameServer {
@@ -54,14 +54,14 @@ extension ReceiveCommand {
         return server
     }
 
-    private func configuration(_ log: WireLogWriter?, _ reception: Reception) throws(CommandFailure)
+    private func configuration(_ log: WireLog?, _ reception: Reception) throws(CommandFailure)
         -> FrameServer.Configuration
     {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
         configuration.info = info
         configuration.minimumVersion = minimumVersion
-        configuration.tap = log
+        if let log { configuration.onRead = { log.write($1, of: $0) } }
         configuration.acceptsSharedMemory = acceptsSharedMemory
         configuration.log = { reception.reportRefusal($0) }
         configuration.delivery = takesNewest ? .newest : .everyFrame

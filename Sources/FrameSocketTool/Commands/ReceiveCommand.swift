@@ -58,8 +58,9 @@ struct ReceiveCommand: Command {
           --info KEY=VALUE state a value about this side to every sender; at most 16
           --stop-after N   ask the sender to stop after N frames, and end
         \(HandshakeTokenFiles.help)
-          --wire-log FILE  write every byte received, with its time, to FILE for
-                           framesocket replay
+          --wire-log FILE  write the bytes of one connection to FILE, exactly as they
+                           arrive: those of the first that sends any. To send them
+                           again, use socat -u OPEN:FILE UNIX-CONNECT:PATH
           --stats json     print a JSON object every second with rate, size, drops and
                            latency; on standard error if frames go to standard output
           --systemd        listen on the socket that systemd passes, and leave it there
@@ -256,7 +257,7 @@ struct ReceiveCommand: Command {
         let holder = Locked<FrameServer?>(nil)
         let gate = AcceptingGate()
         let log = wireLog.map { _ in
-            WireLogWriter { failure in Task { await reception.finish(failure) } }
+            WireLog { failure in Task { await reception.finish(failure) } }
         }
         let manager = ServiceManager()
         prepare(for: manager)
@@ -290,7 +291,7 @@ struct ReceiveCommand: Command {
     }
 
     /// Why something could not be written, even if that was after the last frame; nil if all is there.
-    private func failure(of reception: Reception, _ log: WireLogWriter?) async -> CommandFailure? {
+    private func failure(of reception: Reception, _ log: WireLog?) async -> CommandFailure? {
         if let failure = await reception.outputFailure { return failure }
         if let failure = await reception.lossFailure { return failure }
         // What a frame has ended, it ends after a signal too.

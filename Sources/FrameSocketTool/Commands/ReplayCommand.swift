@@ -4,7 +4,7 @@ import Locking
 /// `framesocket replay`: sends a recording again.
 struct ReplayCommand: Command {
     static let name = "replay"
-    static let summary = "send a recording or a wire log again"
+    static let summary = "send a recording again"
     static let help = """
         Usage: framesocket replay PATH FILE [options]
 
@@ -15,9 +15,6 @@ struct ReplayCommand: Command {
 
         Damaged parts of FILE are reported, and the frames behind them are sent; the
         exit code is 65 then.
-
-        If FILE is a wire log (receive --wire-log), every byte of it is sent as it was
-        received, valid or not, each connection over one of its own.
 
           --speed N        play N times as fast; 0 for as fast as possible (1)
           --loop N         send the file N times (1); 0 repeats endlessly
@@ -68,7 +65,7 @@ struct ReplayCommand: Command {
 
     /// What is known of a replay at its end.
     private struct State {
-        var replay: (any Replay)?
+        var replay: FileReplay?
         /// Whether the command was typed wrong, so that nothing is reported.
         var isUsageError = false
     }
@@ -85,7 +82,8 @@ struct ReplayCommand: Command {
                     guard loops == 1 || input.isRepeatable else {
                         throw CommandFailure(.usage, "\(file): a pipe cannot be sent more than once")
                     }
-                    let replay = try makeReplay(of: input, events)
+                    try check(input)
+                    let replay = try FileReplay(self, events)
                     state.withLock { $0.replay = replay }
                     try await replay.send(input)
                     return Result<Void, CommandFailure>.success(())
@@ -105,35 +103,24 @@ struct ReplayCommand: Command {
         try events.check()
     }
 
-    private func makeReplay(of input: InputFile, _ events: EventOutput) throws(CommandFailure) -> any Replay {
-        if try begins(input, WireLog.begins) {
-            guard case .path(let path) = endpoint, tokens == nil else {
-                throw CommandFailure(
-                    .usage,
-                    "a wire log can be sent only to a path, and without --token-file: it starts after the tokens"
-                )
-            }
-            return WireLogReplay(self, path, events)
-        }
-        guard try begins(input, MatroskaReader.begins) else {
-            throw CommandFailure(.badData, "\(input.name): neither a Matroska file nor a wire log\(try remedy(input))")
-        }
-        return try FileReplay(self, events)
-    }
-
-    /// What a file is that cannot be replayed, and how to send it; empty if that is unknown.
-    private func remedy(_ input: InputFile) throws(CommandFailure) -> String {
+    /// Checks that the file begins as a recording does.
+    private func check(_ input: InputFile) throws(CommandFailure) {
+        let start: ArraySlice<UInt8>
         do {
-            let kind = FileKind(try input.peek(FileKind.byteCount))
-            switch kind {
-            case .foreign(FileKind.wireLog): return ", but a wire log of another version, or a damaged one"
-            case .jpeg: return ", but a JPEG; send it with framesocket send"
-            case .empty: return ", but empty"
-            default: return kind.video(in: file).map { ", but \($0)" } ?? ""
-            }
+            start = try input.peek(FileKind.byteCount)
         } catch {
             throw CommandFailure(.noInput, error.message)
         }
+        guard !MatroskaReader.begins(start) else { return }
+        let kind = FileKind(start)
+        // What it is instead, and how to send it, if that is known.
+        let remedy =
+            switch kind {
+            case .jpeg: ", but a JPEG; send it with framesocket send"
+            case .empty: ", but empty"
+            default: kind.video(in: file).map { ", but \($0)" } ?? ""
+            }
+        throw CommandFailure(.badData, "\(input.name): not a Matroska file\(remedy)")
     }
 
     /// The event of a replay of which nothing is known but that nothing was sent.
@@ -151,8 +138,8 @@ struct ReplayCommand: Command {
     }
 
     /// Reports to scripts and people that the file ends too early.
-    func reportCut(_ input: InputFile, after part: String, to events: EventOutput) {
-        let message = "\(input.name) is cut off after its last \(part)"
+    func reportCut(_ input: InputFile, to events: EventOutput) {
+        let message = "\(input.name) is cut off after its last frame"
         events.print(JSONLine(errorCode: "file.truncated", message, connection: Int?.none))
         if !isQuiet { Terminal.say("framesocket replay: \(message)") }
     }
@@ -161,17 +148,6 @@ struct ReplayCommand: Command {
     func open() throws(CommandFailure) -> InputFile {
         do {
             return try InputFile(file)
-        } catch {
-            throw CommandFailure(.noInput, error.message)
-        }
-    }
-
-    private func begins(
-        _ input: InputFile,
-        _ isRight: (ArraySlice<UInt8>) -> Bool
-    ) throws(CommandFailure) -> Bool {
-        do {
-            return isRight(try input.peek(WireLog.magic.count))
         } catch {
             throw CommandFailure(.noInput, error.message)
         }

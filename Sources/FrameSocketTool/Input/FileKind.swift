@@ -61,7 +61,6 @@ enum FileKind {
             return
                 "a Matroska file; send it with framesocket replay\(file), or convert it with ffmpeg -i \(word) -c:v mjpeg "
                 + "-q:v 2 -f mjpeg -\(sending)"
-        case .foreign(Self.wireLog): return "a wire log; send it with framesocket replay\(file)"
         case .foreign(let name) where Self.containers.contains(name):
             return
                 "\(name); if its video is Motion JPEG, take it out with ffmpeg -i \(word) -c:v copy -f mjpeg -\(sending)"
@@ -82,13 +81,10 @@ enum FileKind {
         return "ffmpeg \(format) -i \(path.shellWord) -c:v mjpeg -q:v 2 -f mjpeg - | framesocket send PATH -"
     }
 
-    /// The name of the logs that `receive --wire-log` writes.
-    static let wireLog = "wire log"
-
     private static let containers = ["AVI", "MP4", "QuickTime", "MPEG-TS", "FLV", "Ogg"]
 
     private static let formats: [(signature: String, offset: Int, name: String)] = [
-        ("YUV4MPEG2", 0, "Y4M"), ("framesocket-wire", 0, wireLog), ("GIF8", 0, "GIF"), ("WEBP", 8, "WebP"),
+        ("YUV4MPEG2", 0, "Y4M"), ("GIF8", 0, "GIF"), ("WEBP", 8, "WebP"),
         ("BM", 0, "BMP"), ("%PDF", 0, "PDF"),
         ("qoif", 0, "QOI"),
         ("ftypavif", 4, "AVIF"), ("ftyphei", 4, "HEIF"), ("ftypmif1", 4, "HEIF"), ("ftypqt", 4, "QuickTime"),

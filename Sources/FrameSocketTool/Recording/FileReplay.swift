@@ -2,7 +2,7 @@ import FrameSocket
 import Locking
 
 /// Sends the frames of a Matroska file again.
-struct FileReplay: Replay {
+struct FileReplay: Sendable {
     private let command: ReplayCommand
     private let events: EventOutput
     private let link: ServerLink
@@ -68,7 +68,7 @@ struct FileReplay: Replay {
                     "\(input.name) has no frame\(reader.isCut ? ": it is cut off before the first" : "")"
                 )
             }
-            if reader.isCut { command.reportCut(input, after: "frame", to: events) }
+            if reader.isCut { command.reportCut(input, to: events) }
             pace.rewind()
         }
         try await link.deliver(connection)

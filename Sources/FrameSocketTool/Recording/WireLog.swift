@@ -1,38 +1,51 @@
-/// A wire log: what a server read from its sockets, with the times, as docs/wire-log.md defines it.
-enum WireLog {
-    /// The first bytes of a log, including its version.
-    static let magic = Array("framesocket-wire-log 1\n".utf8)
+import FrameSocket
+import Locking
 
-    /// The size of a record's header in bytes.
-    static let headerCount = 20
-
-    /// What a record reports.
-    enum Kind: UInt32 {
-        case opened
-        case bytes
-        case closed
+/// Writes the raw bytes of one connection, the first that sends any, for `receive --wire-log`.
+///
+/// - Note: The thread that reads the connection waits for the disk, and a slow disk holds up the senders. Nothing is
+///   lost.
+final class WireLog: Sendable {
+    private struct State {
+        /// The file; nil until it is opened, and after a failure.
+        var output: OutputFile?
+        /// The connection whose bytes are written; nil until one sends any.
+        var connection: Int?
+        /// Why bytes could not be written.
+        var failure: Files.Failure?
     }
 
-    /// Something that happened on one connection.
-    struct Record {
-        /// Nanoseconds since the log began.
-        let time: UInt64
-        let connection: UInt32
-        let kind: Kind
-        /// The bytes that were read, if that is what happened.
-        var bytes: [UInt8] = []
+    private let state = Locked(State())
+    private let failed: @Sendable (Files.Failure) -> Void
+
+    /// Creates a log, whose file has to be opened before a server accepts a connection.
+    ///
+    /// - Parameter failed: Called once, if bytes cannot be written; later bytes are left out.
+    init(failed: @escaping @Sendable (Files.Failure) -> Void) {
+        self.failed = failed
     }
 
-    /// Whether bytes begin as a log does.
-    static func begins(_ bytes: some Sequence<UInt8>) -> Bool { bytes.starts(with: magic) }
+    /// Why bytes could not be written; nil if all could.
+    var failure: Files.Failure? { state.withLock { $0.failure } }
 
-    /// The bytes of a number, the least significant first.
-    static func bytes(_ number: some FixedWidthInteger) -> [UInt8] {
-        (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+    /// Creates the file, or empties it.
+    func open(_ path: String) throws(Files.Failure) {
+        let output = try OutputFile(path, overwrites: true)
+        state.withLock { $0.output = output }
     }
 
-    /// The number that these bytes encode, the least significant first.
-    static func number(_ bytes: some BidirectionalCollection<UInt8>) -> UInt64 {
-        bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    /// Writes what was read from a connection, if it is the first.
+    func write(_ bytes: Span<UInt8>, of connection: Int) {
+        let output = state.withLock { state in
+            if state.connection == nil { state.connection = connection }
+            return state.connection == connection ? state.output : nil
+        }
+        do throws(Files.Failure) {
+            // Outside the lock: a connection is read by one thread.
+            try output?.write(bytes)
+        } catch {
+            state.withLock { ($0.output, $0.failure) = (nil, error) }
+            failed(error)
+        }
     }
 }

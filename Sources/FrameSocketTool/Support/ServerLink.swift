@@ -189,15 +189,13 @@ final class ServerLink: Sendable {
             return isOver || state.isClosed ? nil : pause
         }
         guard let next else {
-            throw CommandFailure(.unavailable, Self.refusal(by: endpoint.description, for: wait))
+            // The server closes every connection at once.
+            throw failure(
+                "for \(Format.seconds(wait)) the server closed every connection before accepting a frame; it has no free "
+                    + "slot (wait longer with --wait), does not admit this user, or rejects the frame"
+            )
         }
         try? await Task.sleep(for: next)
-    }
-
-    /// Explains why nothing could be sent to a server that closes every connection at once.
-    static func refusal(by name: String, for wait: Double) -> String {
-        "\(name): for \(Format.seconds(wait)) the server closed every connection before accepting a frame;"
-            + " it has no free slot (wait longer with --wait), does not admit this user, or rejects the frame"
     }
 
     private func failure(_ message: String) -> CommandFailure {

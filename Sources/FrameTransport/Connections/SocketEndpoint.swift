@@ -17,18 +17,6 @@ public enum SocketEndpoint: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Connects a socket that the caller has created.
-    ///
-    /// - Throws: `invalidPath` or `pathTooLong`, or `system` with the system's error.
-    package func connect(_ socket: Int32) throws(TransportError) {
-        let address = try SocketAddress(self)
-        do throws(Errno) {
-            try Syscalls.connectSocket(socket, to: address)
-        } catch {
-            throw TransportError(.system, path: description, underlyingErrno: error.rawValue, "cannot connect")
-        }
-    }
-
     /// Checks that required tokens are present and valid.
     ///
     /// - Throws: `tokenRequired` or `invalidToken`.

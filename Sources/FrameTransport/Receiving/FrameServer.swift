@@ -94,11 +94,6 @@ public final class FrameServer: Sendable {
         /// Default: nil.
         public var tokens: HandshakeTokens?
 
-        /// Observes every byte that is read for delivery, after the tokens.
-        ///
-        /// Default: nil.
-        public var tap: (any Tap)?
-
         /// Called with refusals, drops, failures, and the beginning and end of every connection, for a log.
         ///
         /// Default: nil.
@@ -108,6 +103,12 @@ public final class FrameServer: Sendable {
         /// ``TransportEvent/Code``, at most ten events in ten seconds are reported, and the next one states how many were
         /// omitted, so that no peer can flood a log; ``FrameServer/statistics`` counts them all.
         public var log: (@Sendable (TransportEvent) -> Void)?
+
+        /// Called with the bytes that are read for delivery, after the tokens and before they are parsed.
+        ///
+        /// It is called on the thread that reads the connection, which waits for it. The chunks do not correspond to
+        /// message boundaries.
+        package var onRead: (@Sendable (_ connection: Int, _ bytes: Span<UInt8>) -> Void)?
 
         /// Creates a configuration with the defaults.
         public init() {}

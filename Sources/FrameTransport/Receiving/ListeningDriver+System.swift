@@ -75,7 +75,6 @@ extension ListeningDriver: ListenerMachine.System {
             }
         )
         connections.withLock { $0[id] = driver }
-        configuration.tap?.connectionDidOpen(id)
         let (log, endpoint, mailbox) = (log, endpoint, mailbox)
         let onReady = { @Sendable [weak self] () -> Void in
             log?.report(.opened(id, peer, at: endpoint))
@@ -93,7 +92,6 @@ extension ListeningDriver: ListenerMachine.System {
             self?.onThread { machine, listener in
                 listener.received.superseded.add(driver.mailbox.replaced)
                 listener.connections.withLock { $0[id] = nil }
-                listener.configuration.tap?.connectionDidClose(id)
                 machine.ended(id, wasReady: wasReady, listener)
             }
         }

@@ -9,20 +9,16 @@ extension ReceivingDriver: ReceiverMachine.System {
     func read(into first: MemoryRun, _ second: MemoryRun) throws(Errno) -> Transfer {
         guard let socket = descriptor?.rawValue else { return .wouldBlock }
         let transfer = try unsafe mappings.receive(from: socket, into: first, second)
-        if let tap, case .bytes(let count, _) = transfer { unsafe show(tap, count, first, second) }
+        if let onRead, case .bytes(let count, _) = transfer {
+            // Of the body, and after it.
+            let direct = min(count, first.count)
+            if direct > 0 { unsafe onRead(id, Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: first[..<direct]))) }
+            if count > direct {
+                let spilled = unsafe UnsafeRawBufferPointer(rebasing: second[..<(count - direct)])
+                unsafe onRead(id, Span(_unsafeBytes: spilled))
+            }
+        }
         return transfer
-    }
-
-    /// Shows the tap the bytes read: of the body, and after it.
-    private func show(_ tap: any FrameServer.Tap, _ count: Int, _ first: MemoryRun, _ second: MemoryRun) {
-        let direct = min(count, first.count)
-        if direct > 0 {
-            unsafe tap.connection(id, didRead: Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: first[..<direct])))
-        }
-        if count > direct {
-            let spilled = unsafe UnsafeRawBufferPointer(rebasing: second[..<(count - direct)])
-            unsafe tap.connection(id, didRead: Span(_unsafeBytes: spilled))
-        }
     }
 
     func readToken(into run: MemoryRun) throws(Errno) -> Transfer {

@@ -23,7 +23,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     let memory: FrameServer.MemoryBudget
     let allowance: Int
     let tokens: HandshakeTokens?
-    let tap: (any FrameServer.Tap)?
+    let onRead: (@Sendable (_ connection: Int, _ bytes: Span<UInt8>) -> Void)?
     let counts: ReceivedCounts
     /// The bytes of the body that is arriving, for other threads.
     private let arriving = Counter()
@@ -58,7 +58,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         self.thread = thread
         memory = configuration.memory
         tokens = configuration.tokens
-        tap = configuration.tap
+        onRead = configuration.onRead
         self.counts = counts
         allowance = memory.join()
         var settings = ReceiverMachine.Configuration()

@@ -11,14 +11,6 @@ package struct SendBacklog: Sendable, Hashable {
     package var isEmpty: Bool { unreadByteCount == 0 && !hasPeerClosed }
 }
 
-extension SendBacklog {
-    /// Creates the backlog of a Unix-domain socket; nil if the system does not report it.
-    package init?(of socket: Int32) {
-        guard let backlog = Syscalls.backlog(of: socket) else { return nil }
-        self = backlog
-    }
-}
-
 extension SocketConnection {
     /// The unread bytes; nil if no server is connected, or if the system does not report them (only Linux does, for
     /// Unix-domain sockets).

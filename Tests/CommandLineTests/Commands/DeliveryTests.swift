@@ -13,9 +13,9 @@ import Testing
         place = try Workplace()
     }
 
-    /// What is sent: an image, a recording of five frames, or the wire log of one.
+    /// What is sent: an image, or a recording of five frames.
     enum Source: String, CaseIterable, Sendable {
-        case image, recording, wireLog
+        case image, recording
     }
 
     /// The arguments that send it to the socket, once it has been made.
@@ -28,10 +28,6 @@ import Testing
             let recorder = try place.framesocket(["record", place.socket, file, "--once", "--quiet"])
             _ = try await place.send(jpeg, "--loop", "5", "--wait", "30")
             #expect(await recorder.ended().status == 0)
-        case .wireLog:
-            let receiver = try await place.receiver("--count", "1", "--wire-log", file)
-            _ = try await place.send(jpeg)
-            #expect(await receiver.ended().status == 0)
         }
         return ["replay", file, place.socket, "--speed", "0"]
     }
@@ -66,7 +62,7 @@ import Testing
         for peer in peers { peer.close() }
     }
 
-    @Test(arguments: [Source.image, .recording])
+    @Test(arguments: Source.allCases)
     func `a failure states the time that --wait gives, whenever the last attempt began`(source: Source) async throws {
         let arguments = try await arguments(for: source) + ["--wait", "1.5"]
         let server = try PeerSocket.listening(at: place.socket)
@@ -172,7 +168,7 @@ import Testing
         #expect(await receiver.ended().status == 0)
     }
 
-    @Test(arguments: [Source.image, .recording])
+    @Test(arguments: Source.allCases)
     func `a receiver that gives the place to another sender is a failure`(source: Source) async throws {
         let arguments = try await arguments(for: source) + ["--wait", "60", "--loop", "0", "--json"]
         let host = try place.start(

@@ -33,19 +33,12 @@ import Testing
         receiver.send(.interrupt)
         lines += await receiver.ended().lines
 
-        let log = place.path("log")
-        let logger = try await place.receiver("--json", "--count", "1", "--wire-log", log)
-        lines += try await place.send(jpeg, "--json").lines
-        lines += await logger.ended().lines
-
         let recorder = try place.framesocket(["record", path, place.path("r.mkv"), "--once", "--json"])
         let sender = try place.framesocket(["send", path, jpeg, "--json", "--wait", "60"])
         lines += await sender.ended().lines + recorder.ended().lines
-        for file in ["r.mkv", "log"] {
-            let receiver = try await place.receiver("--json", "--count", "1")
-            lines += try await place.framesocket(["replay", place.socket, place.path(file), "--json"]).ended().lines
-            lines += await receiver.ended().lines
-        }
+        let viewer = try await place.receiver("--json", "--count", "1")
+        lines += try await place.framesocket(["replay", place.socket, place.path("r.mkv"), "--json"]).ended().lines
+        lines += await viewer.ended().lines
 
         let preview = try place.framesocket(["preview", path, "--http", "127.0.0.1:0", "--json"])
         try await preview.lines(2)
@@ -147,27 +140,6 @@ import Testing
     private func recordings() async throws {
         let (recording, log) = try await Self.recordings.value
         _ = try (place.file("r", recording), place.file("l", log))
-    }
-
-    @Test func `a connection of a wire log that the server closes is an error`() async throws {
-        let log = place.path("log")
-        let writer = WireLogWriter { _ in }
-        try writer.open(log)
-        writer.connectionDidOpen(7)
-        let bytes = [UInt8](repeating: 1, count: 4 << 20)
-        writer.connection(7, didRead: bytes.span)
-        let server = try PeerSocket.listening(at: place.socket)
-        let replay = try place.framesocket(["replay", place.socket, log, "--json"])
-        let connection = try await server.accepted()
-        // More than the first byte, so that the server is known to read.
-        _ = try await connection.read(2)
-        connection.close()
-        let ending = await replay.ended()
-        let lines = try ending.events
-        #expect(ending.status == 0 && lines.map(\.name) == ["error", "sent"], "\(ending)")
-        #expect(lines.first?["connection"] == 7 && lines.first?.text("code") == "connection.lost")
-        #expect(lines.last?["broken"] == 1)
-        _ = try await events(in: ending.lines)
     }
 
     @Test(arguments: [nil, 6]) func `a preview reports the frames that it cannot show`(orientation: Int?) async throws {

@@ -18,18 +18,10 @@ import Testing
         (65, "(printf -- '--b\\r\\n\\r\\n'; cat $X/jpeg/chelsea-420.jpg) >$D/x; $F send $S $D/x", "send PATH - < "),
         (65, "printf '\\032E\\337\\243' >$D/x; $F send $S $D/x", "x: no image file, but a Matroska file; send it with"),
         (65, "printf '\\032E\\337\\243' >$D/x; $F send $S $D/x", "framesocket replay PATH "),
-        (
-            65, "printf 'framesocket-wire-log 1\\n' >$D/x; $F send $S $D/x",
-            "but a wire log; send it with framesocket replay "
-        ),
-        (65, "printf 'framesocket-wire-log 2\\n' >$D/x; $F replay $S $D/x", "but a wire log of another version"),
-        (65, ": >$D/x; $F replay $S $D/x", "neither a Matroska file nor a wire log, but empty"),
+        (65, ": >$D/x; $F replay $S $D/x", "not a Matroska file, but empty"),
         (65, "printf 'RIFF1234AVI LIST' >$D/x; $F send $S $D/x", "/x -c:v copy -f mjpeg - | framesocket send PATH -"),
         (65, "printf 'RIFF1234AVI LIST' >$D/x; $F replay $S $D/x", "/x -c:v copy -f mjpeg - | framesocket send PATH -"),
-        (
-            65, "printf '....ftypqt  ' >$D/x; $F replay $S $D/x",
-            "neither a Matroska file nor a wire log, but QuickTime; if"
-        ),
+        (65, "printf '....ftypqt  ' >$D/x; $F replay $S $D/x", "not a Matroska file, but QuickTime; if"),
         (65, "printf 'RIFF1234AVI LIST' >\"$D/a b\"; $F send $S \"$D/a b\"", "/a b' -c:v copy -f mjpeg -"),
         (65, "printf 'YUV4MPEG2 W4 H2\\n' >\"$D/a;b\"; $F send $S \"$D/a;b\"", "/a;b'"),
         (65, "printf '\\032E\\337\\243' >\"$D/a b\"; $F send $S \"$D/a b\"", "framesocket replay PATH '"),

@@ -62,15 +62,13 @@ extension DocumentedCommand {
             service.send(.interrupt)
             #expect(await service.ended().errors.contains("20 frames"))
         },
-        DocumentedCommand("docs/wire-log.md: # Python") { run in
-            let stream = "Fixtures/streams/getstream-quality-70.http"
-            let receiver = try await run.receiver(at: "PATH", count: 3, "--wire-log \(run.place.path("log"))")
-            try await run.succeeded(run.shell("socat -u FILE:\(stream) UNIX:PATH"), "socat")
-            _ = await receiver.ended()
-            let program = run.commands.indices.map(run.use).joined(separator: "\n")
-            let ending = try await run.succeeded(run.shell("python3 -c '\(program)\nprint(len(stream))'"), program)
-            let count = try Data.bytes(at: run.place.path(stream)).count
-            #expect(ending.lines == ["\(count)"])
+        DocumentedCommand("docs/recording.md: framesocket receive PATH --wire-log") { run in
+            let logger = try run.start(0)
+            try await run.sendImages(to: "PATH")
+            await run.interrupt(logger)
+            let receiver = try await run.receiver(at: "PATH", count: 20)
+            try await run.run(1)
+            #expect(try await receiver.ended().events("frame").count == 20)
         },
     ]
 

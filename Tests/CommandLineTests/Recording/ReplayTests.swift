@@ -253,13 +253,12 @@ import enum TestSupport.HandmadeJPEG
     @Test(arguments: [
         (66, "$F replay $D/none $S", "none"),
         (64, "mkfifo $D/p; cat $X/jpeg/chelsea-420.jpg >$D/p & $F replay $S $D/p --loop 2", "more than once"),
-        (65, "$F replay $X/jpeg/chelsea-420.jpg $S", "neither a Matroska file nor a wire log"),
+        (65, "$F replay $X/jpeg/chelsea-420.jpg $S", "not a Matroska file"),
         (65, "printf '\\032\\105\\337\\243\\200' >$D/x; $F replay $D/x $S", "no Motion JPEG"),
         (64, "$F replay $D/x", "a server and a file"),
         (64, "$F replay $D/x $S --speed -1", "for --speed: expected"),
         (64, "$F replay $D/x $S --speed nan", "for --speed: expected"),
         (64, "$F replay - $S --loop 2", "standard input"),
-        (64, "printf 'framesocket-wire-log 1\\n' >$D/x; $F replay $D/x tcp:9", "sent only to a path"),
         (
             69,
             "$F record $D/t $D/x.mkv --once --quiet & $F send $D/t $X/jpeg/chelsea-420.jpg --quiet; wait; "

@@ -60,9 +60,16 @@ import Testing
         let thread = IOThread()
         let gate = Gate()
         let elsewhere = try TemporaryDirectory()
+        let hasHeld = Flag()
         let blocking = try elsewhere.server {
             $0.thread = thread
-            $0.tap = Blocker(gate)
+            $0.onRead = { _, _ in
+                // The frame may come in several reads.
+                if !hasHeld.isSet {
+                    hasHeld.set()
+                    gate.hold()
+                }
+            }
         }
         let server = try directory.server {
             $0.thread = thread
@@ -112,26 +119,5 @@ import Testing
 
         func becameReady(_ readiness: Readiness) { events.withLock { $0.append("ready") } }
         func deadlinePassed() { events.withLock { $0.append("deadline") } }
-    }
-
-    /// A tap that holds up its thread with every read.
-    private final class Blocker: FrameServer.Tap {
-        private let gate: Gate
-        private let hasHeld = Locked(false)
-
-        init(_ gate: Gate) {
-            self.gate = gate
-        }
-
-        func connectionDidOpen(_ id: Int) {}
-        func connection(_ id: Int, didRead bytes: Span<UInt8>) {
-            // The frame may come in several reads.
-            let isFirst = hasHeld.withLock { hasHeld in
-                defer { hasHeld = true }
-                return !hasHeld
-            }
-            if isFirst { gate.hold() }
-        }
-        func connectionDidClose(_ id: Int) {}
     }
 }

@@ -55,7 +55,7 @@ import Testing
             let server = try place.server {
                 $0.memory = budget
                 $0.limits.maximumConnections = 2
-                $0.tap = read
+                $0.onRead = { read.add($1.count) }
             }
             for index in 0..<2 {
                 let sender = try PeerSocket.connected(to: place.socket)
@@ -156,12 +156,10 @@ import Testing
 #endif
 
 /// Counts the bytes that servers have read.
-private final class BytesRead: FrameServer.Tap {
+private final class BytesRead: Sendable {
     private let total = Atomic(0)
 
     var count: Int { total.load(ordering: .sequentiallyConsistent) }
 
-    func connectionDidOpen(_ id: Int) {}
-    func connection(_ id: Int, didRead bytes: Span<UInt8>) { total.add(bytes.count, ordering: .sequentiallyConsistent) }
-    func connectionDidClose(_ id: Int) {}
+    func add(_ count: Int) { total.add(count, ordering: .sequentiallyConsistent) }
 }

@@ -2,7 +2,6 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import FrameWire
-import Synchronization
 import TestDescriptions
 import TestSupport
 import Testing
@@ -16,14 +15,14 @@ import Testing
     }
 
     /// Connects, sends some frames, and leaves; waits until the server has noticed that.
-    private func visit(_ server: FrameServer, _ ends: Ends, frames: Int, size: Int) async throws {
-        let before = ends.count + server.statistics.refusedConnections
+    private func visit(_ server: FrameServer, frames: Int, size: Int) async throws {
+        let before = server.departedVisitors
         let visitor = try PeerSocket.connected(to: directory.socket)
         // One that is refused has left before this one does.
         for index in 0..<frames { try? await visitor.write(message(body(index, count: size))) }
         visitor.close()
         try #require(
-            await becomesTrue { ends.count + server.statistics.refusedConnections > before },
+            await becomesTrue { server.departedVisitors > before },
             "a sender that has left keeps its slot"
         )
     }
@@ -52,12 +51,8 @@ import Testing
     /// Shows P188.
     @Test(arguments: [0, 1, 3])
     func `short visits that nobody consumes occupy no slot`(frames: Int) async throws {
-        let ends = Ends()
-        let server = try directory.server {
-            $0.limits.maximumConnections = 4
-            $0.tap = ends
-        }
-        for _ in 0..<20 { try await visit(server, ends, frames: frames, size: 500) }
+        let server = try directory.server { $0.limits.maximumConnections = 4 }
+        for _ in 0..<20 { try await visit(server, frames: frames, size: 500) }
         #expect(server.statistics.refusedConnections == 0)
         try await expectService(by: server, size: 500)
     }
@@ -116,25 +111,22 @@ import Testing
 
     /// Shows P189.
     @Test func `large frames of departed senders keep no large frame from the server`() async throws {
-        let ends = Ends()
         let server = try directory.server {
             $0.memory = Self.smallBudget()
             $0.limits.maximumConnections = 8
-            $0.tap = ends
         }
         let size = 100 << 10
-        for _ in 0..<8 { try await visit(server, ends, frames: 1, size: size) }
+        for _ in 0..<8 { try await visit(server, frames: 1, size: size) }
         try await expectService(by: server, size: size)
     }
 
     /// Shows P189.
     @Test(.tooSlow(for: .brief))
     func `the number of visitors that left before they were accepted is bounded`() async throws {
-        let ends = Ends()
-        let server = try directory.server { $0.tap = ends }
+        let server = try directory.server()
         for _ in 0..<10_000 { _ = try await PeerSocket.connectedWhenListening(at: directory.socket) }
         // All of them are gone.
-        #expect(await becomesTrue { ends.count + server.statistics.refusedConnections == 10_000 })
+        #expect(await becomesTrue { server.departedVisitors == 10_000 })
         server.close()
         var count = 0
         for try await _ in server.connections { count += 1 }
@@ -188,13 +180,10 @@ import Testing
     #endif
 }
 
-/// Counts the connections that have ended.
-private final class Ends: FrameServer.Tap {
-    private let total = Atomic(0)
-
-    var count: Int { total.load(ordering: .sequentiallyConsistent) }
-
-    func connectionDidOpen(_ id: Int) {}
-    func connection(_ id: Int, didRead bytes: Span<UInt8>) {}
-    func connectionDidClose(_ id: Int) { total.add(1, ordering: .sequentiallyConsistent) }
+extension FrameServer {
+    /// The number of senders that have left, or were refused.
+    fileprivate var departedVisitors: Int {
+        let statistics = statistics
+        return statistics.acceptedConnections - statistics.connections + statistics.refusedConnections
+    }
 }

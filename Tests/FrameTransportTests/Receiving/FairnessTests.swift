@@ -139,7 +139,7 @@ import Testing
     func `a turn of a sender of large frames is bounded in bytes`() async throws {
         let directory = try TemporaryDirectory()
         let arrivals = Arrivals()
-        let server = try directory.server { $0.tap = arrivals }
+        let server = try directory.server { $0.onRead = { arrivals.read($1.count) } }
         server.consumeOnThreads { _, frame in arrivals.note(frame) }
         let innocent = try PeerSocket.connected(to: directory.socket)
         await server.settle()
@@ -216,7 +216,7 @@ private final class Turns: FrameServer.Tap {
 }
 
 /// Counts the bytes that a server reads, and notes how many they are whenever a small frame arrives.
-private final class Arrivals: FrameServer.Tap {
+private final class Arrivals: Sendable {
     private struct State {
         var bytes = 0
         var longestRead = 0
@@ -234,8 +234,7 @@ private final class Arrivals: FrameServer.Tap {
     /// How many bytes had been read when each of the small frames arrived.
     var positions: [Int] { state.withLock(\.positions) }
 
-    func connection(_ id: Int, didRead bytes: Span<UInt8>) {
-        let count = bytes.count
+    func read(_ count: Int) {
         state.withLock { state in
             state.bytes += count
             state.longestRead = max(state.longestRead, count)
@@ -246,9 +245,6 @@ private final class Arrivals: FrameServer.Tap {
         guard frame.jpeg?.count == 3 else { return }
         state.withLock { $0.positions.append($0.bytes) }
     }
-
-    func connectionDidOpen(_ id: Int) {}
-    func connectionDidClose(_ id: Int) {}
 }
 
 extension PeerSocket {

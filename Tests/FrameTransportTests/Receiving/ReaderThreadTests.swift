@@ -48,56 +48,26 @@ import Testing
         try await server.closed()
     }
 
-    /// Where a tap was called, and where a consumer ran that prefers the connection's thread.
-    private final class Witness: FrameServer.Tap {
-        let (own, reader): (IOThread, IOThread)
-        private let calls = Locked<[String]>([])
-
-        init(_ own: IOThread, _ reader: IOThread) { (self.own, self.reader) = (own, reader) }
-
-        var all: [String] { calls.withLock { $0 } }
-
-        func note(_ call: String) {
+    @Test func `what a thread reads is delivered on it`() async throws {
+        let (own, reader) = (IOThread(), IOThread())
+        let calls = Locked<[String]>([])
+        let note = { @Sendable (call: String) in
             let place = own.isCurrent ? "server" : reader.isCurrent ? "reader" : "elsewhere"
             calls.withLock { $0.append("\(call) \(place)") }
         }
-
-        func connectionDidOpen(_ id: Int) { note("tap opens:") }
-        func connection(_ id: Int, didRead bytes: Span<UInt8>) { note("tap reads:") }
-        func connectionDidClose(_ id: Int) { note("tap closes:") }
-    }
-
-    /// Shows P300.
-    @Test func `a tap is called on the thread that reads, and for the ends of a connection on the server's`()
-        async throws
-    {
-        let witness = Witness(IOThread(), IOThread())
         let server = try directory.server {
-            ($0.thread, $0.readers, $0.tap) = (witness.own, [witness.reader], witness)
+            ($0.thread, $0.readers) = (own, [reader])
+            $0.onRead = { _, _ in note("reads:") }
         }
-        let consuming = server.consumeOnThreads { _, _ in witness.note("receives:") }
+        let consuming = server.consumeOnThreads { _, _ in note("receives:") }
         let sender = try PeerSocket.connected(to: directory.socket)
         try await sender.write(message(body(1, count: 300)))
         sender.finishWriting()
-        #expect(await becomesTrue { witness.all.contains("tap closes: server") })
+        #expect(await becomesTrue { server.statistics.acceptedConnections == 1 && server.statistics.connections == 0 })
         server.close()
         try await server.closed()
         try await consuming.value
-        let calls: Set = ["tap opens: server", "tap reads: reader", "receives: reader", "tap closes: server"]
-        #expect(Set(witness.all) == calls)
-    }
-
-    /// Keeps its thread in whatever it reads behind a token.
-    private final class Holder: FrameServer.Tap {
-        let gate = Gate()
-        private let open = Locked<[Int]>([])
-
-        /// The connections that have a place, or had one and have not ended.
-        var connected: [Int] { open.withLock { $0 } }
-
-        func connectionDidOpen(_ id: Int) { open.withLock { $0.append(id) } }
-        func connection(_ id: Int, didRead bytes: Span<UInt8>) { gate.hold() }
-        func connectionDidClose(_ id: Int) { open.withLock { $0.removeAll { $0 == id } } }
+        #expect(Set(calls.withLock { $0 }) == ["reads: reader", "receives: reader"])
     }
 
     /// Shows P166.
@@ -105,10 +75,12 @@ import Testing
     func `a place that was given to another sender is not taken by a token that comes at the same time`()
         async throws
     {
-        let (holder, own, reader) = (Holder(), IOThread(), IOThread())
+        let (gate, own, reader) = (Gate(), IOThread(), IOThread())
         let token = Array("token".utf8)
         let server = try directory.server {
-            ($0.thread, $0.readers, $0.tap) = (own, [reader], holder)
+            ($0.thread, $0.readers) = (own, [reader])
+            // Keeps the thread in whatever it reads behind a token.
+            $0.onRead = { _, _ in gate.hold() }
             $0.tokens = HandshakeTokens(shared: token)
             $0.limits.maximumConnections = 2
         }
@@ -118,24 +90,24 @@ import Testing
         try await first.write(token)
         #expect(try await first.read(token.count) == token)
         let second = try PeerSocket.connected(to: directory.socket)
-        #expect(await becomesTrue { holder.connected == [1, 2] })
+        #expect(await becomesTrue { server.statistics.connections == 2 })
         await reader.settle()
         // The thread hears of both at once, and cannot go on to the second.
         try await reader.whileHeld {
             try await first.write(message(body(1, count: 300)))
             try await second.write(token)
         }
-        await holder.gate.held()
+        await gate.held()
         // Its token has come, but its thread does not know, and its place goes to the next sender.
         let third = try PeerSocket.connected(to: directory.socket)
         try await third.write(token)
-        #expect(await becomesTrue { holder.connected == [1, 2, 3] })
+        #expect(await becomesTrue { server.statistics.acceptedConnections == 3 })
         await own.settle()
-        holder.gate.release()
+        gate.release()
         #expect(try await third.read(token.count) == token)
         #expect((try? await second.read(1)) ?? [] == [])
-        // The tap, the program and the counter are told one after the other, in no order that is promised.
-        #expect(await becomesTrue { holder.connected == [1, 3] })
+        // The program and the counters are told one after the other, in no order that is promised.
+        #expect(await becomesTrue { server.statistics.connections == 2 })
         #expect(await becomesTrue { presented.withLock { $0.map(\.id) } == [1, 3] })
         #expect(await becomesTrue { server.statistics.refusedConnections == 1 })
         server.close()

@@ -16,7 +16,6 @@ public func fuzzOptions(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     switch kind % 16 {
     case 0: readPixmap(Array(content))
     case 14: readRecording(Array(content))
-    case 15: readWireLog(WireLog.magic + content)
     default: parse(content, commands[Int(kind) % commands.count])
     }
     return 0
@@ -53,17 +52,6 @@ private func readRecording(_ bytes: [UInt8]) {
             let (_, jpeg) = OrientationSegment.removed(from: entry.jpeg)
             guard jpeg.count <= MatroskaReader.maximumFrameLength + 65_536 else { fatalError("a frame is too large") }
         }
-    } catch {
-        guard !error.message.isEmpty else { fatalError("an error without a sentence") }
-    }
-}
-
-private func readWireLog(_ bytes: [UInt8]) {
-    do {
-        var reader = try WireLogReader(InputFile(bytes, name: "file"))
-        var count = 0
-        while let record = try reader.next() { count += record.bytes.count }
-        guard count <= bytes.count else { fatalError("more came out than went in") }
     } catch {
         guard !error.message.isEmpty else { fatalError("an error without a sentence") }
     }

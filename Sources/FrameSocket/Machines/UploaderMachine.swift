@@ -195,16 +195,11 @@ package struct UploaderMachine: Sendable {
     private var oldestPendingTicket: UInt64? {
         if let (ticket, isRepeat) = slots.inProgress, !isRepeat { return ticket }
         if let ticket = slots.waiting?.ticket { return ticket }
-        guard let deferral = slots.deferral, barrier == nil || awaitsHello else { return nil }
+        guard let deferral = slots.deferral, barrier == nil else { return nil }
         // A frame that was held back for another cause follows at once, or when the terms say why its attempt has failed;
         // but another user of the connection may be busy for any time.
         let isBusy = deferral.cause == .superseded && schedule.hasFailed(under: terms.revision)
         return isBusy ? nil : deferral.frame.ticket
-    }
-
-    /// Whether the receiver, which gets nothing before it has stated its version, is still to do that.
-    private var awaitsHello: Bool {
-        terms.isConnected && !terms.isGreeted && !terms.isPaused && !terms.wants.contains(.frames)
     }
 
     /// Ends the wait under `id`.

@@ -18,8 +18,7 @@ extension SampleUploader {
     /// receiver leaves no room is sent when there is room, and waited for until then. If no server is connected, the call waits for one, for at most
     /// `connectTimeout` of the connection's configuration in all, and for as long as the exchange of tokens with a server
     /// may take that it has reached by then. It does not wait for a receiver that has requested a pause, or wants no
-    /// frames, except for its hello if the connection's `minimumVersion` is set. Frames submitted during the call do not
-    /// prolong it. It returns at once if nothing is to be sent.
+    /// frames. Frames submitted during the call do not prolong it. It returns at once if nothing is to be sent.
     ///
     /// The result tells of the latest frame. What ``send(_:orientation:timestamp:damage:)`` reported as dropped, what the pacing left
     /// out and what a newer frame replaced is not an error; see ``Statistics/drops``.

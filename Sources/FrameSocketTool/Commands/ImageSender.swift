@@ -47,7 +47,6 @@ final class ImageSender: Sendable {
         var settings = SocketConnection.Configuration()
         settings.padsShortBodies = command.padsShortBodies
         settings.info = command.info
-        settings.minimumVersion = command.minimumVersion
         settings.tokens = try command.tokens?.read()
         link = ServerLink(to: command.endpoint, wait: command.wait, settings)
     }
@@ -72,7 +71,6 @@ final class ImageSender: Sendable {
             let connection = try await link.open()
             let uploader = SampleUploader(connection: connection, configuration: configuration)
             let following = follow(uploader)
-            await link.waitForVersion(of: connection)
             state.withLock { state in
                 (state.uploader, state.startedAt, state.following) = (uploader, MonotonicClock.now(), following)
             }

@@ -60,7 +60,6 @@ extension ReceiveCommand {
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
         configuration.info = info
-        configuration.minimumVersion = minimumVersion
         if let log { configuration.onRead = { log.write($1, of: $0) } }
         configuration.acceptsSharedMemory = acceptsSharedMemory
         configuration.log = { reception.reportRefusal($0) }

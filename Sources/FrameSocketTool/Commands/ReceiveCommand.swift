@@ -52,9 +52,6 @@ struct ReceiveCommand: Command {
           --hello          say hello to senders, which then report their state and what
                            they state about themselves; the next option, --audio,
                            --shared and --prefer-… do so too
-          --minimum-version N
-                           refuse senders that support a lower version of the control
-                           channel than N, or state none
           --info KEY=VALUE state a value about this side to every sender; at most 16
           --stop-after N   ask the sender to stop after N frames, and end
         \(HandshakeTokenFiles.help)
@@ -90,8 +87,6 @@ struct ReceiveCommand: Command {
     let requests: [ControlRequest]
     /// What this side states about itself.
     let info: ControlRequest.SessionInfo
-    /// The lowest version that is accepted of senders.
-    let minimumVersion: Int
     let audio: String?
     let takesNewest: Bool
     /// Whether senders may share memory.
@@ -134,7 +129,6 @@ struct ReceiveCommand: Command {
         tokens = try arguments.tokens()
         requests = try Self.requests(&arguments, wantsAudio: audio != nil)
         info = try arguments.info()
-        minimumVersion = try arguments.minimumVersion()
         directory = try arguments.path("--output")
         overwrites = arguments.flag("--overwrite")
         keep = try arguments.integer("--keep", in: 1...(.max))

@@ -45,9 +45,6 @@ struct SendCommand: Command {
                            asks for it; - is standard input
           --info KEY=VALUE state a value about this side to a receiver that says hello;
                            at most 16
-          --minimum-version N
-                           refuse a receiver that supports a lower version of the
-                           control channel than N, or says no hello
           --stop-after N   end after N frames
         \(HandshakeTokenFiles.help)
           --wait S         seconds to wait for a server with a free slot (5)
@@ -60,7 +57,6 @@ struct SendCommand: Command {
     /// What this side states about itself.
     let info: ControlRequest.SessionInfo
     /// The lowest version that is accepted of a receiver.
-    let minimumVersion: Int
     let audio: String?
     let stopAfter: Int?
     let paths: [String]
@@ -92,7 +88,6 @@ struct SendCommand: Command {
         var configuration = options.configuration
         watermark = options.watermark
         audio = try arguments.path("--audio")
-        minimumVersion = try arguments.minimumVersion()
         var info = try arguments.info()
         info.offersAudio = audio != nil
         self.info = info

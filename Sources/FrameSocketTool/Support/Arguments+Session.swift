@@ -14,11 +14,6 @@ extension Arguments {
         return HandshakeTokenFiles(own: own, peer: peer ?? own)
     }
 
-    /// Takes the lowest version of the control channel that is accepted of the other side; 0 without the option.
-    mutating func minimumVersion() throws(UsageError) -> Int {
-        try integer("--minimum-version", in: 1...9_999) ?? 0
-    }
-
     /// Takes the values that this side states about itself.
     mutating func info() throws(UsageError) -> ControlRequest.SessionInfo {
         var info = ControlRequest.SessionInfo()

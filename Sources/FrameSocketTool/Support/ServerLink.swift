@@ -66,14 +66,6 @@ final class ServerLink: Sendable {
         }
     }
 
-    /// Waits until the server has said hello, if it must state its version, or the connection has ended.
-    func waitForVersion(of connection: SocketConnection) async {
-        guard settings.minimumVersion > 0 else { return }
-        while connection.receiver.hello == nil, connection.closeReason == nil {
-            guard (try? await Task.sleep(for: .milliseconds(2))) != nil else { return }
-        }
-    }
-
     /// Closes the connection, and makes no other.
     func close() async {
         let connection = state.withLock { state in

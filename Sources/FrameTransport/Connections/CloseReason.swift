@@ -25,7 +25,6 @@ public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
         case .failed(let error):
             switch error.code {
             case .tokenRejected, .handshakeTimedOut: .tokenRejected
-            case .versionMismatch: .versionMismatch
             case .connectionLost, .sendTimedOut, .receiveTimedOut: .disconnected
             case .malformedMessage where error.wireError?.isTruncation == true: .disconnected
             case .noServer, .openTimedOut: .noHost

@@ -41,8 +41,6 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let peerRefused = Code("peer.refused")
         /// The peer sent bytes that are not a valid message; `wireError` says what is wrong and where.
         public static let malformedMessage = Code("peer.malformed")
-        /// The peer supports a lower version of the control channel than this end accepts, or none.
-        public static let versionMismatch = Code("peer.version")
         /// The peer broke the rules for shared memory.
         public static let sharedMemory = Code("peer.sharedMemory")
         /// The peer sent too many frames in a row that could not be decoded.
@@ -152,13 +150,6 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     /// Returns the failure of a connection whose sender broke the rules for shared memory.
     static func sharedMemory(_ message: String, _ error: Errno? = nil) -> TransportError {
         TransportError(.sharedMemory, underlyingErrno: error?.rawValue, message)
-    }
-
-    /// Returns the failure of a connection whose peer has this version, or has stated none.
-    static func version(_ version: Int?, of peer: String, under minimum: Int, path: String? = nil) -> TransportError {
-        let found = version.map { "supports version \($0) of the control channel" } ?? "has stated no version"
-        let message = "the \(peer) \(found), and this side accepts no lower one than \(minimum); update the \(peer)"
-        return TransportError(.versionMismatch, path: path, message)
     }
 
     /// Returns the failure of a connection with this many undecodable frames in a row.

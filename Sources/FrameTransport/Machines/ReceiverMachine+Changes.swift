@@ -3,21 +3,19 @@ internal import FrameWire
 /// The consequences of events.
 extension ReceiverMachine {
     mutating func becomeReady(_ system: some System) {
-        if configuration.minimumVersion > 0 { versionDeadline = configuration.limits.handshakeTimeout.after(now) }
         updateDeadline(system)
         if let hello { request(.hello(hello), system) }
         if hello != nil, configuration.info != ControlRequest.SessionInfo() {
             request(.info(configuration.info), system)
         }
-        if versionDeadline == nil { system.present() }
+        system.present()
     }
 
     /// The hello that the sender gets at once: without one, it does not know that it may share memory, and obeys nothing.
     private var hello: ControlRequest.Hello? {
         if let hello = configuration.hello { return hello }
         let states = configuration.info != ControlRequest.SessionInfo()
-        let isNeeded = states || configuration.acceptsSharedMemory || configuration.minimumVersion > 0
-        return isNeeded ? ControlRequest.Hello() : nil
+        return states || configuration.acceptsSharedMemory ? ControlRequest.Hello() : nil
     }
 
     /// Keeps what the hello requests from now on.
@@ -64,10 +62,6 @@ extension ReceiverMachine {
     /// arrived has been read. If the deadline has passed and the phase is still the same, the connection fails.
     mutating func updateDeadline(_ system: some System) {
         guard case .receiving = state else { return }
-        if let versionDeadline {
-            if isOverdue { return refuseVersion(nil, system) }
-            return deadline = versionDeadline
-        }
         // A sender that was asked to be silent may be silent.
         let mustSpeak = !hasPaused && !wants.isEmpty
         let current = Phase(part: assembler.phase, messages: assembler.messages, mustSpeak: mustSpeak)
@@ -89,7 +83,7 @@ extension ReceiverMachine {
 
     /// Suspends deadlines for the peer; the deadline of an end, which is this side's, continues.
     mutating func suspendDeadline() {
-        guard case .receiving = state, versionDeadline == nil else { return }
+        guard case .receiving = state else { return }
         (deadlinePhase, isOverdue) = (nil, false)
         deadline = nil
     }
@@ -106,7 +100,6 @@ extension ReceiverMachine {
 
     /// Handles the end of the stream between two messages.
     mutating func end(_ system: some System) {
-        if versionDeadline != nil { return refuseVersion(nil, system) }
         if case .draining = state { return finish(drainReason, system) }
         finish(.closedByPeer(stopReason ?? .stoppedByUser), system)
     }
@@ -116,40 +109,6 @@ extension ReceiverMachine {
         if case .draining = state, error.isTruncation { return finish(drainReason, system) }
         finish(.failed(error), system)
     }
-
-    /// Presents a connection whose sender has stated a version that is accepted, with the frames before; returns false
-    /// if it is refused.
-    mutating func acceptVersion(_ version: Int, _ system: some System) -> Bool {
-        guard version >= configuration.minimumVersion else {
-            refuseVersion(version, system)
-            return false
-        }
-        guard versionDeadline != nil else { return true }
-        (versionDeadline, deadline, deadlinePhase, isOverdue) = (nil, nil, nil, false)
-        system.present()
-        return true
-    }
-
-    /// Ends a connection whose sender has stated a version that is too low, or none in time: nothing of it is delivered.
-    mutating func refuseVersion(_ version: Int?, _ system: some System) {
-        let error = TransportError.version(version, of: "sender", under: configuration.minimumVersion)
-        withdrawRequest(system)
-        system.discardDelivered(error)
-        if versionDeadline != nil { system.present() }
-        versionDeadline = nil
-        request(.stop(.versionMismatch), system)
-        linger(.failed(error), system)
-    }
-
-    /// Whether more is known of a frame's size than may be kept for a sender that has not stated its version.
-    func exceedsUnproven(_ byteCount: Int) -> Bool {
-        guard versionDeadline != nil else { return false }
-        return unprovenFrames >= Self.maximumUnprovenFrames
-            || (burstByteCount > 0 && burstByteCount + byteCount > share)
-    }
-
-    /// More than a socket's buffer holds of the smallest frames.
-    private static var maximumUnprovenFrames: Int { 4_096 }
 
     /// Shuts down sending, and discards input until the peer has closed too, or the time for that is over.
     mutating func linger(_ reason: CloseReason, _ system: some System) {

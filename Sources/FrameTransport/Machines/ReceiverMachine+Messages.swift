@@ -15,7 +15,7 @@ extension ReceiverMachine {
             case .receiving(.open(let room)), .draining(.open(let room)):
                 guard mayRead || pendingBody != nil || assembler.hasMore else { return rest(room, system) }
                 guard goesOn(system) else { return }
-                if room == nil, assembler.keepsFrames, !hasHungUp, versionDeadline == nil {
+                if room == nil, assembler.keepsFrames, !hasHungUp {
                     reserveRoom(onceEmpty: false, system)
                 } else if let pendingBody {
                     admit(pendingBody, system)
@@ -67,7 +67,6 @@ extension ReceiverMachine {
         case .frame(let header):
             guard let body else { return }
             burstByteCount += body.count
-            if versionDeadline != nil { unprovenFrames += 1 }
             useRoom(room)
             system.deliver(assembler.takeFrame(header, body, at: now), more: mayRead || assembler.hasMore)
         case .audio(let header):
@@ -81,7 +80,6 @@ extension ReceiverMachine {
         case .sharedFrame(let header):
             deliver(header, room, system)
         case .status(let status):
-            guard acceptVersion(status.version, system) else { return }
             if case .stopped(let reason) = status.state { stopReason = reason }
             system.deliver(status)
         case .info(let info):
@@ -109,9 +107,7 @@ extension ReceiverMachine {
     /// Admits the body whose header has arrived, once its memory is available.
     private mutating func admit(_ byteCount: Int, _ system: some System) {
         // What a departed sender has left is already in the socket, bounded by the socket's buffer.
-        if exceedsUnproven(byteCount) {
-            refuseVersion(nil, system)
-        } else if hasHungUp {
+        if hasHungUp {
             admitPendingBody(system)
         } else if byteCount > share {
             askForMemory(byteCount, system)
@@ -141,9 +137,9 @@ extension ReceiverMachine {
     /// Whether a large body may ask for a grant, which others may be waiting for.
     ///
     /// Nobody knows when the program will take a connection, and a complete body keeps its grant until it is consumed. A
-    /// drain does not last long, nor does the wait for a sender's version.
+    /// drain does not last long.
     private var mayAskForMemory: Bool {
-        if case .draining = state { true } else { isTaken || versionDeadline != nil }
+        if case .draining = state { true } else { isTaken }
     }
 
     mutating func beginGrantedBody(_ system: some System) {

@@ -25,7 +25,6 @@ extension ReceiverMachine {
         case .receiving:
             // What has arrived and not been read, for which this side has not had the time, may end the phase.
             isOverdue = true
-            if versionDeadline != nil, case .awaitingMemory? = state.gate { refuseVersion(nil, system) }
         case .draining:
             // Only what has arrived by now is delivered.
             system.shutDownReceiving()

@@ -30,8 +30,6 @@ extension ReceiverMachine {
         func keepPlace() -> Bool
         /// Presents the connection to the program: frames may arrive from now on.
         func present()
-        /// Discards what was delivered before the connection was presented: its frames end with the error.
-        func discardDelivered(_ error: TransportError)
         /// Returns how many frames the consumer has room for, optionally after it has taken what waits there, and the
         /// bytes of the waiting frames; if there is no room, ``roomAvailable(_:)`` follows.
         func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int)

@@ -26,8 +26,6 @@ package struct ReceiverMachine: ~Copyable {
         package var hello: ControlRequest.Hello?
         /// What this side states about itself, after the hello.
         package var info = ControlRequest.SessionInfo()
-        /// The lowest version that is accepted of a sender.
-        package var minimumVersion = 0
         /// The part of the memory budget that the connection may take without a request.
         package var allowance = Int.max / 2
         /// The largest body that can be granted.
@@ -97,11 +95,6 @@ package struct ReceiverMachine: ~Copyable {
     /// The bytes that may be waiting for the consumer: those waiting at the last reservation, and those delivered
     /// since.
     var burstByteCount = 0
-
-    /// When the sender must have stated its version; nil if it has, or need not.
-    var versionDeadline: UInt64?
-    /// How many frames came before.
-    var unprovenFrames = 0
 
     /// The requests waiting to be written.
     package internal(set) var outbox = RequestOutbox()

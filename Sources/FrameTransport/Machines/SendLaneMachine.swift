@@ -125,14 +125,13 @@ package struct SendLaneMachine: ~Copyable {
     ///
     /// - Parameters:
     ///   - connection: Its number.
-    ///   - wants: What the receiver wants until it says otherwise.
     ///   - fittingByteCount: The length up to which a message fits without enlarging the socket's buffer.
-    package mutating func open(connection: Int, wants: ControlRequest.Wants = .frames, fittingByteCount: Int) {
+    package mutating func open(connection: Int, fittingByteCount: Int) {
         phase = .accepting
         self.connection = connection
         sharer = nil
         self.fittingByteCount = fittingByteCount
-        self.wants = wants
+        wants = .frames
         isPaused = false
         hasDeclinedShared = false
         stated.forgetReceiver()

@@ -112,20 +112,14 @@ extension SenderMachine {
         lastFailure = nil
         turnAwayPauses.reset()
         let connection = terms.connection + 1
-        // A receiver that has to state its version gets nothing before.
-        let mustGreet = settings.minimumVersion > 0
-        let wants: ControlRequest.Wants = mustGreet ? [] : .frames
-        system.openLane(connection: connection, wants: wants)
-        var session = Session(decoder: ControlDecoder())
-        if mustGreet { session.greetingUntil = now &+ settings.handshakeTimeout }
-        enter(.open(session), system)
+        system.openLane(connection: connection)
+        enter(.open(Session(decoder: ControlDecoder())), system)
         let sharesMemory = settings.sharesMemory
         changeTerms(system) { terms in
             let revision = terms.revision
             terms = ReceiverTerms()
             (terms.revision, terms.connection, terms.isConnected) = (revision, connection, true)
             terms.mayShareMemory = sharesMemory
-            terms.wants = wants
         }
         settleWaiters(nil, system)
     }

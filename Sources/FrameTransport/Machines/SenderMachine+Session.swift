@@ -169,11 +169,6 @@ extension SenderMachine {
             while offset < bytes.count, let step = try session.decoder?.decode(bytes.extracting(offset...)) {
                 offset += step.consumed
                 switch step.event {
-                case .request(.hello(let hello)) where hello.version < settings.minimumVersion:
-                    session.hello = hello
-                    system.note(hello)
-                    state = .open(session)
-                    return refuseVersion(hello.version, system)
                 case .request(let request):
                     turn.requestsLeft -= 1
                     if let reason = handle(request, in: &session, system) { return stop(session, reason, system) }
@@ -244,7 +239,6 @@ extension SenderMachine {
     /// Answers a hello, and adopts what it asks for.
     private mutating func greet(_ hello: ControlRequest.Hello, in session: inout Session, _ system: some System) {
         session.hello = hello
-        session.greetingUntil = nil
         system.note(hello)
         let answer = status(of: session, isPaused: terms.isPaused)
         changeLane(in: &session, system) { $0.setWants(hello.wants, info: hello.wantsInfo, answering: answer) }
@@ -296,14 +290,6 @@ extension SenderMachine {
     private mutating func refusePreference(in session: inout Session, _ system: some System) {
         session.refusedPreferences &+= 1
         answer(status(of: session, isPaused: terms.isPaused), in: &session, system)
-    }
-
-    /// Ends the session, which is permanent, because the receiver's version is too low, or because it has stated none.
-    mutating func refuseVersion(_ version: Int?, _ system: some System) {
-        let error = TransportError.version(version, of: "receiver", under: settings.minimumVersion, path: settings.name)
-        // Whoever does not read requests is not told.
-        let last = version == nil ? nil : SenderStatus(state: .stopped(.versionMismatch))
-        beginEnding(.failed(error), last: last, awaiting: .ownBytesAndPeersEnd, next: .close, system)
     }
 
     /// Obeys a stop, which is permanent.

@@ -19,8 +19,6 @@ extension SenderMachine {
         package var reopens: Bool
         /// The tokens that both sides exchange; nil for none.
         package var tokens: HandshakeTokens?
-        /// The lowest version that is accepted of a receiver.
-        package var minimumVersion = 0
         /// Whether descriptors can be passed to the receiver.
         package var sharesMemory = false
 
@@ -91,15 +89,13 @@ extension SenderMachine {
         /// The number of its refused preferences.
         var refusedPreferences: UInt64 = 0
         var sending = Sending.flowing
-        /// When the receiver must have said hello, if it must.
-        var greetingUntil: UInt64?
 
         var isStalled: Bool { if case .stalled = sending { true } else { false } }
 
         var deadline: UInt64? {
             switch sending {
-            case .flowing: greetingUntil
-            case .stalled(_, let until), .broken(_, let until): min(until, greetingUntil ?? until)
+            case .flowing: nil
+            case .stalled(_, let until), .broken(_, let until): until
             }
         }
     }

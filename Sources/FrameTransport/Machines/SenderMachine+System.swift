@@ -24,8 +24,8 @@ extension SenderMachine {
         /// Lets other connections have their turns; ``continueTurn(_:)`` follows.
         func yield()
 
-        /// Hands the socket over to the lane, for a receiver that wants this until it says otherwise.
-        func openLane(connection: Int, wants: ControlRequest.Wants)
+        /// Hands the socket over to the lane.
+        func openLane(connection: Int)
         /// Changes the lane, and writes what the socket accepts.
         func lane(_ change: (inout SendLaneMachine) -> SendLaneMachine.Settlement?) -> SendLaneMachine.Progress
 

@@ -111,7 +111,6 @@ package struct SenderMachine: Sendable {
         case .handshaking(let handshake):
             if handshake.until <= due { giveUpAttempt(after: .unanswered, system) }
         case .open(let session):
-            if let until = session.greetingUntil, until <= due { return refuseVersion(nil, system) }
             switch session.sending {
             case .flowing: break
             case .stalled(let before, let until): if until <= due { checkProgress(since: before, system) }

@@ -72,15 +72,6 @@ public final class FrameServer: Sendable {
         /// `ControlRequest.info`.
         public var info = ControlRequest.SessionInfo()
 
-        /// The lowest version of the control channel that is accepted of a sender; with 0 or less, every sender is.
-        ///
-        /// Default: 0. With 1 or more, every sender is sent a hello, and a connection is delivered only when its sender has
-        /// stated its version in answer; the frames before are kept meanwhile, and delivered first. A sender of a lower version
-        /// is told `versionMismatch`, and none of its frames is delivered: its connection ends with the error
-        /// `versionMismatch`. So does that of a sender that states none within ``Limits/handshakeTimeout``, that ends before,
-        /// or that sends more than half of the connection's part of the memory budget before, as plain senders do.
-        public var minimumVersion = 0
-
         /// Whether senders on the same machine may share their frames' memory instead of encoding them.
         ///
         /// Default: false. With true, every sender is sent a hello, and a sender that supports it sends frames whose

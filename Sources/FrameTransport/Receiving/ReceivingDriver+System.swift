@@ -62,12 +62,6 @@ extension ReceivingDriver: ReceiverMachine.System {
         onReady = nil
     }
 
-    func discardDelivered(_ error: TransportError) {
-        mailbox.discard(error)
-        mailbox.end(error)
-        audio.discard()
-    }
-
     func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int) {
         let (room, weight) = mailbox.reserve(onceEmpty: onceEmpty)
         return (room, weight)

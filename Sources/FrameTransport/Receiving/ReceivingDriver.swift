@@ -66,7 +66,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         settings.expectedToken = configuration.tokens?.expected
         settings.hello = configuration.hello
         settings.info = configuration.info
-        settings.minimumVersion = configuration.minimumVersion
         settings.allowance = allowance
         settings.largestGrant = memory.largestGrant
         settings.resetKeepsData = Syscalls.isLocal(descriptor.rawValue)

@@ -94,8 +94,8 @@ extension ConnectingDriver: SenderMachine.System {
 
     func yield() { thread.executeAfterPoll { self.change { $0.continueTurn(self) } } }
 
-    func openLane(connection: Int, wants: ControlRequest.Wants) {
-        if let descriptor = descriptor.take() { lane.open(descriptor, connection: connection, wants: wants) }
+    func openLane(connection: Int) {
+        if let descriptor = descriptor.take() { lane.open(descriptor, connection: connection) }
     }
 
     func lane(_ change: (inout SendLaneMachine) -> SendLaneMachine.Settlement?) -> SendLaneMachine.Progress {

@@ -133,7 +133,6 @@ extension SenderMachine.Settings {
         sendTimeout = configuration.sendTimeout.nanoseconds
         linger = configuration.linger.nanoseconds
         reopens = configuration.reopens
-        minimumVersion = configuration.minimumVersion
         tokens = configuration.tokens
     }
 }

@@ -142,13 +142,13 @@ final class SendLane: Sendable {
     // MARK: From the I/O thread
 
     /// Starts using a connected socket.
-    func open(_ socket: consuming OwnedDescriptor, connection: Int, wants: ControlRequest.Wants) {
+    func open(_ socket: consuming OwnedDescriptor, connection: Int) {
         // The system doubles the requested size to cover its own overhead, and the buffer must hold two messages.
         let fittingByteCount = Syscalls.sendBuffer(of: socket.rawValue) / 4
         var socket: OwnedDescriptor? = consume socket
         state.withLock { state in
             state.socket = socket.take()
-            state.machine.open(connection: connection, wants: wants, fittingByteCount: fittingByteCount)
+            state.machine.open(connection: connection, fittingByteCount: fittingByteCount)
         }
     }
 

@@ -67,14 +67,6 @@ public final class SocketConnection: Sendable {
         /// Default: nil.
         public var tokens: HandshakeTokens?
 
-        /// The lowest version of the control channel that is accepted of a receiver; with 0 or less, every receiver is.
-        ///
-        /// Default: 0. With 1 or more, no frame is accepted for sending before the receiver has said hello: until then it
-        /// wants nothing, and a `SampleUploader` keeps the latest frame. A receiver whose hello states a lower version is
-        /// told `versionMismatch`. So the connection ends for good, with the error `versionMismatch`, and also if the
-        /// receiver says no hello within ``handshakeTimeout``, as plain receivers do not.
-        public var minimumVersion = 0
-
         /// The users whose server may be at a path; no byte is sent to another user's server.
         ///
         /// Default: this user and root.

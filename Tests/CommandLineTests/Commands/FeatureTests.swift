@@ -136,64 +136,14 @@ import Testing
 
     // MARK: Versions
 
-    /// Shows P331, P332.
-    @Test(
-        arguments: [
-            // The options of both sides, the sender's exit code, what the receiver says of the end, and whether there are frames.
-            (["--minimum-version", "1"], [], 0, "stoppedByUser", true),
-            (["--hello"], ["--minimum-version", "1"], 0, "stoppedByUser", true),
-            (["--minimum-version", "2"], [], 69, "peer.version versionMismatch", false),
-            (["--hello"], ["--minimum-version", "2"], 69, "closedByPeer versionMismatch", false),
-        ] as [([String], [String], Int32, String, Bool)]
-    )
-    func `a side that accepts no version of the other one ends the session before a frame`(
-        receiving: [String],
-        sending: [String],
-        code: Int32,
-        end: String,
-        isAccepted: Bool
-    ) async throws {
-        let receiver = try await place.receiver(["--json", "--count", "3"] + receiving)
-        let sent = try await place.framesocket(["send", place.socket, photo, "--loop", "3", "--json"] + sending).ended()
-        #expect(sent.status == code, "\(sent)")
-        if !isAccepted {
-            // Which version, and which side to update, whichever side refuses.
-            #expect(sent.errors.contains("version 1 of the control channel"))
-            let outdated = receiving.contains("--minimum-version") ? "sender" : "receiver"
-            #expect(sent.errors.contains("update the \(outdated)"))
-            receiver.send(.terminate)
-        }
-        let told = await receiver.ended()
-        let closed = try #require(try told.events("closed").first, "\(told)")
-        #expect("\(closed.text("reason") ?? "") \(closed.text("finish") ?? "")".hasSuffix(end))
-        #expect(try told.events("frame").count == (isAccepted ? 3 : 0))
-        #expect(try sent.events("sent").first?["frames"] == (isAccepted ? 3 : 0) || !isAccepted)
-    }
-
-    /// Shows P331, P332.
-    @Test func `a plain peer states no version, and is refused if one must be`() async throws {
-        let receiver = try await place.receiver(["--json"])
-        let sent = try await place.send(photo, "--minimum-version", "1")
-        #expect(sent.status == 69 && sent.errors.contains("stated no version"), "\(sent)")
-        receiver.send(.terminate)
-        #expect(try await receiver.ended().events("frame") == [])
-
-        let choosy = try await place.receiver(["--json", "--minimum-version", "1"])
-        let jpeg = Places.fixture("jpeg/chelsea-444.jpg")
-        _ = try await place.peer("send_deployed", jpeg, "--loop", "5").ended()
-        let lines = try await choosy.lines(4).map { try Event($0) }
-        #expect(lines.map(\.name) == ["listening", "connected", "error", "closed"])
-        #expect(lines[2].text("code") == "peer.version" && lines[3].text("finish") == "versionMismatch")
-        choosy.send(.terminate)
-        _ = await choosy.ended()
-    }
-
-    @Test(arguments: ["0", "-1", "10000", "99999999999999999999", "one", ""])
-    func `a version that no side can have is a mistake`(version: String) async throws {
-        for command in [["send", place.socket, photo], ["receive", place.socket]] {
-            let ending = try await place.framesocket(command + ["--minimum-version=\(version)"]).ended()
-            #expect(ending.status == 64 && ending.errors.contains("--minimum-version"), "\(ending)")
-        }
+    @Test func `a receiver that does not accept the sender's version is a failure that says which to update`()
+        async throws
+    {
+        let host = try await place.host("2:stop=10004")
+        let sent = try await place.send(photo, "--loop", "0", "--json")
+        #expect(sent.status == 69 && sent.errors.contains("version 1 of the control channel"), "\(sent)")
+        #expect(sent.errors.contains("update the sender"), "\(sent)")
+        #expect(await host.ended().status == 0)
     }
 
     // MARK: Finish reasons

@@ -77,18 +77,4 @@ import Testing
         try await uploader.settle()
         #expect(uploader.statistics.sent == 1)
     }
-
-    /// Shows P214.
-    @Test func `finishing waits for a receiver that has to say hello first`() async throws {
-        let receiver = try RawReceiver { $0.minimumVersion = 1 }
-        let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.hasReceiver })
-        let outcome = receiver.uploader.offer(1)
-        #expect(outcome == .deferred(.notWanted))
-        let finishing = Task { await receiver.uploader.finishFailure() }
-        #expect(await becomesTrue { receiver.uploader.machine.withLock { $0.waiterCount } == 1 })
-        try await visit.ask(.helloForImages)
-        #expect(await finishing.value == nil)
-        #expect(try await visit.frame() != nil)
-    }
 }

@@ -34,8 +34,6 @@ final class ReceiverRig: ReceiverMachine.System {
     private(set) var audio: [AudioMessage] = []
     private(set) var statuses: [SenderStatus] = []
     private(set) var infos: [ControlRequest.SessionInfo] = []
-    /// The error with which what was delivered was discarded.
-    private(set) var discarded: TransportError?
     private(set) var droppedAudio = 0
     private(set) var yields = 0
     private(set) var reads = 0
@@ -176,12 +174,6 @@ final class ReceiverRig: ReceiverMachine.System {
     func deliver(_ status: SenderStatus) {
         noteEffect()
         statuses.append(status)
-    }
-
-    func discardDelivered(_ error: TransportError) {
-        noteEffect()
-        discarded = error
-        frames = []
     }
 
     func deliver(_ info: ControlRequest.SessionInfo) {

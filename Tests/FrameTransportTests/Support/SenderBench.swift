@@ -198,8 +198,8 @@ final class SenderBench: SenderMachine.System {
 
     func yield() { wantsTurn = true }
 
-    func openLane(connection: Int, wants: ControlRequest.Wants) {
-        lane.open(connection: connection, wants: wants, fittingByteCount: .max)
+    func openLane(connection: Int) {
+        lane.open(connection: connection, fittingByteCount: .max)
     }
 
     func lane(_ change: (inout SendLaneMachine) -> SendLaneMachine.Settlement?) -> SendLaneMachine.Progress {

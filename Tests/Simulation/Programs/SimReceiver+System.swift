@@ -96,9 +96,6 @@ extension SimReceiver: ReceiverMachine.System {
 
     func present() { perform("present") { world.present(self) } }
 
-    /// No server of the simulation refuses versions.
-    func discardDelivered(_ error: TransportError) {}
-
     func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int) {
         perform("reserve room") {
             let (room, waiting) = mailbox.reserve(onceEmpty: onceEmpty)

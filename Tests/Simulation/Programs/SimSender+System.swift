@@ -67,8 +67,8 @@ extension SimSender: SenderMachine.System {
         perform("yield") { world.executeAfterPoll(.continueTurn, for: .sender(index), on: plan.thread) }
     }
 
-    func openLane(connection: Int, wants: ControlRequest.Wants) {
-        perform("open lane") { world.openLane(self, connection: connection, wants: wants) }
+    func openLane(connection: Int) {
+        perform("open lane") { world.openLane(self, connection: connection) }
     }
 
     func lane(_ change: (inout SendLaneMachine) -> SendLaneMachine.Settlement?) -> SendLaneMachine.Progress {

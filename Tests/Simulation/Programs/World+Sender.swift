@@ -82,10 +82,10 @@ extension World {
 
     // MARK: The lane
 
-    func openLane(_ sender: SimSender, connection: Int, wants: ControlRequest.Wants) {
+    func openLane(_ sender: SimSender, connection: Int) {
         (sender.audioAccepted, sender.audioBegun, sender.audioRefused) = (0, 0, 0)
         sender.audioDroppedBefore = sender.lane.droppedAudio
-        sender.lane.open(connection: connection, wants: wants, fittingByteCount: sender.plan.socketCapacity / 4)
+        sender.lane.open(connection: connection, fittingByteCount: sender.plan.socketCapacity / 4)
     }
 
     func changeLane(

@@ -51,8 +51,8 @@ extension BroadcastSession {
         /// The values that the person chose before the broadcast began; a `SampleHandler` sets them.
         ///
         /// Default: none. An app that says hello gets them, as `FrameConnection.info`, unless `connection.info` has a value
-        /// for the same key. A text that a `ControlRequest.SessionInfo` cannot have, and what exceeds 16 values in the order
-        /// of the keys, is left out there.
+        /// for the same key. A text that a `ControlRequest.SessionInfo` cannot have, and what exceeds 16 values
+        /// or 4,096 bytes in the order of the keys, is left out there.
         public var values = BroadcastValues()
 
         /// Whether a broadcast that either side meant to end does so without an alert.

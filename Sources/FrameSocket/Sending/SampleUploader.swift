@@ -221,7 +221,7 @@ public final class SampleUploader: Sendable {
         if effects.setsTimer { setTimer() }
     }
 
-    /// Has the connection state the rate of the pacing in effect.
+    /// Has the connection state the rate of the pacing in effect to every later receiver.
     private func stateRate() {
         connection.stateFrameRate { self.configuration.pacing.rateInMillihertz }
     }

@@ -52,7 +52,8 @@ struct ReceiveCommand: Command {
           --hello          say hello to senders, which then report their state and what
                            they state about themselves; the next option, --audio,
                            --shared and --prefer-… do so too
-          --info KEY=VALUE state a value about this side to every sender; at most 16
+          --info KEY=VALUE state a value about this side to every sender; at most 16, of
+                           4 KiB together
           --stop-after N   ask the sender to stop after N frames, and end
         \(HandshakeTokenFiles.help)
           --wire-log FILE  write the bytes of one connection to FILE, exactly as they

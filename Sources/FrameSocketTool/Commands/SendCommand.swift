@@ -44,7 +44,7 @@ struct SendCommand: Command {
                            else libsndfile reads), at its own pace, to a receiver that
                            asks for it; - is standard input
           --info KEY=VALUE state a value about this side to a receiver that says hello;
-                           at most 16
+                           at most 16, of 4 KiB together
           --stop-after N   end after N frames
         \(HandshakeTokenFiles.help)
           --wait S         seconds to wait for a server with a free slot (5)

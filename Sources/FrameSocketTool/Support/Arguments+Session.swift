@@ -26,7 +26,7 @@ extension Arguments {
             do {
                 try info.set(String(text[text.index(after: end)...]), for: key)
             } catch {
-                throw UsageError(message: "--info: \(error)")
+                throw UsageError(message: "--info: \(error.detail)")
             }
         }
         return info

@@ -44,6 +44,8 @@ extension ReceiverMachine {
         case .hello(let hello): return greet(with: hello)
         // The connection knows itself whether there is still something to decline.
         case .decline: return false
+        // It is stated once.
+        case .info where hasStatedInfo: return false
         case .pause, .resume, .stop, .prefer, .refresh, .ping, .info:
             return (hasSaidHello || greet(with: ControlRequest.Hello())) && outbox.add(request)
         }
@@ -63,7 +65,8 @@ extension ReceiverMachine {
         case .hello(let hello): adopt(hello, system)
         case .pause: hasPaused = true
         case .resume: hasPaused = false
-        case .decline, .stop, .prefer, .refresh, .ping, .info: break
+        case .info: hasStatedInfo = true
+        case .decline, .stop, .prefer, .refresh, .ping: break
         }
     }
 

@@ -101,6 +101,7 @@ package struct ReceiverMachine: ~Copyable {
     /// A reset that a write of requests encountered, over TCP.
     var resetError: Errno?
     var hasSaidHello = false
+    var hasStatedInfo = false
     var wants = ControlRequest.Wants.frames
     var hasPaused = false
     var stopReason: ControlRequest.FinishReason?

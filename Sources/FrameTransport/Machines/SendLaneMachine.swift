@@ -44,8 +44,12 @@ package struct SendLaneMachine: ~Copyable {
     private var audio: [AudioMessage] = []
     /// The status owed to the receiver; a later one replaces it.
     private var answer: SenderStatus?
-    /// What this side states about itself.
-    private var stated: StatedInfo
+    /// What the program states about this side, over all connections.
+    private let info: ControlRequest.SessionInfo
+    /// Whether the receiver is still to be told; nil while it does not ask.
+    private var owesInfo: Bool?
+    /// The size of the latest frame that was encoded for this connection.
+    private var latestSize: BufferSize?
     private var writer = MessageWriter()
     /// Set until the first byte of a message is written; until then the message can be withdrawn.
     private var origin: Origin?
@@ -75,11 +79,14 @@ package struct SendLaneMachine: ~Copyable {
     /// The number of audio messages that were not sent.
     package private(set) var droppedAudio = 0
 
+    /// The frame rate of the source in millihertz, stated unless the program states one.
+    package var frameRate: Int?
+
     /// Whether audio is accepted for a receiver that wants it.
     package private(set) var offersAudio: Bool
 
     package init(padsShortBodies: Bool, offersAudio: Bool = true, info: ControlRequest.SessionInfo = .init()) {
-        (self.padsShortBodies, self.offersAudio, stated) = (padsShortBodies, offersAudio, StatedInfo(info))
+        (self.padsShortBodies, self.offersAudio, self.info) = (padsShortBodies, offersAudio, info)
     }
 
     // MARK: State
@@ -107,7 +114,7 @@ package struct SendLaneMachine: ~Copyable {
     package var queueCount: Int {
         var count = audio.count
         if answer != nil { count += 1 }
-        if stated.isOwed { count += 1 }
+        if isInfoDue { count += 1 }
         if case .waiting = frame { count += 1 }
         if case .ending(.some) = phase { count += 1 }
         return count
@@ -134,7 +141,7 @@ package struct SendLaneMachine: ~Copyable {
         wants = .frames
         isPaused = false
         hasDeclinedShared = false
-        stated.forgetReceiver()
+        (owesInfo, latestSize) = (nil, nil)
         isBlocked = false
     }
 
@@ -152,7 +159,7 @@ package struct SendLaneMachine: ~Copyable {
         isBlocked = false
         guard let error else { return nil }
         answer = nil
-        stated.withdraw()
+        owesInfo = false
         dropAudio()
         return withdrawFrame(error)
     }
@@ -165,7 +172,7 @@ package struct SendLaneMachine: ~Copyable {
         wants = .frames
         isPaused = false
         answer = nil
-        stated.forgetReceiver()
+        (owesInfo, latestSize) = (nil, nil)
         dropAudio()
         writer.abandon()
         origin = nil
@@ -219,7 +226,6 @@ package struct SendLaneMachine: ~Copyable {
     package mutating func setOffersAudio(_ offersAudio: Bool) {
         guard offersAudio != self.offersAudio else { return }
         self.offersAudio = offersAudio
-        if stated.owe(isOpen: isAccepting) { unblockIfIdle() }
         if !offersAudio { dropAudio() }
     }
 
@@ -237,7 +243,7 @@ package struct SendLaneMachine: ~Copyable {
 
     /// Records what the receiver wants, withdraws what it does not want, and answers.
     ///
-    /// If it wants this side's info, that follows the answer.
+    /// If it wants this side's info, that follows the answer, once on the connection.
     package mutating func setWants(
         _ wants: ControlRequest.Wants,
         info isInfoWanted: Bool = false,
@@ -245,18 +251,8 @@ package struct SendLaneMachine: ~Copyable {
     ) -> Settlement? {
         self.wants = wants
         send(status)
-        stated.setWanted(isInfoWanted && isAccepting)
+        if owesInfo != false { owesInfo = isInfoWanted && isAccepting ? true : nil }
         return withhold()
-    }
-
-    /// Changes what the program states about this side, and states it to a receiver that asks for it.
-    package mutating func state(_ info: ControlRequest.SessionInfo) {
-        if stated.change(to: info, isOpen: isAccepting) { unblockIfIdle() }
-    }
-
-    /// Changes the frame rate of the source, in millihertz.
-    package mutating func state(frameRate: Int?) {
-        if stated.change(frameRate: frameRate, isOpen: isAccepting) { unblockIfIdle() }
     }
 
     /// Records whether the receiver has paused, withdraws what has not been started, and answers.
@@ -383,12 +379,13 @@ extension SendLaneMachine {
         } else if let first = audio.first {
             origin = .audio
             writer.begin(first)
-        } else if isInfoDue() {
+        } else if isInfoDue {
             origin = .info
-            writer.begin(stated.next(offersAudio: offersAudio))
+            writer.begin(statement)
         } else if case .waiting(let message, _) = frame {
             origin = .frame
             writer.begin(message, padsShortBodies: padsShortBodies)
+            latestSize = message.info.bufferSize
         } else if case .ending(let last?) = phase {
             origin = .last
             writer.begin(last)
@@ -398,11 +395,23 @@ extension SendLaneMachine {
         return true
     }
 
-    /// Whether the receiver is still to be told, or would get a frame of another size than stated.
+    /// Whether the info is to be written now: while the receiver waits for frames, it waits for the first, whose size it
+    /// states.
     @inline(__always)
-    private mutating func isInfoDue() -> Bool {
-        if case .waiting(let message, _) = frame { stated.frameFollows(of: message.info.bufferSize) }
-        return stated.isOwed
+    private var isInfoDue: Bool {
+        guard owesInfo == true else { return false }
+        if case .waiting = frame { return true }
+        return latestSize != nil || !isAccepting || objection(to: .frames) != nil
+    }
+
+    /// What this side states about itself.
+    private var statement: ControlRequest.SessionInfo {
+        var info = info
+        info.size = latestSize ?? info.size
+        if case .waiting(let message, _) = frame { info.size = message.info.bufferSize }
+        info.frameRateInMillihertz = info.frameRateInMillihertz ?? frameRate
+        if !offersAudio { info.offersAudio = false }
+        return info
     }
 
     /// Handles the first written byte of the encoded message.
@@ -411,7 +420,7 @@ extension SendLaneMachine {
         case nil: break
         case .answer: answer = nil
         case .audio: audio.removeFirst()
-        case .info: stated.begun()
+        case .info: owesInfo = false
         case .frame: if case .waiting(_, let ticket) = frame { frame = .inProgress(ticket: ticket) }
         case .last: phase = .ending(last: nil)
         }

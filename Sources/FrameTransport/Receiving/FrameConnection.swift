@@ -55,11 +55,12 @@ public final class FrameConnection: Sendable, Identifiable {
 
     /// What the sender states about itself: its values, and what it sends, as far as it knows.
     ///
-    /// Empty until it states something, which a sender does after this side's hello, and with a plain sender. A sender
-    /// states the size of its frames at the latest just before the first of them that follows the hello.
+    /// Empty until it states something, which a sender does once, after this side's hello, and with a plain sender. If this
+    /// side wants frames, it comes with their size right before the first that follows the hello.
     public var info: ControlRequest.SessionInfo { driver.info.value }
 
-    /// The current ``info``, and every later one; a sequence for one consumer, which ends with the connection.
+    /// The current ``info``, and every later one, as senders of earlier versions state; a sequence for one consumer, which
+    /// ends with the connection.
     ///
     /// Every call returns an independent sequence. A busy consumer gets the latest 16.
     public var infos: ConnectionValues<ControlRequest.SessionInfo> {
@@ -100,7 +101,7 @@ public final class FrameConnection: Sendable, Identifiable {
     }
 
     /// Sends the sender a request: hello, pause, resume, stop, preferences, an immediate frame, a ping, or what this side
-    /// states about itself.
+    /// states about itself, of which only the first is sent.
     ///
     /// Requests arrive in their order, each as a whole. A plain sender reads and drops them. The call does not wait: at most 16 KiB of requests are kept for a sender that
     /// does not read, and a request that does not fit is dropped.

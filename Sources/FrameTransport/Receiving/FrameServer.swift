@@ -68,8 +68,8 @@ public final class FrameServer: Sendable {
 
         /// What this side states about itself to every sender, right after the hello; only the values are sent.
         ///
-        /// Default: nothing. With values, every sender is sent a hello. To change them on a connection, send it
-        /// `ControlRequest.info`.
+        /// Default: nothing. With values, every sender is sent a hello. To state something else to a sender, leave this
+        /// empty, and send it `ControlRequest.info`.
         public var info = ControlRequest.SessionInfo()
 
         /// Whether senders on the same machine may share their frames' memory instead of encoding them.

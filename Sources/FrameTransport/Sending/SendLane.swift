@@ -110,23 +110,12 @@ final class SendLane: Sendable {
         }
     }
 
-    /// Changes what the program states about this side, and writes what the socket accepts.
-    func send(_ info: ControlRequest.SessionInfo) -> Progress {
-        advance { state in
-            state.machine.state(info)
-            return nil
-        }
-    }
-
     /// Changes the frame rate of the source, which is asked for within the lock, so that the latest one counts.
-    func stateFrameRate(_ rate: () -> Int?) -> Progress {
-        advance { state in
-            state.machine.state(frameRate: rate())
-            return nil
-        }
+    func stateFrameRate(_ rate: () -> Int?) {
+        state.withLock { $0.machine.frameRate = rate() }
     }
 
-    /// Changes whether audio is accepted, and tells a receiver that asks for this side's info.
+    /// Changes whether audio is accepted.
     func setOffersAudio(_ offersAudio: Bool) -> Progress {
         advance { state in
             state.machine.setOffersAudio(offersAudio)

@@ -22,18 +22,9 @@ extension SocketConnection {
         driver.info.values(keeping: self)
     }
 
-    /// States something else about this side than before, or than ``Configuration/info``.
-    ///
-    /// The current receiver is told at once if it has said hello and asked for it, and every later one after its hello. If
-    /// several follow one another before the socket has room, only the last one is sent.
-    public func send(_ info: ControlRequest.SessionInfo) {
-        followUp(driver.lane.send(info))
-    }
-
-    /// States the frame rate of the source in millihertz, unless the program states one; `rate` must not use the connection.
-    package func stateFrameRate(_ rate: () -> Int?) {
-        followUp(driver.lane.stateFrameRate(rate))
-    }
+    /// States the frame rate of the source in millihertz to every later receiver, unless the program states one; `rate` must
+    /// not use the connection.
+    package func stateFrameRate(_ rate: () -> Int?) { driver.lane.stateFrameRate(rate) }
 
     /// What the receiver of a connection has stated.
     public struct Receiver: Sendable, Hashable {
@@ -87,9 +78,9 @@ extension SocketConnection {
     /// Whether audio is sent to a receiver that requested it; if not, no audio message is accepted.
     ///
     /// It may be changed at any time, and holds for later connections too. When it is set to false, messages that wait are
-    /// dropped, and one that is partly written is completed. A receiver that asks for the sender's info is told
-    /// (``FrameConnection/info``); any other gets no audio, as from a sender that has none. ``demand`` and ``receiver`` still
-    /// state what the receiver wants.
+    /// dropped, and one that is partly written is completed; the receiver gets no audio, as from a sender that has none, and
+    /// one that asks for the sender's info is told so there (``FrameConnection/info``). ``demand`` and ``receiver`` still state
+    /// what the receiver wants.
     public var offersAudio: Bool {
         get { driver.lane.offersAudio }
         set { followUp(driver.lane.setOffersAudio(newValue)) }

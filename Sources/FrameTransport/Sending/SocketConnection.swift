@@ -56,10 +56,10 @@ public final class SocketConnection: Sendable {
         /// Default: true.
         public var offersAudio = true
 
-        /// What this side states about itself to every receiver that has said hello and asks for it.
+        /// What this side states about itself, once, to every receiver that has said hello and asks for it.
         ///
-        /// Default: nothing. A `SampleUploader` adds the rate, and the connection the size of its frames. To change it
-        /// later, see ``SocketConnection/send(_:)-(ControlRequest.SessionInfo)``.
+        /// Default: nothing. A `SampleUploader` adds the rate, and the connection the size of its first frame. It is stated
+        /// right before that frame, or at once if the receiver wants no frames.
         public var info = ControlRequest.SessionInfo()
 
         /// The tokens that the server and this side exchange before the first frame.

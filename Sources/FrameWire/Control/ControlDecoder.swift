@@ -53,11 +53,8 @@ package struct ControlDecoder: Sendable {
 
     /// The body of an `info` that is being read; nil outside of one.
     private var infoBody: SessionInfoBody?
-    /// The values of earlier parts of an `info`; nil if it begins with the next part.
-    private var infoReader: SessionInfoReader?
-    /// Whether the rest of an `info` is skipped, because a part of it was wrong.
+    /// Whether the next `info` is the rest of one that an earlier version has divided, which is skipped.
     private var skipsInfo = false
-    private var infoContinues = false
 
     /// Creates a decoder at the first byte of a stream.
     package init(limits: ControlLimits = .init()) {
@@ -98,7 +95,7 @@ package struct ControlDecoder: Sendable {
         repeat {
             let event = infoBody == nil ? try takeHeader(bytes, from: &index) : takeInfo(bytes, from: &index)
             if let event { return Step(consumed: index, event: event) }
-            // An `info` goes on in the next one, or behind its header.
+            // An `info` goes on behind its header.
         } while index < bytes.count
         return Step(consumed: index, event: .incomplete)
     }
@@ -119,29 +116,19 @@ package struct ControlDecoder: Sendable {
         position.advance(by: index - start)
         let header = parser.end(at: headerOffset)
         switch header.event {
-        case .request(.info): return beginInfo(header)
-        case .skipped(let request) where request.isInfo: (infoReader, skipsInfo) = (nil, true)
-        case .request, .release, .skipped, .incomplete, .body: break
+        case .request(.info) where skipsInfo:
+            skipsInfo = false
+            return skipInfo(header.contentLength, .infoInvalid)
+        case .request(.info) where header.contentLength > 0:
+            infoBody = SessionInfoBody(length: header.contentLength)
+            return nil
+        case .skipped(let request) where request.isInfo:
+            skipsInfo = true
+        case .request, .release, .skipped, .incomplete, .body:
+            break
         }
         position.beginBody(of: header.contentLength)
         return header.event
-    }
-
-    /// Begins the body of an `info`, unless an earlier part was wrong: then the values end unread with the last part.
-    private mutating func beginInfo(_ header: ControlHeaderParser.Header) -> Event? {
-        infoContinues = header.infoContinues
-        guard !skipsInfo else { return skipInfo(header.contentLength, .infoInvalid) }
-        let body = SessionInfoBody(
-            infoReader.take() ?? SessionInfoReader(),
-            length: header.contentLength,
-            isLast: !infoContinues
-        )
-        return header.contentLength == 0 ? endInfo(body) : beginBody(body)
-    }
-
-    private mutating func beginBody(_ body: SessionInfoBody) -> Event? {
-        infoBody = body
-        return nil
     }
 
     /// Consumes the body of an `info` from `index`, up to its end; nil if there is more to come.
@@ -156,15 +143,8 @@ package struct ControlDecoder: Sendable {
             return skipInfo(body.remaining, error.code)
         }
         position.advance(by: index - start)
-        return body.remaining == 0 ? endInfo(body) : beginBody(body)
-    }
-
-    /// Ends a part of an `info`; nil if it goes on.
-    private mutating func endInfo(_ body: SessionInfoBody) -> Event? {
-        let reader = body.end()
-        // An empty last part cannot end a line.
-        if !infoContinues { return reader.isBetweenLines ? .request(.info(reader.end())) : skipInfo(0, .infoInvalid) }
-        infoReader = reader
+        if body.remaining == 0 { return .request(.info(body.info)) }
+        infoBody = body
         return nil
     }
 
@@ -175,7 +155,6 @@ package struct ControlDecoder: Sendable {
             reason: .malformed(code),
             byteOffset: position.offset
         )
-        skipsInfo = infoContinues
         position.beginBody(of: byteCount)
         return .skipped(skipped)
     }

@@ -88,9 +88,6 @@ extension ControlFields {
         }
     }
 
-    /// Whether the values of an `info` go on in the next one.
-    var infoContinues: Bool { fields[.infoContinues] == 1 }
-
     private var hello: ControlRequest.Hello? {
         guard let version = fields[count: .version] else { return nil }
         var wants: ControlRequest.Wants = []
@@ -144,7 +141,8 @@ enum ControlField: Int, HeaderField {
         case .sharedMemory: .init("Shared-Memory", .number(.version))
         case .sharedBuffer: .init("Shared-Buffer", .number(.init(SharedFrameHeader.Buffer.indices)))
         case .wantsInfo: .init("Wants-Info", .number(.init(0...1)))
-        case .infoContinues: .init("Info-Continues", .number(.init(0...1)))
+        // A receiver of an earlier version divides its values if they are many: what has 1 is not all of them.
+        case .infoContinues: .init("Info-Continues", .number(.init(0...0)))
         }
     }
 }

@@ -47,19 +47,13 @@ struct ControlHeaderParser: Sendable {
     struct Header {
         let event: ControlDecoder.Event
         let contentLength: Int
-        /// Whether the values of an `info` go on in the next one.
-        let infoContinues: Bool
     }
 
     /// Returns the meaning of the finished header, and prepares for the next one.
     ///
     /// The header begins at `offset` in the stream.
     mutating func end(at offset: UInt64) -> Header {
-        let header = Header(
-            event: event(at: offset),
-            contentLength: fields.bodyLength ?? 0,
-            infoContinues: fields.infoContinues
-        )
+        let header = Header(event: event(at: offset), contentLength: fields.bodyLength ?? 0)
         scanner.reset()
         fields.reset()
         return header

@@ -5,10 +5,10 @@ extension ControlRequest {
     /// let info = try ControlRequest.SessionInfo(["channelName": "lobby", "user": "Ana"])
     /// ```
     ///
-    /// It is complete: a later statement replaces an earlier one, and nothing is merged. At most 16 values are allowed. A
-    /// key is a token of RFC 9110, which consists of ASCII letters, digits, `!#$%&'*+-.^_|~` and the grave accent, of 1 to
-    /// 256 bytes; upper and lower case differ. A value is any text of at most 256 bytes of UTF-8 without NUL, carriage return and line feed;
-    /// it may be empty.
+    /// Each side states it once on a connection. At most 16 values are allowed, of at most 4,096 bytes together: each
+    /// counts as the bytes of its key and of its text, and two more. A key is a token of RFC 9110, which consists of ASCII
+    /// letters, digits, `!#$%&'*+-.^_|~` and the grave accent, of 1 to 256 bytes; upper and lower case differ. A value is
+    /// any text of at most 256 bytes of UTF-8 without NUL, carriage return and line feed; it may be empty.
     public struct SessionInfo: Sendable, Hashable {
         /// The maximum number of values: 16.
         public static let maximumCount = 16
@@ -17,11 +17,11 @@ extension ControlRequest {
         public static let maximumByteCount = 256
 
         /// The values by their keys.
-        public private(set) var values: [String: String] = [:]
+        public internal(set) var values: [String: String] = [:]
 
-        /// The size of the sender's frames, as sent; nil if it is not known yet, and from a receiver.
+        /// The size of the sender's frames, as sent; nil if it is not known, and from a receiver.
         ///
-        /// An open connection states the size of the frame that it sends next, whatever is set here.
+        /// A connection states the size of its first frame, whatever is set here.
         public var size: BufferSize?
 
         /// The frame rate of the sender in millihertz, 1 to 1,000,000, as for ``ControlRequest/Preferences``; nil if it is
@@ -30,8 +30,7 @@ extension ControlRequest {
 
         /// Whether the sender has audio for a receiver that wants it; nil if it is not known, and from a receiver.
         ///
-        /// While `SocketConnection.offersAudio` is false, a connection states false, whatever is set here; once it is true
-        /// again, what is set here, or nil.
+        /// While `SocketConnection.offersAudio` is false, a connection states false, whatever is set here.
         public var offersAudio: Bool?
 
         /// Creates an info that states nothing.
@@ -39,9 +38,8 @@ extension ControlRequest {
 
         /// Creates an info with the given values.
         ///
-        /// - Throws: The first fault of the values, in the order of their keys.
-        public init(_ values: [String: String]) throws(Fault) {
-            guard values.count <= Self.maximumCount else { throw Fault.tooManyValues(values.count) }
+        /// - Throws: `info.invalid`, with the first fault of the values in the order of their keys.
+        public init(_ values: [String: String]) throws(WireError) {
             for (key, value) in values.sorted(by: { $0.key < $1.key }) { try set(value, for: key) }
         }
 
@@ -55,22 +53,45 @@ extension ControlRequest {
 
         /// Sets or, with nil, removes the value for a key.
         ///
-        /// - Throws: What is wrong with the key or the value, or `info.tooManyValues`; nothing changes.
-        public mutating func set(_ value: String?, for key: String) throws(Fault) {
+        /// - Throws: `info.invalid`, with what is wrong with the key or the value, or how many there are; nothing changes.
+        public mutating func set(_ value: String?, for key: String) throws(WireError) {
             guard let value else {
                 values[key] = nil
                 return
             }
-            guard !key.isEmpty, key.utf8.allSatisfy(ASCII.isToken) else { throw Fault.invalidKey(key) }
-            guard key.utf8.count <= Self.maximumByteCount else { throw Fault.keyTooLong(key) }
-            guard value.utf8.allSatisfy(Self.isAllowed) else { throw Fault.invalidValue(key) }
-            guard value.utf8.count <= Self.maximumByteCount else {
-                throw Fault.valueTooLong(key, value.utf8.count)
+            if let fault = Self.fault(of: value, for: key) { throw WireError(.infoInvalid, fault) }
+            var changed = values
+            changed[key] = value
+            guard changed.count <= Self.maximumCount else {
+                throw WireError(.infoInvalid, "more than \(Self.maximumCount) values cannot be stated")
             }
-            guard values[key] != nil || values.count < Self.maximumCount else {
-                throw Fault.tooManyValues(values.count + 1)
+            let count = changed.reduce(0) { $0 + Self.lineByteCount($1.key, $1.value) }
+            guard count <= Self.maximumBodyByteCount else {
+                throw WireError(
+                    .infoInvalid,
+                    "the values take \(count) bytes together; use at most \(Self.maximumBodyByteCount)"
+                )
             }
-            values[key] = value
+            values = changed
+        }
+
+        /// What is wrong with a value, and how to fix it; nil if it is allowed.
+        private static func fault(of value: String, for key: String) -> String? {
+            let quoted = Excerpt.text(of: Array(key.utf8.prefix(40)), isCut: key.utf8.count > 40)
+            let limit = maximumByteCount
+            if key.isEmpty || !key.utf8.allSatisfy(ASCII.isToken) {
+                return "invalid key \(quoted): use 1 to \(limit) ASCII letters, digits and !#$%&'*+-.^_`|~"
+            }
+            if key.utf8.count > limit {
+                return "the key \(quoted) has \(key.utf8.count) bytes; use at most \(limit)"
+            }
+            if !value.utf8.allSatisfy(isAllowed) {
+                return "the value for \(quoted) contains NUL, a carriage return or a line feed; remove it"
+            }
+            if value.utf8.count > limit {
+                return "the value for \(quoted) has \(value.utf8.count) bytes of UTF-8; use at most \(limit)"
+            }
+            return nil
         }
 
         /// Whether a byte is allowed in a value.
@@ -92,8 +113,14 @@ extension ControlRequest.SessionInfo {
 
 // The wire format.
 extension ControlRequest.SessionInfo {
-    /// The most bytes that the values take: 16 lines of a key, `=`, a value and a line feed.
-    static let maximumBodyByteCount = maximumCount * (2 * maximumByteCount + 2)
+    /// The most bytes of values that are written.
+    static let maximumBodyByteCount = 4_096
+
+    /// The most bytes of values that are read of a sender: earlier versions had no limit for all of them together.
+    static let maximumReadByteCount = maximumCount * (2 * maximumByteCount + 2)
+
+    /// The bytes of a line: a key, `=`, a value and a line feed.
+    private static func lineByteCount(_ key: String, _ value: String) -> Int { key.utf8.count + value.utf8.count + 2 }
 
     /// Returns the message in its wire format, as a sender writes it.
     ///
@@ -108,11 +135,14 @@ extension ControlRequest.SessionInfo {
     }
 
     /// The body of the message: a line for each value, in the order of the keys.
+    ///
+    /// Values that were read of an earlier version may be more than are written: the last ones are left out.
     package var body: [UInt8] {
         var bytes: [UInt8] = []
-        for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+        for (key, value) in values.sorted(by: { $0.key < $1.key })
+        where bytes.count + Self.lineByteCount(key, value) <= Self.maximumBodyByteCount {
             bytes += key.utf8
-            bytes.append(SessionInfoReader.separator)
+            bytes.append(SessionInfoBody.separator)
             bytes += value.utf8
             bytes.append(ASCII.lineFeed)
         }
@@ -142,20 +172,11 @@ extension ControlRequest.SessionInfo {
     private static let sides = 1...65_535
     static let frameRates = 1...1_000_000
 
-    /// Writes the request `info`, in as many parts as its body needs.
+    /// Writes the request `info`.
     func writeRequest(to writer: inout HeaderWriter) {
         let body = body
-        var start = 0
-        repeat {
-            let end = min(start + Self.maximumPartByteCount, body.count)
-            writer.append("POST /info HTTP/1.1\r\nContent-Length: ", UInt64(clamping: end - start))
-            if end < body.count { writer.append("\r\nInfo-Continues: 1") }
-            writer.append("\r\n\r\n")
-            writer.append(bytes: body[start..<end])
-            start = end
-        } while start < body.count
+        writer.append("POST /info HTTP/1.1\r\nContent-Length: ", UInt64(clamping: body.count))
+        writer.append("\r\n\r\n")
+        writer.append(bytes: body[...])
     }
-
-    /// The most bytes of the body of one request, which also a sender that does not know it skips.
-    private static let maximumPartByteCount = 4_096
 }

@@ -18,7 +18,7 @@ public enum ControlRequest: Sendable, Hashable {
     case ping(UInt64)
     /// `decline`: send no further frames in shared memory on this connection; every shared buffer is released.
     case decline
-    /// `info`: what the receiver states about itself, in place of what it stated before.
+    /// `info`: what the receiver states about itself, once on a connection.
     case info(SessionInfo)
 
     /// The name in the request line, such as `hello`.
@@ -41,8 +41,7 @@ extension ControlRequest {
     /// The number of bytes that ``encode(into:)`` appends for this request.
     public var encodedByteCount: Int { HeaderWriter.count(of: write) }
 
-    /// Appends the request in its wire format, from the request line to the blank line; only ``info(_:)`` has a body, and
-    /// with more than 4,096 bytes of values it is several requests.
+    /// Appends the request in its wire format, from the request line to the blank line; only ``info(_:)`` has a body.
     ///
     /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
     ///

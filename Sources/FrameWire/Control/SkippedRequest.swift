@@ -20,7 +20,7 @@ package struct SkippedRequest: Sendable, Hashable {
     /// Whether the request is `prefer`, with values that no sender can satisfy, or in an invalid form.
     package var isPreference: Bool { name == ControlRequest.prefer(ControlRequest.Preferences()).name }
 
-    /// Whether the request is an `info`, or a part of one.
+    /// Whether the request is an `info`.
     var isInfo: Bool { name == ControlName.info.rawValue }
 
     /// Creates the report of a skipped request.

@@ -101,7 +101,7 @@ extension WireError.Code {
     /// `finishReason.unknown`: The code is not one of ``ControlRequest/FinishReason``.
     public static let finishReasonUnknown = Self(rawValue: "finishReason.unknown")
 
-    /// `info.invalid`: The body of an `info` is not values as ``ControlRequest/SessionInfo`` allows them.
+    /// `info.invalid`: Values are not as ``ControlRequest/SessionInfo`` allows them.
     public static let infoInvalid = Self(rawValue: "info.invalid")
 
     /// `body.truncated`: The stream ended within a body; the detail states the byte counts received and expected.

@@ -1,19 +1,19 @@
 internal import ErrorShape
 
-/// An error that makes a stream unreadable: what is wrong, and at which byte.
+/// An error that makes a stream unreadable: what is wrong, and at which byte; or a value that may not be written to one.
 ///
 /// Decoding cannot continue after it: where the next message would begin is unknown.
 public struct WireError: Error, Sendable, Hashable {
     /// The kind of error.
     public let code: Code
 
-    /// The offset of the first wrong byte in the stream, starting at 0; never nil.
+    /// The offset of the first wrong byte in the stream, starting at 0; nil for a value that a program sets.
     ///
     /// If the stream ended too early, this is its length.
     public let byteOffset: UInt64?
 
-    /// The line up to and including the wrong byte, the name of a missing field, or the byte counts received and
-    /// expected.
+    /// The line up to and including the wrong byte, the name of a missing field, the byte counts received and expected,
+    /// or what is wrong with a value that a program sets.
     ///
     /// The text is printable ASCII: other bytes are escaped (`\r`, `\x85`), and long lines are truncated.
     public let detail: String
@@ -23,6 +23,11 @@ public struct WireError: Error, Sendable, Hashable {
         self.code = code
         self.byteOffset = byteOffset
         self.detail = detail
+    }
+
+    /// Creates an error of a value that a program sets.
+    init(_ code: Code, _ detail: String) {
+        (self.code, byteOffset, self.detail) = (code, nil, detail)
     }
 
     /// What is wrong, followed by ``detail``.

@@ -153,7 +153,7 @@ public struct FrameMessageDecoder: Sendable {
         _ bytes: Span<UInt8>,
         from index: Int
     ) throws(WireError) -> Step {
-        infoBody = SessionInfoBody(SessionInfoReader(info), length: parser.fields.bodyLength)
+        infoBody = SessionInfoBody(info, length: parser.fields.bodyLength)
         parser.reset()
         position.advance(by: index)
         return try takeInfo(bytes, from: index)
@@ -172,7 +172,7 @@ public struct FrameMessageDecoder: Sendable {
             throw position.fail(error.code, detail: error.detail ?? "")
         }
         position.advance(by: index - start)
-        if body.remaining == 0 { return Step(consumed: index, event: .message(.info(body.end().end()))) }
+        if body.remaining == 0 { return Step(consumed: index, event: .message(.info(body.info))) }
         infoBody = body
         return Step(consumed: index, event: .incomplete)
     }

@@ -163,7 +163,7 @@ extension MessageFields {
     }
 
     private var lengthFaultOfInfo: HeaderFault? {
-        bodyLength <= ControlRequest.SessionInfo.maximumBodyByteCount
+        bodyLength <= ControlRequest.SessionInfo.maximumReadByteCount
             ? nil : HeaderFault(.contentLengthTooLarge, detail: "\(bodyLength)")
     }
 

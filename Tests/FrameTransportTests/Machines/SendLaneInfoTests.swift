@@ -8,10 +8,11 @@ import Testing
 @Suite(.tags(.computes)) struct SendLaneInfoTests {
     /// A lane with a socket whose room is known, and the messages that it has written.
     private struct Lane: ~Copyable {
-        var machine = SendLaneMachine(padsShortBodies: false, info: info("first"))
+        var machine: SendLaneMachine
         var output: [UInt8] = []
 
-        init(isAsked: Bool = true) {
+        init(_ stated: ControlRequest.SessionInfo = info("first"), isAsked: Bool = true) {
+            machine = SendLaneMachine(padsShortBodies: false, info: stated)
             machine.open(connection: 1, fittingByteCount: .max)
             if isAsked { ask() }
         }
@@ -43,47 +44,28 @@ import Testing
         }
     }
 
-    /// Shows P339.
-    @Test func `a receiver that asks is told whether there is audio, whatever the program states`() {
-        var lane = Lane()
-        _ = lane.messages()
-        var stated = info("first")
-        stated.offersAudio = true
-        lane.machine.state(stated)
-        lane.write()
-        let before = lane.output.count
-        lane.machine.setOffersAudio(false)
-        lane.machine.setOffersAudio(false)
-        lane.write()
-        let text = String(decoding: lane.output, as: UTF8.self)
-        #expect(text.matches(of: /Offers-Audio: (\d)/).map(\.1) == ["1", "0"])
-        #expect(lane.output.count > before)
-        lane.machine.setOffersAudio(true)
-        let messages = lane.messages()
-        #expect(messages.count == 3)
-    }
-
     /// Shows P325, P329.
-    @Test func `a receiver that asks gets the info behind the answer, and the size before the frame`() {
+    @Test func `a receiver that asks gets the info behind the answer, once, with the size of the first frame`() {
         var lane = Lane()
-        try? lane.machine.submit(audio)
-        lane.submit(8)
         var messages = lane.messages()
-        #expect(messages == ["live", "audio", "first 8", "8"])
+        // The first frame says what the size is.
+        #expect(messages == ["live"] && lane.machine.progress == .sent)
+        try? lane.machine.submit(audio)
+        messages = lane.messages()
+        #expect(messages == ["audio"])
         lane.submit(8)
         messages = lane.messages()
-        #expect(messages == ["8"])
+        #expect(messages == ["first 8", "8"])
         lane.submit(9)
+        lane.ask()
         messages = lane.messages()
-        #expect(messages == ["first 9", "9"])
+        #expect(messages == ["live", "9"])
     }
 
     /// Shows P325.
     @Test func `a receiver that does not ask gets none`() {
         var lane = Lane(isAsked: false)
         lane.submit(8)
-        lane.machine.state(info("second"))
-        lane.machine.state(frameRate: 5)
         var messages = lane.messages()
         #expect(messages == ["8"])
         lane.ask(info: false)
@@ -92,55 +74,46 @@ import Testing
         // The size of what it has already is known when it asks.
         lane.ask()
         messages = lane.messages()
-        #expect(messages == ["live", "second 8 5"])
+        #expect(messages == ["live", "first 8"])
+        // One that withdraws the question before the first frame is not told.
+        lane = Lane()
         lane.ask(info: false)
-        lane.machine.state(info("third"))
+        lane.submit(8)
         messages = lane.messages()
-        #expect(messages == ["live"])
+        #expect(messages == ["live", "8"])
     }
 
-    /// Shows P326, P328.
-    @Test func `of several infos the last one is written, each whole`() {
+    /// Shows P329.
+    @Test(arguments: [true, false]) func `a receiver that gets no frames is told at once`(isPaused: Bool) {
         var lane = Lane()
-        var messages = lane.messages()
-        #expect(messages == ["live", "first"])
-        lane.machine.state(info("second"))
-        lane.write(20)
-        lane.machine.state(info("third"))
-        lane.machine.state(info("fourth"))
-        lane.machine.state(info("fourth"))
-        messages = lane.messages()
-        #expect(messages == ["second", "fourth"])
-        lane.machine.state(info("fourth"))
-        messages = lane.messages()
-        #expect(messages.isEmpty)
-        lane.machine.state(frameRate: 7)
-        lane.machine.state(frameRate: nil)
-        messages = lane.messages()
-        #expect(messages == ["fourth"])
+        if isPaused {
+            _ = lane.machine.setPaused(true, answering: SenderStatus(state: .paused))
+        } else {
+            _ = lane.machine.setWants([.audio], info: true, answering: SenderStatus(state: .live))
+        }
+        let messages = lane.messages()
+        #expect(messages == [isPaused ? "paused" : "live", "first"])
     }
 
     /// Shows P326.
-    @Test func `a full socket and a pause delay an info, and an end and a new connection drop it`() {
+    @Test func `a full socket delays an info, an end sends it or drops it, and the next receiver gets its own`() {
         var lane = Lane()
+        lane.submit(8)
         lane.write(0)
-        #expect(lane.machine.queueCount == 2)
-        _ = lane.machine.setPaused(true, answering: SenderStatus(state: .paused))
+        #expect(lane.machine.queueCount == 3)
+        // Part of the info.
+        lane.write(200)
         var messages = lane.messages()
-        #expect(messages == ["paused", "first"])
-        lane.machine.state(info("second"))
-        _ = lane.machine.end(last: SenderStatus(state: .stopped(.callEnded)), withdrawing: nil)
-        messages = lane.messages()
-        #expect(messages == ["second", "stopped"])
-        #expect(lane.machine.progress == .ended)
+        #expect(messages == ["live", "first 8", "8"])
         _ = lane.machine.close(TransportError(.closed, ""))
         lane.machine.open(connection: 2, fittingByteCount: .max)
-        lane.machine.state(info("third"))
-        lane.submit(8)
-        messages = lane.messages()
-        #expect(messages == ["8"])
         lane.ask()
-        lane.machine.state(info("fourth"))
+        _ = lane.machine.end(last: SenderStatus(state: .stopped(.callEnded)), withdrawing: nil)
+        messages = lane.messages()
+        #expect(messages == ["live", "first", "stopped"] && lane.machine.progress == .ended)
+        _ = lane.machine.close(TransportError(.closed, ""))
+        lane.machine.open(connection: 3, fittingByteCount: .max)
+        lane.ask()
         _ = lane.machine.end(last: nil, withdrawing: TransportError(.connectionLost, ""))
         messages = lane.messages()
         #expect(messages.isEmpty && lane.machine.queueCount == 0)
@@ -148,15 +121,34 @@ import Testing
 
     @Test func `what the program states of its frames is kept, except for a size that is known`() {
         var own = info("own")
-        (own.size, own.frameRateInMillihertz) = (BufferSize(width: 3, height: 3), 9)
-        var lane = Lane()
-        lane.machine.state(own)
-        lane.machine.state(frameRate: 5)
+        (own.size, own.frameRateInMillihertz, own.offersAudio) = (BufferSize(width: 3, height: 3), 9, true)
+        var lane = Lane(own)
+        lane.machine.frameRate = 5
+        _ = lane.machine.setPaused(true, answering: SenderStatus(state: .paused))
         var messages = lane.messages()
-        #expect(messages == ["live", "own 3 9"])
+        #expect(messages == ["paused", "own 3 9 audio"])
+        lane = Lane(own)
         lane.submit(8)
         messages = lane.messages()
-        #expect(messages == ["own 8 9", "8"])
+        #expect(messages == ["live", "own 8 9 audio", "8"])
+    }
+
+    /// Shows P339.
+    @Test func `the rate and the offer of audio are those when it is stated`() {
+        var stated = info("first")
+        stated.offersAudio = true
+        var lane = Lane(stated)
+        _ = lane.messages()
+        lane.machine.frameRate = 5
+        lane.machine.setOffersAudio(false)
+        lane.machine.frameRate = 7
+        lane.submit(8)
+        let messages = lane.messages()
+        #expect(messages == ["first 8 7 silent", "8"])
+        lane.machine.frameRate = 9
+        lane.machine.setOffersAudio(true)
+        let later = lane.messages()
+        #expect(later.isEmpty)
     }
 }
 
@@ -191,7 +183,10 @@ private func names(of bytes: [UInt8]) -> [String] {
             case .stopped: names.append("stopped")
             }
         case .message(.info(let info)):
-            let parts = [info["name"], info.size.map { "\($0.width)" }, info.frameRateInMillihertz.map { "\($0)" }]
+            let parts = [
+                info["name"], info.size.map { "\($0.width)" }, info.frameRateInMillihertz.map { "\($0)" },
+                info.offersAudio.map { $0 ? "audio" : "silent" },
+            ]
             names.append(parts.compactMap(\.self).joined(separator: " "))
         default: break
         }

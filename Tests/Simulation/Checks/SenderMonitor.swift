@@ -47,14 +47,11 @@ final class SenderMonitor {
 
     /// Whether its info was asked for.
     var wantsInfo = false
-    /// What was read of the receiver and not told yet, and how many statements it had made with the last of it.
-    var infosRead: [ControlRequest.SessionInfo] = []
-    var statementsRead = 0
+    /// What the receiver stated.
+    var infoRead: ControlRequest.SessionInfo?
 
     // What it has written.
-    /// The last info, and how many statements the sender had made with it, at least those before the connection.
     var info: ControlRequest.SessionInfo?
-    var statementPlace = 0
     var kind = Kind.none
     /// Whether a hello had been read when the sender began to end.
     var mustTell = false

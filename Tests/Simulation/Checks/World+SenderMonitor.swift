@@ -7,7 +7,6 @@ extension World {
         let monitor = SenderMonitor(sender: sender, tokenCount: tokenCount)
         monitor.socket = socket
         monitor.changedAt = now
-        monitor.statementPlace = senders[sender].statements.count
         sockets[socket].monitor = monitors.count
         monitors.append(monitor)
         check(.stopIsFinal, !senders[sender].hasReadStop, "sender \(sender) connects although it was told to stop")
@@ -105,7 +104,7 @@ extension World {
 
     private func frameHeaderWritten(_ header: FrameHeader, _ index: Int) {
         monitors[index].header = header
-        checkSize(header, monitors[index])
+        checkInfoCame(header, monitors[index])
         monitors[index].frameTime = now
         monitors[index].framesBegun += 1
         monitors[index].beginBody(.frame)

@@ -83,7 +83,7 @@ extension World {
         let isTold = monitor.lastRefusals == monitor.refusals
         check(.preferencesAreAnswered, isTold, "a preference is refused without a word")
         check(.pongsAnswerPings, monitor.lastPongWritten == monitor.lastPing, "the last ping is not answered")
-        checkInfo(monitor)
+        checkInfoCame(monitor)
     }
 
     private func readsEverything(_ monitor: SenderMonitor) -> Bool {

@@ -64,8 +64,6 @@ struct Plan {
         case resize(largestSide: Int?)
         case openWithin(UInt64, cancelledAfter: UInt64?)
         case encoderFails(Bool)
-        /// The program states something else about its side: ``Statement/info(_:)``.
-        case state(Int)
 
         // Servers, and the programs that consume their latest connection.
         case drain
@@ -151,7 +149,7 @@ struct ServerPlan {
     var handshakes: Int { max(1, connections / 2) }
     var deliversNewest: Bool
     var hello: ControlRequest.Wants?
-    /// What the program states about its side from the start: ``Statement/info(_:)``; 0 for nothing.
+    /// What the program states about its side: ``Statement/info(_:)``; 0 for nothing.
     var statement = 0
     var pace: Plan.ConsumerPace
     /// Whether the program takes connections; one that does not leaves them in the listener's queue.
@@ -200,4 +198,6 @@ struct SenderPlan {
     var appliesOrientation: Bool
     /// How the quality follows what is possible, if it does.
     var adaptation: SampleUploader.Configuration.Adaptation?
+    /// What the program states about its side: ``Statement/info(_:)``; 0 for nothing.
+    var statement = 0
 }

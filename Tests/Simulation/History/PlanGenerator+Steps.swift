@@ -70,29 +70,20 @@ extension PlanGenerator {
         }
     }
 
-    /// Lets programs at both ends state something about their sides, again and again.
+    /// Lets programs at both ends state something about their sides.
     mutating func addStatements() {
         var random = Random(seed: seed, part: 7)
         guard random.chance(40) else { return }
-        var number = 0
-        for actor in plan.actors.indices {
-            guard case .server(var server) = plan.actors[actor], random.chance(50) else { continue }
-            number += 1
-            server.statement = number
-            plan.actors[actor] = .server(server)
-        }
-        let times = plan.steps.map(\.time)
-        for time in (0..<random.number(in: 1...12)).map({ _ in times[random.below(times.count)] }).sorted() {
-            let actor = random.below(plan.actors.count)
-            number += 1
-            let action: Plan.Action
+        for actor in plan.actors.indices where random.chance(50) {
             switch plan.actors[actor] {
-            case .server: action = .request([.info(Statement.info(number))])
-            case .sender: action = .state(number)
-            case .peer: continue
+            case .server(var server):
+                server.statement = actor + 1
+                plan.actors[actor] = .server(server)
+            case .sender(var sender):
+                sender.statement = actor + 1
+                plan.actors[actor] = .sender(sender)
+            case .peer: break
             }
-            let index = plan.steps.firstIndex { $0.time > time } ?? plan.steps.count
-            plan.steps.insert(Plan.Step(time: time, actor: actor, action: action), at: index)
         }
     }
 

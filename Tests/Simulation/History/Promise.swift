@@ -157,16 +157,14 @@ enum Promise: Int, CaseIterable {
     case latestImageInItsTerms
     /// P284: silence is measured from when the sender was last heard of, or was told what is wanted.
     case deadlinesAreWhole
-    /// P325: an info goes only to a receiver that asked for it, after the answer to its hello.
+    /// P325: an info goes only to a receiver that asked for it, after the answer to its hello, and once.
     case infoOnlyIfAsked
-    /// P326: what a receiver sees is what its sender stated, whole, in order, and for this connection.
+    /// P326: what a receiver sees is what its sender stated, whole, and for this connection.
     case infoIsWhole
     /// P327: so is what a sender sees of its receiver.
     case receiversInfoIsWhole
-    /// P328: the last info is what is stated.
-    case lastInfoIsTrue
-    /// P329: the size of a frame is stated before it.
-    case sizeIsStated
+    /// P329: the info comes before the first frame, with a size, and at once if no frames are wanted.
+    case infoComesFirst
     /// P340: in any two seconds, an uploader sends at most 5 % more than its maximum, or a single frame.
     case byteRateHolds
     /// P341, P342: an image that was sent at a low quality is sent again at the highest, once.

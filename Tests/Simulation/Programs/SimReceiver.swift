@@ -74,9 +74,8 @@ final class SimReceiver {
     var audioCount = 0
     var delivered = 0
     var lastStatus: SenderStatus?
-    /// How many statements the sender had made with the last one, and the numbers of its own that were queued.
-    var lastStatement = 0
-    var statements: [Int] = []
+    /// What its program states.
+    let statement: Int
     /// What the machine was last told that is wanted, and all that was ever asked for.
     var stated: ControlRequest.Wants?
     var asked: ControlRequest.Wants = []
@@ -138,17 +137,15 @@ final class SimReceiver {
         configuration.limits = server.limits
         configuration.expectedToken = server.tokens?.expected
         configuration.hello = server.plan.hello.map { ControlRequest.Hello(wants: $0) }
-        if server.plan.statement > 0 {
-            configuration.info = Statement.info(server.plan.statement)
-            statements = [server.plan.statement]
-        }
+        statement = server.plan.statement
+        configuration.info = Statement.info(statement)
         configuration.allowance = allowance
         configuration.largestGrant = largestGrant
         configuration.resetKeepsData = !server.plan.isPort
         acceptsSharedMemory = server.plan.acceptsSharedMemory && !server.plan.isPort
         configuration.acceptsSharedMemory = acceptsSharedMemory
         // Shared memory is asked for in a hello.
-        let greets = acceptsSharedMemory || server.plan.statement > 0
+        let greets = acceptsSharedMemory || statement > 0
         stated = server.plan.hello ?? (greets ? ControlRequest.Hello().wants : nil)
         asked = stated ?? []
         hasSkippedFrames = server.plan.hello.map { !$0.contains(.frames) } ?? false

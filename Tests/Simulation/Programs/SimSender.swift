@@ -22,8 +22,6 @@ final class SimSender {
     /// Frames that were offered, by number from 1.
     var offers: [Offer] = []
     var audioNumber: UInt32 = 0
-    /// What it has stated about itself, in order.
-    var statements: [Int] = []
     /// Offers that are still to come: the ends of the runs that the plan asked for.
     var runs: [Run] = []
     /// The frame that waits for the lane, if frames are sent without an uploader.
@@ -231,7 +229,7 @@ final class SimSender {
         settings.sharesMemory = !isPort
         settings.retryInterval = plan.retryInterval
         machine = SenderMachine(settings)
-        lane = SendLaneMachine(padsShortBodies: plan.pads)
+        lane = SendLaneMachine(padsShortBodies: plan.pads, info: Statement.info(plan.statement))
         (memoryLimit, lowestMemoryLimit) = (plan.maximumMemory, plan.maximumMemory)
     }
 }

@@ -38,7 +38,6 @@ extension World {
         case .hello(let hello): receiver.stated = hello.wants
         case .pause: receiver.hasPaused = true
         case .resume: receiver.hasPaused = false
-        case .info(let info): receiver.statements.append(Statement.number(of: info) ?? 0)
         default: break
         }
         if wasSilent, !receiver.maySenderBeSilent { receiver.heardAt = now }

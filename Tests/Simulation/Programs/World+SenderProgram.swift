@@ -23,8 +23,6 @@ extension World {
             offerNext(sender, run: sender.runs.count - 1)
         case .audio(let count, let length):
             for _ in 0..<count { sendAudio(sender, length: length) }
-        case .state(let number):
-            state(number, of: sender)
         case .openWithin(let limit, let cancelledAfter):
             openWithin(sender, limit, cancelledAfter)
         case .cancelConsumer, .letGo:

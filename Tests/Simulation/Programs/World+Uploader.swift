@@ -30,8 +30,7 @@ extension World {
 
     private func stateRate(of sender: SimSender) {
         guard let uploader = sender.uploader else { return }
-        sender.lane.state(frameRate: uploader.machine.configuration.pacing.rateInMillihertz)
-        pumpFromProgram(sender)
+        sender.lane.frameRate = uploader.machine.configuration.pacing.rateInMillihertz
     }
 
     private static func scale(_ largestSide: Int?) -> SampleUploader.OutputScale {

@@ -7,21 +7,14 @@
 #endif
 #include <sndfile.h>
 
-// Loads the library, unless it is loaded; returns NULL on success, or else the system's error message. Every other function here
-// needs it. For one thread at a time.
-const char *sndfile_load(void);
+// The functions that are used, by their names without `sf_`.
+#define SNDFILE_FUNCTIONS(each) \
+    each(open_virtual) each(readf_float) each(current_byterate) each(error) each(strerror) each(close)
+#define SNDFILE_MEMBER(name) __typeof__(sf_##name) *_Nonnull name;
 
-// Opens what the functions read; NULL on failure, and then `sndfile_message(NULL)` says why. What they are called with is `context`.
-SNDFILE *sndfile_open(
-    sf_vio_get_filelen length, sf_vio_seek seek, sf_vio_read read, sf_vio_tell tell, void *context, SF_INFO *info);
+struct sndfile {
+    SNDFILE_FUNCTIONS(SNDFILE_MEMBER)
+};
 
-// Reads whole frames as numbers from -1 to 1, fewer at the end.
-sf_count_t sndfile_read(SNDFILE *file, float *samples, sf_count_t frames);
-
-// The library's message about the last error; NULL if there is none.
-const char *sndfile_message(SNDFILE *file);
-
-void sndfile_close(SNDFILE *file);
-
-// The bytes of a sample; 0 if the samples are compressed.
-int sndfile_bytes_per_sample(const SF_INFO *info);
+// Loads the library, unless it is loaded; returns NULL on failure, and then `dlerror` says why. For one thread at a time.
+const struct sndfile *_Nullable sndfile_load(void);

@@ -1,34 +1,36 @@
+internal import CSndFile
+
 /// The bytes of a file or a pipe of audio, which libsndfile reads at places of its choice.
 ///
 /// A pipe is read once and in order. Its beginning is kept, so that what was read while the format was being recognized can be read
-/// again. Of a file, only what was asked for explicitly is kept.
+/// again.
 final class AudioInput {
-    /// The length of a pipe, as it is told to libsndfile, which requires one.
+    /// The length of what states its own length or none, as it is told to libsndfile, which requires one.
     ///
     /// Samples of 48 kHz stereo take ten weeks to reach it, and half as many bytes of a compressed block still count its blocks in 32 bits.
     static let unknownLength = 1 << 40
 
-    /// The maximum number of bytes at the beginning that can be read again, or that may precede the samples.
+    /// The maximum number of bytes that may precede the samples of a pipe.
     static let maximumHeadLength = 16 << 20
 
     /// The path, or what stands for it in messages.
     let path: String
     private let descriptor: Int32
     /// Whether any place can be read at any time.
-    let isSeekable: Bool
-    /// The beginning, as far as it is kept.
+    private let isSeekable: Bool
+    /// The beginning of a pipe, as far as it is kept.
     private var head: [UInt8] = []
     /// The number of bytes that were taken from a pipe.
     private var taken = 0
+    /// The place that is libsndfile's 0.
+    private var origin = 0
     /// Where libsndfile reads next.
-    private(set) var position = 0
+    private var position = 0
     /// Where the input ends for libsndfile.
-    var length: Int
+    private var length: Int
     /// Whether the beginning is still kept, and may be skipped.
     var isOpening = true
-    /// Whether fewer bytes came than ``length`` states.
-    private(set) var isCut = false
-    /// Whether libsndfile has asked for more when there was nothing left.
+    /// Whether libsndfile has asked for more samples when there was nothing left.
     private(set) var isExhausted = false
     /// Why reading failed.
     private(set) var failure: Files.Failure?
@@ -42,6 +44,11 @@ final class AudioInput {
         let isKnown = unsafe fstat(descriptor, &status) == 0
         isSeekable = isKnown && status.st_mode & S_IFMT == S_IFREG
         length = isSeekable ? Int(status.st_size) : Self.unknownLength
+        let start = try firstBytes(4)
+        guard !start.isEmpty else { throw failure("the file is empty") }
+        // libsndfile would cut what these state before their samples to what is there, and hide that something is missing.
+        let kinds = ["RIFF", "RIFX", "RF64", ".snd", "FORM", "caff"]
+        if kinds.contains(where: { start.elementsEqual($0.utf8) }) { length = Self.unknownLength }
     }
 
     deinit {
@@ -50,65 +57,83 @@ final class AudioInput {
 
     func failure(_ reason: String) -> CommandFailure { CommandFailure(.badData, "\(path): \(reason)") }
 
-    /// The first bytes, fewer if the input ends.
-    func prefix(_ count: Int) throws(CommandFailure) -> ArraySlice<UInt8> {
-        while head.count < count, try fill(atMost: count - head.count) {}
-        return head.prefix(count)
-    }
-
-    /// Changes bytes at the beginning, which were read before.
-    func replace(_ offset: Int, with bytes: [UInt8]) {
-        guard head.count >= offset + bytes.count else { return }
-        head.replaceSubrange(offset..<offset + bytes.count, with: bytes)
-    }
-
-    /// Reads more of the beginning; returns false at the end.
-    private func fill(atMost count: Int) throws(CommandFailure) -> Bool {
-        var room = [UInt8](repeating: 0, count: min(count, Files.pipeCapacity))
-        let found = unsafe room.withUnsafeMutableBytes { unsafe transfer(into: $0, at: head.count) }
+    /// The first bytes, which remain to be read; fewer if the input ends.
+    private func firstBytes(_ count: Int) throws(CommandFailure) -> ArraySlice<UInt8> {
+        var room = [UInt8](repeating: 0, count: count)
+        let found = unsafe room.withUnsafeMutableBytes { unsafe read(into: $0) }
         if let failure { throw CommandFailure(.noInput, failure.message) }
-        head += room[..<found]
-        return found > 0
+        position = 0
+        return room.prefix(found)
+    }
+
+    /// Makes the place where libsndfile would read next the beginning of an input without an end.
+    func beginHere() {
+        origin = position
+        length = Self.unknownLength
     }
 
     // MARK: What libsndfile calls
 
+    /// Functions whose context is an input.
+    static let functions = unsafe SF_VIRTUAL_IO(
+        get_filelen: { context in unsafe AudioInput.at(context).map { sf_count_t($0.length - $0.origin) } ?? 0 },
+        seek: { offset, whence, context in
+            unsafe sf_count_t(AudioInput.at(context)?.seek(to: Int(offset), from: whence) ?? -1)
+        },
+        read: { buffer, count, context in
+            let room = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: max(0, Int(count)))
+            return unsafe sf_count_t(AudioInput.at(context)?.read(into: room) ?? 0)
+        },
+        write: nil,
+        tell: { context in unsafe AudioInput.at(context).map { sf_count_t($0.position - $0.origin) } ?? 0 }
+    )
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> AudioInput? {
+        unsafe context.map { unsafe Unmanaged<AudioInput>.fromOpaque($0).takeUnretainedValue() }
+    }
+
     /// Moves to a place; returns it, or -1 if there is no such place.
-    func seek(to offset: Int, from origin: Int) -> Int {
-        let (place, overflow) = origin.addingReportingOverflow(offset)
-        guard !overflow, place >= 0 else { return -1 }
+    private func seek(to offset: Int, from whence: Int32) -> Int {
+        let start = whence == SEEK_CUR ? position : whence == SEEK_END ? length : origin
+        let (place, overflow) = start.addingReportingOverflow(offset)
+        guard !overflow, place >= origin else { return -1 }
         position = place
-        return place
+        return place - origin
     }
 
     /// Reads until the buffer is full, or the input ends; returns the number of bytes.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let wanted = max(0, min(buffer.count, length - position))
         var done = 0
         defer { position += done }
-        if position < head.count {
-            done = min(wanted, head.count - position)
-            unsafe buffer.copyBytes(from: head[position..<position + done])
+        if !isSeekable {
+            if isOpening { reach(position) }
+            if position < head.count {
+                done = min(wanted, head.count - position)
+                unsafe buffer.copyBytes(from: head[position..<position + done])
+            }
+            // What was not kept of a pipe is gone, and what is far ahead would have to be kept.
+            guard position + done == taken else { return done }
         }
-        // What was not kept of a pipe is gone, and what is far ahead would have to be kept.
-        guard done < wanted, isSeekable || reach(position + done) else { return done }
         while done < wanted {
             let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done..<wanted])
             let count = unsafe transfer(into: rest, at: position + done)
             if count == 0 { break }
-            if isOpening, !isSeekable, head.count < Self.maximumHeadLength { unsafe head += rest[..<count] }
             done += count
         }
-        isCut = isCut || done < wanted
-        isExhausted = isExhausted || done == 0
+        isExhausted = isExhausted || done == 0 && !isOpening
         return done
     }
 
-    /// Whether a pipe can be read at a place; what precedes it is read and kept.
-    private func reach(_ place: Int) -> Bool {
-        if place == taken { return true }
-        guard isOpening, place > taken, place <= Self.maximumHeadLength else { return false }
-        return ((try? prefix(place).count) ?? 0) == place
+    /// Reads and keeps what precedes a place of a pipe.
+    private func reach(_ place: Int) {
+        // Behind the samples, libsndfile looks for more chunks of WAVE; a pipe may take hours to get there.
+        guard place <= Self.maximumHeadLength, !head.suffix(8).starts(with: "data".utf8) else { return }
+        var isAtEnd = false
+        while taken < place, !isAtEnd {
+            var room = [UInt8](repeating: 0, count: min(place - taken, Files.pipeCapacity))
+            isAtEnd = unsafe room.withUnsafeMutableBytes { unsafe transfer(into: $0, at: taken) } == 0
+        }
     }
 
     /// Reads once; returns 0 at the end, and after a failure.
@@ -120,6 +145,7 @@ final class AudioInput {
                 : systemRead(descriptor, buffer)
             if count >= 0 {
                 if !isSeekable { taken += count }
+                if !isSeekable, isOpening, head.count < Self.maximumHeadLength { unsafe head += buffer[..<count] }
                 return count
             }
             if errno != EINTR { failure = Files.Failure(path) }

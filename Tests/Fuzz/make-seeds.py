@@ -142,8 +142,6 @@ OPTIONS = {
     "send": words("send", "s", "a.jpg", "--fps", "10", "--loop", "2", "--quality", "80", "--scale", "1/2", "--orientation", "6"),
     "send-stdin": words("send", "s", "-", "--size", "640x480", "--format", "i420", "--letterbox", "320x240", "--rate", "15"),
     "send-sound": words("send", "s", "-", "--audio", "a.wav", "--every=3", "--skip-unchanged", "--plain", "--", "-x"),
-    "pixmap": b"\0P6\n# a comment\n2 2\n255\nabcdefghijkl",
-    "pixmap-text": b"\0P3 1 1 255 1 2 3",
     "jpegs": b"\1" + JPEGS["two"],
     # A segment without an end; the time's unit is 1 ns; track 1 is Motion JPEG; a cluster with one frame.
     "recording": b"\x0e" + bytes.fromhex(

@@ -7,7 +7,7 @@ package func testImage(
     as format: PixelFormat = .rgb,
     bytesPerRow: Int? = nil
 ) throws -> PixelBuffer {
-    var ppm = Array("P6\n\(width) \(height)\n255\n".utf8)
+    var pixels: [UInt8] = []
     for y in 0..<height {
         for x in 0..<width {
             let isGlyph = (y / 9) % 3 == 1 && (x * 7 + (x / 5) * 3 + y / 3) % 11 < 4
@@ -15,10 +15,11 @@ package func testImage(
             let red = isGlyph ? 24 : isPatch ? 210 - y % 30 : 60 + 180 * x / max(width, 2)
             let green = isGlyph ? 28 : isPatch ? 60 + x % 40 : 70 + 150 * y / max(height, 2)
             let blue = isGlyph ? 40 : isPatch ? 90 : 230 - 90 * (x + y) / (width + height)
-            ppm += [UInt8(red), UInt8(green), UInt8(blue)]
+            pixels += [UInt8(red), UInt8(green), UInt8(blue)]
         }
     }
-    let image = try PixelBuffer(ppm: ppm.span, as: format)
+    let colors = try PixelBuffer(copying: pixels.span, width: width, height: height, format: .rgb)
+    let image = format == .rgb ? colors : try colors.converted(as: format)
     guard let bytesPerRow else { return image }
     // The same samples, with rows at another distance and padding that must never be seen.
     var padded = try PixelBuffer(width: width, height: height, format: format, bytesPerRow: bytesPerRow)
@@ -29,9 +30,8 @@ package func testImage(
 
 /// An image of one colour, which no coding changes by more than its rounding.
 package func solidImage(_ width: Int, _ height: Int, red: UInt8, green: UInt8, blue: UInt8) throws -> PixelBuffer {
-    var ppm = Array("P6\n\(width) \(height)\n255\n".utf8)
-    for _ in 0..<width * height { ppm += [red, green, blue] }
-    return try PixelBuffer(ppm: ppm.span)
+    let pixels = [[UInt8]](repeating: [red, green, blue], count: width * height).flatMap { $0 }
+    return try PixelBuffer(copying: pixels.span, width: width, height: height, format: .rgb)
 }
 
 extension PixelBuffer {

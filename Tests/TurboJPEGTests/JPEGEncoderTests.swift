@@ -33,8 +33,8 @@ import TurboJPEG
             let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
             #expect(decoded.format == format)
             // Without chroma, the luma is what has to be kept.
-            let expected = isGray ? try PixelBuffer(ppm: image.ppm().span, as: .gray) : image
-            let actual = isGray ? try PixelBuffer(ppm: decoded.ppm().span, as: .gray) : decoded
+            let expected = isGray ? try image.converted(as: .gray) : image
+            let actual = isGray ? try decoded.converted(as: .gray) : decoded
             let quality = try actual.peakSignalToNoiseRatio(against: expected)
             // Chroma that four pixels share cannot follow the hard edges of the image's coloured patches.
             #expect(quality > (isGray || subsampling == .yuv444 ? 36 : 24), "\(width)x\(height): \(quality) dB")

@@ -12,7 +12,7 @@ struct SendCommand: Command {
                framesocket send PATH - --size WxH --format FORMAT [options]
 
         Sends every image to the server at PATH, or at tcp:PORT on this machine, in
-        order. FILE is a JPEG, PNG or PNM file, or a directory of such files; - reads a
+        order. FILE is a JPEG or PNG file, or a directory of such files; - reads a
         stream of JPEGs, one after another, or Y4M from standard input, or raw video if
         its size and format are given. The images of a directory are sent in the order
         of their numbers: frame-2 before frame-10. If there are several files, one that

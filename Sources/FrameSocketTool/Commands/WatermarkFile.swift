@@ -4,7 +4,7 @@ import FrameSocket
 struct WatermarkFile {
     static let help = """
           --watermark FILE draw an image over every frame: a PNG with its transparency,
-                           a JPEG or a PNM file
+                           or a JPEG
           --watermark-at X,Y,S
                            its left and upper edge, -1 to 1, and its width, up to 1, as
                            fractions of the width and height that are sent, upright

@@ -4,9 +4,6 @@ import FrameSocket
 enum FileKind {
     case jpeg
     case png
-    case pnm
-    /// A PNM file of the kind with a header of lines (P7), which is read as such, and by another demuxer of ffmpeg.
-    case pam
     case empty
     /// A format that is not supported, with its name.
     case foreign(String)
@@ -27,7 +24,7 @@ enum FileKind {
         } else if start.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
             self = .png
         } else if start.count > 1, start[0] == UInt8(ascii: "P"), (0x31...0x37).contains(start[1]) {
-            self = start[1] == UInt8(ascii: "7") ? .pam : .pnm
+            self = .foreign("PNM")
         } else if let format = Self.formats.first(where: { begins($0.signature, at: $0.offset) }) {
             self = .foreign(format.name)
         } else if start.starts(with: [0x49, 0x49, 0x2A, 0]) || start.starts(with: [0x4D, 0x4D, 0, 0x2A]) {
@@ -44,8 +41,6 @@ enum FileKind {
         switch self {
         case .jpeg, .empty, .unknown: nil
         case .png: "PNG images; convert them with ffmpeg -f image2pipe -c:v png -i - -c:v mjpeg -q:v 2 -f mjpeg -"
-        case .pam: "PAM images; convert them with ffmpeg -f pam_pipe -i - -c:v mjpeg -q:v 2 -f mjpeg -"
-        case .pnm: "PNM images; convert them with ffmpeg -f image2pipe -i - -c:v mjpeg -q:v 2 -f mjpeg -"
         case .foreign where video(in: "-") != nil: video(in: "-")
         case .foreign(let name): "\(name), which is not supported; convert it to JPEG"
         }
@@ -64,21 +59,15 @@ enum FileKind {
         case .foreign(let name) where Self.containers.contains(name):
             return
                 "\(name); if its video is Motion JPEG, take it out with ffmpeg -i \(word) -c:v copy -f mjpeg -\(sending)"
-        case .jpeg, .png, .pnm, .pam, .empty, .foreign, .unknown: return nil
+        case .jpeg, .png, .empty, .foreign, .unknown: return nil
         }
     }
 
     /// The command that sends every image of a file that holds several of this kind.
     func commandForAll(in path: String) -> String {
-        let format =
-            switch self {
-            case .png: "-f image2pipe -c:v png"
-            case .pnm: "-f image2pipe"
-            case .pam: "-f pam_pipe"
-            case .jpeg, .empty, .foreign, .unknown: ""
-            }
-        guard !format.isEmpty else { return "framesocket send PATH - < \(path.shellWord)" }
-        return "ffmpeg \(format) -i \(path.shellWord) -c:v mjpeg -q:v 2 -f mjpeg - | framesocket send PATH -"
+        guard case .png = self else { return "framesocket send PATH - < \(path.shellWord)" }
+        return
+            "ffmpeg -f image2pipe -c:v png -i \(path.shellWord) -c:v mjpeg -q:v 2 -f mjpeg - | framesocket send PATH -"
     }
 
     private static let containers = ["AVI", "MP4", "QuickTime", "MPEG-TS", "FLV", "Ogg"]

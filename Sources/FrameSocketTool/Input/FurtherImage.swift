@@ -18,7 +18,7 @@ enum FurtherImage {
     /// - Returns: The offset; nil if there is no other image.
     static func offset(in bytes: [UInt8], _ kind: FileKind, behind end: Int?) -> Int? {
         guard end.map({ $0 < bytes.count }) ?? true else { return nil }
-        if let end, let offset = rest(of: bytes, from: end) { return offset }
+        if let end, let offset = nextPNG(in: bytes, from: end) { return offset }
         guard case .jpeg = kind else { return nil }
         return firstJPEG(in: bytes, from: end ?? 1)
     }
@@ -48,17 +48,12 @@ enum FurtherImage {
         return nil
     }
 
-    /// The offset of a PNG or PNM image that nothing but padding separates from the first image.
-    private static func rest(of bytes: [UInt8], from end: Int) -> Int? {
-        let rest = bytes[end...].drop { $0 == 0 || isSpace($0) }
-        switch FileKind(rest) {
-        case .png: return rest.startIndex
-        case .pnm, .pam: return rest.dropFirst(2).first.map(isSpace) ?? false ? rest.startIndex : nil
-        default: return nil
-        }
+    /// The offset of a PNG that nothing but padding separates from the first image.
+    private static func nextPNG(in bytes: [UInt8], from end: Int) -> Int? {
+        let rest = bytes[end...].drop { $0 == 0 || $0 == 0x20 || (0x09...0x0D).contains($0) }
+        guard case .png = FileKind(rest) else { return nil }
+        return rest.startIndex
     }
-
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
     private static func nextImage(of reader: inout JPEGStreamReader, from end: Int) -> Int? {
         while let part = reader.next() {

@@ -1,10 +1,10 @@
 import FrameSocket
 import PNGReading
 
-/// An image file: JPEG, PNM or PNG, detected from its first bytes and not from its name.
+/// An image file: JPEG or PNG, detected from its first bytes and not from its name.
 struct ImageFile {
     /// The file name extensions that are picked from a directory.
-    static let extensions = [".jpg", ".jpeg", ".jpe", ".jfif", ".ppm", ".pgm", ".pnm", ".png"]
+    static let extensions = [".jpg", ".jpeg", ".jpe", ".jfif", ".png"]
 
     let content: InputImage.Content
     /// What is not sent of the file: images behind the first.
@@ -24,7 +24,7 @@ struct ImageFile {
         }
         let kind = FileKind(bytes)
         switch kind {
-        case .jpeg, .png, .pnm, .pam: break
+        case .jpeg, .png: break
         case .empty: throw CommandFailure(.badData, "\(path.text): the file is empty")
         case .foreign(let name):
             if let video = kind.video(in: path.text) {
@@ -32,31 +32,26 @@ struct ImageFile {
             }
             throw CommandFailure(
                 .badData,
-                "\(path.text): \(name) files are not supported; convert it to JPEG, PNG or PNM"
+                "\(path.text): \(name) files are not supported; convert it to JPEG or PNG"
             )
         case .unknown:
             // A stream of them, such as multipart/x-mixed-replace.
             let remedy =
                 FurtherImage.hasJPEG(bytes)
                 ? ", but a stream of JPEGs; send it with \(kind.commandForAll(in: path.text))" : ""
-            throw CommandFailure(.badData, "\(path.text): not a JPEG, PNG or PNM file\(remedy)")
+            throw CommandFailure(.badData, "\(path.text): not a JPEG or PNG file\(remedy)")
         }
         let slice = bytes[...]
         let end: Int?
         do throws(TurboJPEGError) {
-            switch kind {
-            case .jpeg:
+            if case .png = kind {
+                content = .pixels(try PixelBuffer(png: slice.span, over: background, pool: pool))
+                end = FurtherImage.endOfPNG(bytes) ?? bytes.count
+            } else {
                 // Checked here, so that an image that is sent unchanged has at least a size.
                 _ = try JPEGHeader.size(of: slice.span)
                 content = .jpeg(bytes)
                 end = JPEGHeader.endOfImage(in: slice.span)
-            case .png:
-                content = .pixels(try PixelBuffer(png: slice.span, over: background, pool: pool))
-                end = FurtherImage.endOfPNG(bytes) ?? bytes.count
-            case .pnm, .pam, .empty, .foreign, .unknown:
-                var count = 0
-                content = .pixels(try PixelBuffer(ppm: slice.span, end: &count))
-                end = count
             }
         } catch {
             throw CommandFailure(ExitCode(error), "\(path.text): \(Self.complaint(error, about: bytes))")

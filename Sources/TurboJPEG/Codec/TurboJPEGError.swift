@@ -118,13 +118,6 @@ extension TurboJPEGError.Code {
     /// The library rejected a lossless transform, such as a perfect one of an image with partial blocks.
     public static let transformFailed = Self(rawValue: "jpeg.transformFailed")
 
-    /// A portable pixmap violates its format.
-    public static let invalidPPM = Self(rawValue: "ppm.invalid")
-    /// A portable pixmap ends before its image does.
-    public static let truncatedPPM = Self(rawValue: "ppm.truncated")
-    /// A portable anymap is of an unsupported kind (P1, P4, P7).
-    public static let unsupportedPPM = Self(rawValue: "ppm.unsupported")
-
     /// libturbojpeg provided no handle, which happens if memory is exhausted.
     public static let codecUnavailable = Self(rawValue: "codec.unavailable")
 }

@@ -1,4 +1,4 @@
-/// Rows as red, green and blue, regardless of the format: for pixmaps and comparisons, where speed does not matter.
+/// Rows as red, green and blue, regardless of the format: for conversions and comparisons whose speed does not matter.
 ///
 /// The conversion is JFIF's full-range one in 16-bit fixed point, with libjpeg's constants and rounding, so the results
 /// equal libjpeg's own without fancy upsampling.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What people get wrong at a terminal, and what they are told.
@@ -11,8 +12,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (65, "echo text >$D/x.txt; $F send $S $D/x.txt", "x.txt: not a JPEG, PNG or PNM file"),
+        (65, "echo text >$D/x.txt; $F send $S $D/x.txt", "x.txt: not a JPEG or PNG file"),
         (65, ": >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg: the file is empty"),
+        (65, "printf 'P6 1 1 255 abc' >$D/x.ppm; $F send $S $D/x.ppm", "x.ppm: PNM files are not supported"),
         (65, "printf GIF89a >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg: GIF files are not supported"),
         (65, "printf 'YUV4MPEG2 W4 H2\\n' >$D/x; $F send $S $D/x", "framesocket send PATH - < "),
         (65, "(printf -- '--b\\r\\n\\r\\n'; cat $X/jpeg/chelsea-420.jpg) >$D/x; $F send $S $D/x", "send PATH - < "),
@@ -201,7 +203,8 @@ import Testing
     }
 
     @Test func `both ends count the same bytes of a padded frame`() async throws {
-        let small = try place.file("small.pgm", Array("P5 16 16 255\n".utf8) + Array(repeating: 128, count: 256))
+        let png = HandmadePNG(width: 16, height: 16, kind: .gray, depth: 8) { _, _, _ in 128 }
+        let small = try place.file("small.png", png.bytes)
         let receiver = try await place.receiver("--count", "1")
         let sent = try await place.send(small, "--json")
         let received = await receiver.ended()

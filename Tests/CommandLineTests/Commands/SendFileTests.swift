@@ -36,24 +36,14 @@ import Testing
 
     // MARK: Files
 
-    @Test(arguments: ["jpg", "png", "ppm", "pnm", "pgm"])
+    @Test(arguments: ["jpg", "png"])
     func `the kind of a file is detected from its first bytes`(kind: String) async throws {
-        let file = place.path("image.\(kind)")
-        switch kind {
-        case "jpg": try Data(Data.bytes(at: Places.fixture("jpeg/chelsea-444.jpg"))).write(to: URL(filePath: file))
-        case "png": try Data(Data.bytes(at: photo)).write(to: URL(filePath: file))
-        default:
-            let codec = kind == "pgm" ? "pgm" : "ppm"
-            let tail = ["-f", "image2", "-c:v", codec, "-y", file]
-            let ending = try await place.start(
-                Places.tool("ffmpeg"),
-                ["-nostdin", "-loglevel", "error", "-i", photo] + tail
-            ).ended()
-            try #require(ending.status == 0, "\(ending)")
-        }
         // The name says nothing.
         let nameless = place.path("nameless")
-        try FileManager.default.moveItem(atPath: file, toPath: nameless)
+        try FileManager.default.copyItem(
+            atPath: kind == "jpg" ? Places.fixture("jpeg/chelsea-444.jpg") : photo,
+            toPath: nameless
+        )
         let frame = try await frames(1, nameless, "--quality", "95", "--subsampling", "4:4:4")[0]
         #expect(frame["width"] == 451 && frame["height"] == 300)
         #expect(frame["jpegWidth"] == 451 && frame["jpegHeight"] == 300)

@@ -24,8 +24,8 @@ import Testing
         receiving: [String] = [],
         input: Program.Input? = nil
     ) async throws -> [[UInt8]] {
-        let blue = Array("P6 120 80 255\n".utf8) + Array([[UInt8]](repeating: [0, 0, 255], count: 120 * 80).joined())
-        let source = input == nil ? [try place.file("blue.ppm", blue)] : ["-"]
+        let blue = HandmadePNG(width: 120, height: 80, kind: .rgb, depth: 8) { _, _, channel in channel == 2 ? 255 : 0 }
+        let source = input == nil ? [try place.file("blue.png", blue.bytes)] : ["-"]
         let receiver = try place.framesocket(
             ["receive", place.socket, "--count", "1", "--raw", "rgb"] + receiving
         )
@@ -135,7 +135,7 @@ import Testing
         ("--watermark $D/empty.png", 65, "empty.png: the file is empty"),
         ("--watermark $D/cut.png", 65, "cut.png: The PNG cannot be read."),
         ("--watermark $D/cut.jpg", 65, "cut.jpg: "),
-        ("--watermark $D/text.png", 65, "text.png: not a JPEG, PNG or PNM file"),
+        ("--watermark $D/text.png", 65, "text.png: not a JPEG or PNG file"),
         ("--watermark $D", 66, "Is a directory"),
     ])
     func `a watermark that cannot be used is an error, and nothing is sent`(

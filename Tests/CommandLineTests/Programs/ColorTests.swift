@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The colors of the routes that docs/pipes.md describes: color bars come out as they went in.
@@ -27,12 +28,10 @@ import Testing
 
     init() throws {
         place = try Workplace()
-        var pixels: [UInt8] = []
-        for _ in 0..<Self.size.height {
-            for x in 0..<Self.size.width { pixels += Self.colors[x / Self.barWidth] }
+        let png = HandmadePNG(width: Self.size.width, height: Self.size.height, kind: .rgb, depth: 8) { x, _, channel in
+            Int(Self.colors[x / Self.barWidth][channel])
         }
-        let header = Array("P6\n\(Self.size.width) \(Self.size.height)\n255\n".utf8)
-        try Data(header + pixels).write(to: URL(fileURLWithPath: place.path("bars.ppm")))
+        _ = try place.file("bars.png", png.bytes)
     }
 
     /// The signal-to-noise ratio inside the bars, in decibels: at their edges chroma is shared by several pixels.
@@ -164,7 +163,7 @@ import Testing
         async throws
     {
         let pipe = try place.shell("$F receive $S --count 1 --quiet \(route.options) | { \(route.other); }")
-        let sent = try await place.shell("$F send $S $D/bars.ppm --quality 95 --wait 30 --quiet").ended()
+        let sent = try await place.shell("$F send $S $D/bars.png --quality 95 --wait 30 --quiet").ended()
         #expect(sent.status == 0, "\(sent)")
         let ending = await pipe.ended()
         #expect(ending.status == 0, "\(ending)")
@@ -194,7 +193,7 @@ import Testing
     @Test(.enabled(if: Places.chromium != nil, "no Chromium runs here"), arguments: browser)
     func `colors arrive in a browser as they were sent`(_ route: Route) async throws {
         let pipe = try place.shell("$F receive $S --count 1 --quiet \(route.options) | \(route.other)")
-        let sent = try await place.shell("$F send $S $D/bars.ppm --quality 95 --wait 30 --quiet").ended()
+        let sent = try await place.shell("$F send $S $D/bars.png --quality 95 --wait 30 --quiet").ended()
         #expect(sent.status == 0, "\(sent)")
         let ending = await pipe.ended()
         #expect(ending.status == 0, "\(ending)")
@@ -217,7 +216,7 @@ import Testing
 
     // MARK: In
 
-    private static let bars = "ffmpeg -nostdin -loglevel error -i $D/bars.ppm"
+    private static let bars = "ffmpeg -nostdin -loglevel error -i $D/bars.png"
 
     static let into: [Route] = [
         Route(

@@ -15,8 +15,9 @@ import Testing
 
     /// A JPEG of a few hundred bytes, whose gray is the number.
     private func jpeg(_ number: Int) throws -> [UInt8] {
-        let ppm = Array("P6\n16 16\n255\n".utf8) + (0..<16 * 16 * 3).map { UInt8(truncatingIfNeeded: $0 * number) }
-        return try JPEGEncoder(quality: 50, subsampling: .yuv420).encode(PixelBuffer(ppm: ppm.span))
+        let pixels = (0..<16 * 16 * 3).map { UInt8(truncatingIfNeeded: $0 * number) }
+        let image = try PixelBuffer(copying: pixels.span, width: 16, height: 16, format: .rgb)
+        return try JPEGEncoder(quality: 50, subsampling: .yuv420).encode(image)
     }
 
     private func write(_ jpegs: [[UInt8]], at times: [UInt64], finishes: Bool) throws -> [UInt8] {

@@ -25,9 +25,9 @@
             // Of noise, so that each is several times what a socket's buffer holds.
             let jpegs = try (0..<3).map { number in
                 var random = SplitMix(seed: UInt64(number))
-                var ppm = Array("P6\n500 500\n255\n".utf8)
-                ppm += (0..<500 * 500 * 3).map { _ in UInt8(truncatingIfNeeded: random.next()) }
-                return try JPEGEncoder(quality: 100, subsampling: .yuv444).encode(PixelBuffer(ppm: ppm.span))
+                let pixels = (0..<500 * 500 * 3).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+                let image = try PixelBuffer(copying: pixels.span, width: 500, height: 500, format: .rgb)
+                return try JPEGEncoder(quality: 100, subsampling: .yuv444).encode(image)
             }
             self.place = place
             self.jpegs = jpegs

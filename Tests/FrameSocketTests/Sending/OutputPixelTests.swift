@@ -17,7 +17,7 @@ import Testing
                 }
             }
         }
-        return try PixelBuffer(ppm: image.ppm().span, as: format)
+        return try image.converted(as: format)
     }
 
     /// An image that changes slowly, and looks different however it is turned.
@@ -32,15 +32,12 @@ import Testing
                 }
             }
         }
-        return try PixelBuffer(ppm: image.ppm().span, as: format)
+        return try image.converted(as: format)
     }
 
     /// Red, green and blue at a place, whatever the format.
     static func color(_ image: PixelBuffer, _ x: Int, _ y: Int) throws -> [UInt8] {
-        let header = "P6 \(image.width) \(image.height) 255\n".utf8.count
-        let ppm = image.ppm()
-        let start = image.format == .gray ? ppm.count : header + 3 * (y * image.width + x)
-        return Array(ppm[start..<start + 3])
+        Array(try image.converted(as: .rgb).row(y)[3 * x..<3 * x + 3])
     }
 
     static func isNear(_ first: [UInt8], _ second: [UInt8]) -> Bool {
@@ -101,7 +98,7 @@ import Testing
                 for index in row.indices { row[index] = index % 3 == 0 ? 255 : 0 }
             }
         }
-        let red = try PixelBuffer(ppm: image.ppm().span, as: format)
+        let red = try image.converted(as: format)
         let settings = EncodingRecipe.Settings(
             .init(scale: .letterbox(width: 101, height: 75), subsampling: subsampling, strips: .off)
         )
@@ -130,7 +127,7 @@ import Testing
         for size in [BufferSize(width: 61, height: 47), BufferSize(width: 240, height: 60)] {
             let buffer = size.oriented(by: orientation)
             let color = try solidImage(buffer.width, buffer.height, red: 255, green: 0, blue: 0)
-            let red = try PixelBuffer(ppm: color.ppm().span, as: format)
+            let red = try color.converted(as: format)
             for subsampling in ChromaSubsampling.allCases where subsampling != .gray {
                 let configuration = SampleUploader.Configuration(
                     quality: 100,

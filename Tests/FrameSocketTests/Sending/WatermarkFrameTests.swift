@@ -144,7 +144,7 @@ import Testing
     ) async throws {
         var pair = try await SharedPair(try TemporaryDirectory(), try Self.configuration(.allowed()))
         try await pair.sharing()
-        var image = try PixelBuffer(ppm: try Self.black(64, 48).ppm().span, as: format)
+        var image = try Self.black(64, 48).converted(as: format)
         // Rows that are under the watermark, beside it, and under it.
         let rows = [nil, nil, 2, 40, nil, 3, 47]
         var expected = Set<Int>()

@@ -151,7 +151,7 @@ import Testing
         )
         let placement = try #require(WatermarkPlacement(watermark, on: size, .up))
         for format in PixelFormat.allCases where format.bytesPerPixel > 1 {
-            var drawn = try PixelBuffer(ppm: image.ppm().span, as: format)
+            var drawn = try image.converted(as: format)
             try placement.overlay(format).draw(on: &drawn)
             let found = ReferenceImage(drawn).colors.flatMap(\.self)
             #expect(found.count == pillow.output.count)

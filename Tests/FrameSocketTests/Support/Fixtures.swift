@@ -1,6 +1,7 @@
 import Foundation
 import FrameSocket
 import PNGReading
+import TestSupport
 
 /// The files of `Fixtures/`, found from the place of this file.
 enum Fixtures {
@@ -24,8 +25,7 @@ enum Fixtures {
         /// The pixels.
         func pixels(as format: PixelFormat = .rgb) throws -> PixelBuffer {
             let png = try bytes(file)
-            let ppm = try PixelBuffer(png: png.span).ppm()
-            return try PixelBuffer(ppm: ppm.span, as: format)
+            return try PixelBuffer(png: png.span).converted(as: format)
         }
     }
 

@@ -14,7 +14,6 @@ public func fuzzOptions(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     guard let kind = bytes.first else { return 0 }
     let content = bytes.dropFirst()
     switch kind % 16 {
-    case 0: readPixmap(Array(content))
     case 14: readRecording(Array(content))
     default: parse(content, commands[Int(kind) % commands.count])
     }
@@ -29,17 +28,6 @@ private func parse(_ content: ArraySlice<UInt8>, _ command: any Command.Type) {
         _ = try command.init(&arguments)
     } catch {
         guard !error.message.isEmpty else { fatalError("a complaint without a sentence") }
-    }
-}
-
-private func readPixmap(_ bytes: [UInt8]) {
-    do {
-        let image = try PixelBuffer(ppm: bytes.span, as: .rgb)
-        guard let again = try? PixelBuffer(ppm: image.ppm().span, as: .rgb), again.hasSamePixels(as: image) else {
-            fatalError("a pixmap does not survive being written and read")
-        }
-    } catch {
-        guard !error.message.isEmpty else { fatalError("an error without a sentence") }
     }
 }
 

@@ -99,7 +99,7 @@ let package = Package(
             name: "FrameTransport",
             dependencies: ["FrameWire", "CFrameTransport", "ErrorShape", "Locking", "SystemMemory"],
             // For FrameBytes.span: a property that returns a span has to state whose memory that is.
-            swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]
+            swiftSettings: settings
         ),
         .target(
             name: "FrameSocket",

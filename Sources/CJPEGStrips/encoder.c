@@ -80,7 +80,7 @@ static void configure(struct jpeg_strips_encoder *encoder) {
     }
     jpeg_set_defaults(codec);
     jpeg_set_quality(codec, options->quality, TRUE);
-    codec->dct_method = options->is_fast_dct && options->quality < 96 ? JDCT_FASTEST : JDCT_ISLOW;
+    codec->dct_method = JDCT_ISLOW;
     jpeg_set_colorspace(codec, is_gray ? JCS_GRAYSCALE : JCS_YCbCr);
     for (int index = 0; index < codec->num_components; index++) {
         codec->comp_info[index].h_samp_factor = index == 0 && !is_gray ? options->horizontal : 1;

@@ -9,7 +9,7 @@ public struct TimeSummary: Sendable, Hashable {
     private var maximumNanoseconds: UInt64 = 0
 
     /// Creates a summary without measurements.
-    public init() {}
+    package init() {}
 
     /// The sum of the measurements.
     public var total: Duration { Duration(nanoseconds: totalNanoseconds) }
@@ -21,7 +21,7 @@ public struct TimeSummary: Sendable, Hashable {
     public var mean: Duration { Duration(nanoseconds: count == 0 ? 0 : totalNanoseconds / UInt64(count)) }
 
     /// Adds a measurement; a negative one counts as zero.
-    public mutating func add(_ duration: Duration) {
+    package mutating func add(_ duration: Duration) {
         add(nanoseconds: duration.nanoseconds)
     }
 

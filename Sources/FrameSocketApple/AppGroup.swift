@@ -10,16 +10,16 @@
     /// ```
     public struct AppGroup: Sendable, Hashable {
         /// The Info.plist key that names the group, in the app and in the extension.
-        public static let identifierKey = "RTCAppGroupIdentifier"
+        package static let identifierKey = "RTCAppGroupIdentifier"
 
         /// The key in the app's Info.plist that names its extension, for
         /// `RPSystemBroadcastPickerView.preferredExtension`.
-        public static let extensionKey = "RTCScreenSharingExtension"
+        package static let extensionKey = "RTCScreenSharingExtension"
 
         /// The socket's name in the container, as in Jitsi, react-native-webrtc and flutter-webrtc.
         ///
         /// GetStream uses `broadcast_share`.
-        public static let socketName = "rtc_SSFD"
+        package static let socketName = "rtc_SSFD"
 
         /// The group's identifier, such as `group.com.example.app`.
         public let identifier: String
@@ -36,7 +36,7 @@
         }
 
         /// The bundle identifier of the extension named in the app's Info.plist; nil if there is none.
-        public static var extensionIdentifier: String? {
+        package static var extensionIdentifier: String? {
             Bundle.main.object(forInfoDictionaryKey: extensionKey) as? String
         }
 

@@ -26,7 +26,7 @@
         /// Creates a picker.
         ///
         /// - Parameter identifier: The extension's bundle identifier; by default the one named in the app's Info.plist, see
-        ///   ``AppGroup/extensionIdentifier``. Nil to offer every extension.
+        ///   `extensionIdentifier`. Nil to offer every extension.
         public init(extension identifier: String? = AppGroup.extensionIdentifier) {
             view = RPSystemBroadcastPickerView(frame: .zero)
             view.preferredExtension = identifier

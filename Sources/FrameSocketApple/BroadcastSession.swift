@@ -139,7 +139,7 @@ public final class BroadcastSession: Sendable {
     ///
     /// - Returns: Whether it was accepted.
     @discardableResult
-    public func send(_ block: AudioBlock, kind: AudioHeader.Kind) -> Bool {
+    public func send(_ block: AudioBlock, kind: AudioKind) -> Bool {
         guard sendsAudio else { return false }
         let sequence = state.withLock { state in
             switch kind {

@@ -43,27 +43,27 @@ extension BroadcastSetup.Problem: CustomStringConvertible {
 
 extension BroadcastSetup.Code {
     /// The Info.plist names no App Group.
-    public static let groupMissing = Self(rawValue: "group.missing")
+    package static let groupMissing = Self(rawValue: "group.missing")
     /// The name of the App Group does not begin with `group.`.
-    public static let groupMalformed = Self(rawValue: "group.malformed")
+    package static let groupMalformed = Self(rawValue: "group.malformed")
     /// The process is not entitled to the App Group that its Info.plist names.
-    public static let groupNotEntitled = Self(rawValue: "group.notEntitled")
+    package static let groupNotEntitled = Self(rawValue: "group.notEntitled")
     /// The extension's Info.plist names a different App Group than the app's.
-    public static let groupDiffers = Self(rawValue: "group.differs")
+    package static let groupDiffers = Self(rawValue: "group.differs")
     /// The socket's path is longer than a socket's address can hold.
     public static let pathTooLong = Self(rawValue: "path.tooLong")
     /// The app's Info.plist does not name its extension.
-    public static let extensionMissing = Self(rawValue: "extension.missing")
+    package static let extensionMissing = Self(rawValue: "extension.missing")
     /// The extension that the app's Info.plist names is not in the app's bundle.
-    public static let extensionNotEmbedded = Self(rawValue: "extension.notEmbedded")
+    package static let extensionNotEmbedded = Self(rawValue: "extension.notEmbedded")
     /// The extension's bundle identifier does not begin with the app's.
-    public static let extensionIdentifier = Self(rawValue: "extension.identifier")
+    package static let extensionIdentifier = Self(rawValue: "extension.identifier")
     /// The extension is not declared as a broadcast upload extension.
-    public static let extensionPoint = Self(rawValue: "extension.point")
+    package static let extensionPoint = Self(rawValue: "extension.point")
     /// The extension is not declared to receive samples.
-    public static let extensionProcessMode = Self(rawValue: "extension.processMode")
+    package static let extensionProcessMode = Self(rawValue: "extension.processMode")
     /// The extension's Info.plist names no principal class.
-    public static let extensionClass = Self(rawValue: "extension.class")
+    package static let extensionClass = Self(rawValue: "extension.class")
     /// The app is suspended as soon as the user leaves it, and then receives no frames.
-    public static let backgroundAudio = Self(rawValue: "background.audio")
+    package static let backgroundAudio = Self(rawValue: "background.audio")
 }

@@ -44,7 +44,7 @@
             case bgra
 
             /// The corresponding pixel format.
-            public var pixelFormat: PixelFormat {
+            package var pixelFormat: PixelFormat {
                 switch self {
                 case .nv12: .nv12
                 case .bgra: .bgra
@@ -80,7 +80,7 @@
         ///   released.
         /// - Throws: The errors of `FrameDecoder`, and `allocationFailed` if Core Video has no buffer.
         public func decode(_ frame: Frame) throws(TurboJPEGError) -> CoreVideoFrame {
-            let image = try decoder.decode(frame, as: format.pixelFormat)
+            let image = try decoder.decode(frame, as: format.pixelFormat).image
             let orientation: FrameOrientation = isUpright ? .up : frame.orientation
             let target = try buffer(width: image.width, height: image.height)
             try target.fill(with: image)

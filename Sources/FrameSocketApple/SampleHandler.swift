@@ -160,7 +160,7 @@
             }
         }
 
-        private func send(soundOf sample: CMSampleBuffer, _ kind: AudioHeader.Kind, to session: BroadcastSession) {
+        private func send(soundOf sample: CMSampleBuffer, _ kind: AudioKind, to session: BroadcastSession) {
             guard session.sendsAudio, let block = try? AudioBlock(sample) else { return }
             session.send(block, kind: kind)
         }

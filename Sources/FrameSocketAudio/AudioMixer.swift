@@ -15,7 +15,7 @@
 /// Thread safety: a value: copies may be used on any threads, and a mutating call needs its own copy for itself.
 public struct AudioMixer: Sendable {
     /// The maximum gain of a source: a factor of 16, or 24 dB.
-    public static let maximumGain: Float = 16
+    package static let maximumGain: Float = 16
 
     private var sums: [Int32] = []
 
@@ -26,13 +26,13 @@ public struct AudioMixer: Sendable {
     public init() {}
 
     /// The number of samples of the longest source so far.
-    public var sampleCount: Int { sums.count }
+    package var sampleCount: Int { sums.count }
 
     /// Adds a source.
     ///
     /// After its end a source is silent. Every sample is multiplied by `gain` and rounded to the nearest integer (ties
-    /// to even); a gain of 1 is exact. A negative or NaN gain counts as 0, and one above ``maximumGain`` counts as
-    /// ``maximumGain``.
+    /// to even); a gain of 1 is exact. A negative or NaN gain counts as 0, and one above `maximumGain` counts as
+    /// `maximumGain`.
     public mutating func add(_ samples: Span<Int16>, gain: Float = 1) {
         // Written so that NaN fails the test.
         let gain = gain > 0 ? min(gain, Self.maximumGain) : 0
@@ -89,7 +89,7 @@ public struct AudioMixer: Sendable {
         }
     }
 
-    /// Returns a sample multiplied by a gain of 0 to ``maximumGain``, rounded.
+    /// Returns a sample multiplied by a gain of 0 to `maximumGain`, rounded.
     ///
     /// Converting a `Float` to an integer can trap, which prevents vectorization of the loops. Instead the product, of
     /// at most 2^19 in magnitude, is added to 1.5 x 2^23: in that range the `Float`s are the integers, so the addition

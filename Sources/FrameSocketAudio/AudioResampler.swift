@@ -82,7 +82,7 @@ public struct AudioResampler: ~Copyable, Sendable {
     }
 
     /// The number of target frames that wait in the filter: what ``flush()`` would return.
-    public var pendingFrames: Int {
+    package var pendingFrames: Int {
         lead < 0 ? (source.sampleRate - 1 - lead) / source.sampleRate : 0
     }
 

@@ -9,7 +9,7 @@ extension AudioRingBuffer {
         public let format: AudioBlock.Format
 
         /// The source's format; nil before the first block.
-        public let sourceFormat: AudioBlock.Format?
+        package let sourceFormat: AudioBlock.Format?
 
         /// The interleaved samples: audio first, then ``silentFrames`` frames of zeros.
         public let samples: [Int16]

@@ -5,33 +5,33 @@ extension AudioRingBuffer {
     /// `overrunFrames` and `skippedFrames`. These are frames of the source; `silentFrames` are frames of the consumer.
     public struct Statistics: Sendable, Hashable {
         /// The number of pushed frames.
-        public internal(set) var pushedFrames = 0
+        package internal(set) var pushedFrames = 0
 
         /// The number of frames taken out by pulls, including those that wait in the resampler.
-        public internal(set) var deliveredFrames = 0
+        package internal(set) var deliveredFrames = 0
 
         /// The number of buffered frames.
-        public internal(set) var bufferedFrames = 0
+        package internal(set) var bufferedFrames = 0
 
         /// The number of pushes that did not find enough room.
-        public internal(set) var overruns = 0
+        package internal(set) var overruns = 0
 
         /// The number of frames that were replaced by newer ones.
-        public internal(set) var overrunFrames = 0
+        package internal(set) var overrunFrames = 0
 
         /// The number of pulls at which audio ran out: after it had been flowing, or within the pull.
-        public internal(set) var underruns = 0
+        package internal(set) var underruns = 0
 
         /// The number of silent frames returned since the first audio.
         public internal(set) var silentFrames = 0
 
         /// The number of changes of the source's format.
-        public internal(set) var formatChanges = 0
+        package internal(set) var formatChanges = 0
 
         /// The number of frames lost to format changes: buffered frames, and the first block of the new format.
-        public internal(set) var skippedFrames = 0
+        package internal(set) var skippedFrames = 0
 
         /// Creates empty statistics.
-        public init() {}
+        package init() {}
     }
 }

@@ -12,14 +12,15 @@ internal import Locking
 /// ```swift
 /// let buffer = AudioRingBuffer()
 /// buffer.push(block)                                                // 1,024 frames of 44,100 Hz mono
-/// let pull = try buffer.pull(frames: 480, rate: 48_000, channels: 2)  // always 480 frames of that
+/// let format = try AudioBlock.Format(sampleRate: 48_000, channels: 2)
+/// let pull = try buffer.pull(frames: 480, as: format)               // always 480 frames of that
 /// ```
 public final class AudioRingBuffer: Sendable {
     /// The configuration of a buffer.
     public struct Configuration: Sendable, Hashable {
         /// The maximum duration of buffered audio.
         ///
-        /// Default: 500 ms. At least one frame is kept, and at most ``maximumCapacity``.
+        /// Default: 500 ms. At least one frame is kept, and at most `maximumCapacity`.
         public var capacity: Duration = .milliseconds(500)
 
         /// The duration of audio that must be buffered before any is returned, initially and after audio ran out.
@@ -44,7 +45,7 @@ public final class AudioRingBuffer: Sendable {
     }
 
     /// The maximum of ``Configuration/capacity``: 10 s.
-    public static let maximumCapacity: Duration = .seconds(10)
+    package static let maximumCapacity: Duration = .seconds(10)
 
     /// The configuration of a buffer.
     public let configuration: Configuration
@@ -65,21 +66,13 @@ public final class AudioRingBuffer: Sendable {
         content.withLock { $0.push(block) }
     }
 
-    /// Takes `frames` frames in the given rate and channels.
+    /// Takes `frames` frames in a format.
     ///
     /// Before the first block, and wherever audio is missing, the frames are silent. If the rates differ, the last
     /// frames wait in the resampler (see ``AudioResampler/latency``) until more follow. A pull in another format than
     /// the previous one begins a new conversion, and discards what waits there.
     ///
     /// If the buffer does not convert, `frames` frames are taken in the source's own rate and channels.
-    ///
-    /// - Throws: `AudioError` with `unsupportedFormat`; with `invalidFrameCount` if `frames` is negative or exceeds the
-    ///   buffer's capacity; or with `resamplerUnavailable`. Missing audio is not an error.
-    public func pull(frames: Int, rate: Int, channels: Int) throws(AudioError) -> Pull {
-        try pull(frames: frames, as: AudioBlock.Format(sampleRate: rate, channels: channels))
-    }
-
-    /// Takes `frames` frames in a format.
     ///
     /// - Throws: `AudioError` with `invalidFrameCount` if `frames` is negative or exceeds the buffer's capacity; or
     ///   with `resamplerUnavailable`. Missing audio is not an error.
@@ -99,7 +92,7 @@ public final class AudioRingBuffer: Sendable {
     }
 
     /// The source's format; nil before the first block.
-    public var sourceFormat: AudioBlock.Format? { content.withLock { $0.format } }
+    package var sourceFormat: AudioBlock.Format? { content.withLock { $0.format } }
 
     /// The state of the audio flow.
     public var state: State { content.withLock { $0.state } }

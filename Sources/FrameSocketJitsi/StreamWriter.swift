@@ -68,7 +68,7 @@ struct StreamWriter {
             return nil
         case .body(let header, let body):
             state = .sending
-            return FrameMessage(jpeg: FrameBytes(copying: body), info: header.info)
+            return FrameMessage(jpeg: FrameBytes(body), info: header.info)
         }
     }
 }

@@ -1,5 +1,5 @@
 /// The arrangement of an image's bytes in memory: of the images that are encoded and decoded, and of those in a shared
-/// buffer, where its name is the word in the field `Shared-Format`.
+/// buffer, where its raw value is the word in the field `Shared-Format`.
 ///
 /// Packed formats store all channels of a pixel together, in the order in which the name lists them, from the lowest to
 /// the highest address. Planar formats are full-range YCbCr as defined by JFIF, with chroma at half the size in both
@@ -28,12 +28,6 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
     case i420
     /// Two planes, Y and interleaved Cb and Cr; chroma at half the size.
     case nv12
-
-    /// The name that the command line and the wire use, such as `bgra` or `i420`.
-    public var name: String { rawValue }
-
-    /// Creates the format with a name in lower case; nil if there is none.
-    public init?(name: String) { self.init(rawValue: name) }
 
     /// Whether luma and chroma are in separate planes.
     @inlinable

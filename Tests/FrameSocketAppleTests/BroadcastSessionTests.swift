@@ -139,7 +139,7 @@ import Testing
         let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
         let block = try AudioBlock(format: format, samples: [1])
         #expect(!session.send(block, kind: .app) && !session.sendsAudio)
-        #expect(session.uploader.connection.statistics.droppedAudio == 0)
+        #expect(session.uploader.connection.receiver.droppedAudio == 0)
         session.uploader.connection.offersAudio = true
         #expect(session.send(block, kind: .app) && session.sendsAudio)
         var audio = host.audio.makeAsyncIterator()

@@ -15,7 +15,7 @@ import Testing
     private func message(_ count: Int) -> FrameMessage {
         let bytes = [UInt8](repeating: 7, count: count)
         return FrameMessage(
-            jpeg: FrameBytes(copying: bytes.span),
+            jpeg: FrameBytes(bytes),
             info: FrameInfo(bufferSize: BufferSize(width: 562, height: 1218))
         )
     }

@@ -51,7 +51,7 @@ struct AudioMessageTests {
             let channels = Int.random(in: AudioHeader.channelCounts, using: &random)
             let header = AudioHeader(
                 contentLength: 2 * channels * .random(in: 1...40, using: &random),
-                kind: AudioHeader.Kind.allCases.randomElement(using: &random) ?? .app,
+                kind: AudioKind.allCases.randomElement(using: &random) ?? .app,
                 sampleRate: .random(in: AudioHeader.sampleRates, using: &random),
                 channels: channels,
                 timestamp: Bool.random(using: &random) ? random.next() : nil,

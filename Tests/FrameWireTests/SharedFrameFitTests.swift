@@ -79,8 +79,8 @@ import Testing
         var fitting = 0
         for round in 0..<5_000 {
             var header = SharedStreams.frame(&random)
-            header.bufferSize.width = .random(in: 0...5, using: &random)
-            header.bufferSize.height = .random(in: 0...5, using: &random)
+            header.info.bufferSize.width = .random(in: 0...5, using: &random)
+            header.info.bufferSize.height = .random(in: 0...5, using: &random)
             header.planes = header.planes.map { _ in
                 .init(offset: .random(in: -1...30, using: &random), bytesPerRow: .random(in: -1...22, using: &random))
             }
@@ -107,7 +107,7 @@ import Testing
         }
         for round in 0..<20_000 {
             var header = SharedStreams.frame(&random)
-            header.bufferSize = BufferSize(width: number(), height: number())
+            header.info.bufferSize = BufferSize(width: number(), height: number())
             header.planes = header.planes.map { _ in .init(offset: number(), bytesPerRow: number()) }
             // Half of the buffers end close to the end of the last plane, if an integer can state that.
             let end = header.planes.indices.map { Reference.end(ofPlane: $0, of: header) }.max() ?? 0
@@ -142,7 +142,7 @@ private enum Reference {
         bytes: Int128, columns: Int128, rows: Int128
     ) {
         let (bytes, subsampling) = planes(header.format)[plane]
-        let size = header.bufferSize
+        let size = header.info.bufferSize
         return (
             bytes, (Int128(size.width) + subsampling - 1) / subsampling,
             (Int128(size.height) + subsampling - 1) / subsampling
@@ -150,8 +150,8 @@ private enum Reference {
     }
 
     private static func isWellFormed(_ header: SharedFrameHeader) -> Bool {
-        header.planes.count == planes(header.format).count && header.bufferSize.width > 0
-            && header.bufferSize.height > 0
+        header.planes.count == planes(header.format).count && header.info.bufferSize.width > 0
+            && header.info.bufferSize.height > 0
     }
 
     /// Looks at every byte of every sample.

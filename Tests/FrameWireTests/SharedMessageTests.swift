@@ -47,7 +47,7 @@ import Testing
         #expect(String(decoding: header.encoded(), as: UTF8.self) == Streams.header(lines))
         let result = transcript(ofEverySplitOf: header.encoded())
         #expect(result.messages.map(\.kind) == [.sharedFrame(header)] && result.error == nil)
-        #expect(header.header == FrameHeader(contentLength: 0, info: FrameInfo(bufferSize: header.bufferSize)))
+        #expect(header.header == FrameHeader(contentLength: 0, info: FrameInfo(bufferSize: header.info.bufferSize)))
     }
 
     @Test(arguments: [UInt64(50), 51]) func `random announcements and frames are written and read back`(seed: UInt64) {

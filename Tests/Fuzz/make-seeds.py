@@ -163,8 +163,8 @@ PIXELS = {
     "wide-to-planes": image(3, 1, 16, 0, 1, 16, 0, 4, width=290, height=290),
     "colors": image(4, 1, 2, format=9),
     "cut": image(5, 3, 3, format=8),
-    "codec": image(6, 80, 2, 0, 8, 3),
-    "strips": image(7, 80, 2, 0, 9, 2, width=200, height=250),
+    "codec": image(6, 80, 2, 8, 3),
+    "strips": image(7, 80, 2, 9, 2, width=200, height=250),
 }
 
 WORDS = {

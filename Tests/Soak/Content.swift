@@ -34,7 +34,7 @@ enum Content {
     /// A frame whose receiver can check it; `isDoomed` says that its sender may be killed.
     static func frame(_ bytes: [UInt8], sequence: UInt64, isDoomed: Bool) -> FrameMessage {
         FrameMessage(
-            jpeg: FrameBytes(copying: bytes.span),
+            jpeg: FrameBytes(bytes),
             info: FrameInfo(
                 bufferSize: BufferSize(width: isDoomed ? doomedWidth : 1, height: 1),
                 timestamp: hash(bytes.span),

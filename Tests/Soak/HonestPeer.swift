@@ -70,7 +70,7 @@ extension Peer {
         do {
             try await connection.open(within: .seconds(10))
             while ContinuousClock.now < deadline {
-                for kind in AudioHeader.Kind.allCases {
+                for kind in AudioKind.allCases {
                     let samples = Content.bytes(4 * Int.random(in: 1...2048, using: &random), &random)
                     let message = AudioMessage(
                         kind: kind,
@@ -78,7 +78,7 @@ extension Peer {
                         channels: 2,
                         timestamp: Content.hash(samples.span),
                         sequence: sequence,
-                        samples: FrameBytes(copying: samples.span)
+                        samples: FrameBytes(samples)
                     )
                     _ = try connection.send(message)
                 }

@@ -55,7 +55,7 @@ struct Visit: Sendable {
         }
         isDoomed = frame.bufferSize.width == Content.doomedWidth
         guard let jpeg = frame.jpeg else { return }
-        let isWhole = Content.hash(jpeg.span) == hash
+        let isWhole = jpeg.withSpan { Content.hash($0) } == hash
         let isNext = isEachDelivered ? number == last.map { $0 + 1 } ?? 0 : last.map { number > $0 } ?? true
         if !isWhole || !isNext { torn = torn ?? number }
         last = number
@@ -66,7 +66,7 @@ struct Visit: Sendable {
     /// Compares an image in shared memory with the hash that its sender states, and its number with the one before.
     mutating func checkShared(_ frame: Frame, _ decoder: FrameDecoder) {
         guard let hash = frame.timestamp, let number = frame.sequence,
-            let image = try? decoder.decode(frame, as: .bgra)
+            let image = try? decoder.decode(frame, as: .bgra).image
         else {
             torn = torn ?? frame.sequence ?? 0
             return

@@ -6,7 +6,7 @@
     extension SampleUploader.OutputScale: CustomTestStringConvertible {
         /// A description for a test's log.
         public var testDescription: String {
-            guard case .box(let box) = self else { return ".\(self)" }
+            guard case .box(let box) = form else { return ".\(form)" }
             return ".\(box.filling)(\(box.width)x\(box.height), rotation: .\(box.rotation))"
         }
     }
@@ -25,7 +25,7 @@
 
     extension JPEGEncoder: CustomTestStringConvertible {
         /// A description for a test's log.
-        public var testDescription: String { "quality \(quality), \(subsampling), \(dct)" }
+        public var testDescription: String { "quality \(quality), \(subsampling)" }
     }
 
     extension SenderStatus: CustomTestStringConvertible {

@@ -5,13 +5,13 @@ import TurboJPEG
 @Suite(.tags(.computes)) struct PixelFormatTests {
     @Test(arguments: PixelFormat.allCases)
     func `a name leads back to its format`(format: PixelFormat) {
-        #expect(PixelFormat(name: format.name) == format)
-        #expect(format.name == format.name.lowercased())
+        #expect(PixelFormat(rawValue: format.rawValue) == format)
+        #expect(format.rawValue == format.rawValue.lowercased())
     }
 
     @Test(arguments: ["", "BGRA", "yuv", "bgra "])
     func `an unknown name is nil`(name: String) {
-        #expect(PixelFormat(name: name) == nil)
+        #expect(PixelFormat(rawValue: name) == nil)
     }
 
     @Test(arguments: ChromaSubsampling.allCases)

@@ -21,7 +21,7 @@ import TurboJPEG
         let expected = try ReferenceTool.djpeg.run(["-pnm", "-nosmooth"], on: jpeg)
         for format in planarFormats {
             let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
-            #expect(try decoded.ppm() == expected, "\(format.name)")
+            #expect(try decoded.ppm() == expected, "\(format.rawValue)")
         }
     }
 

@@ -14,7 +14,7 @@ import TurboJPEG
         var threads: Int
         var usesFastUpsampling: Bool
         var testDescription: String {
-            "\(subsampling.name) to \(format.name), \(size.width)x\(size.height), \(height), \(threads) threads"
+            "\(subsampling.name) to \(format.rawValue), \(size.width)x\(size.height), \(height), \(threads) threads"
         }
     }
 

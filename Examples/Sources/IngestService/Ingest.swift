@@ -34,7 +34,7 @@ actor Ingest {
         do {
             for try await frame in connection.frames {
                 // An invalid image affects only its frame; too many in a row end the connection.
-                let image = try? decoder.decode(frame, as: .bgra)
+                let image = try? decoder.decode(frame, as: .bgra).image
                 await note(frame, image, of: connection.id)
             }
         } catch {

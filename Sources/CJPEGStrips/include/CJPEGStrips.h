@@ -45,7 +45,6 @@ struct jpeg_strips_options {
     /// The sampling factors of luma; those of chroma are 1. Both are 0 for a JPEG without chroma.
     int horizontal;
     int vertical;
-    bool is_fast_dct;
     /// The rows of MCUs between two restart markers; 0 for none.
     int mcu_rows;
 };
@@ -111,7 +110,6 @@ struct jpeg_strips_source {
 /// The destination of rows of pixels, and how they are computed.
 struct jpeg_strips_target {
     enum jpeg_strips_format format;
-    bool is_fast_dct;
     bool is_fast_upsampling;
     /// The number of rows before those that are wanted; 0 for planes.
     uint32_t skipped;

@@ -6,10 +6,10 @@ extension AudioBlock {
     /// A frame is one sample of every channel; the samples of a frame are adjacent (interleaved), left before right.
     public struct Format: Sendable, Hashable {
         /// The supported sample rates in hertz: 8,000 to 192,000.
-        public static let sampleRates = 8_000...192_000
+        package static let sampleRates = 8_000...192_000
 
         /// The supported numbers of channels: mono and stereo.
-        public static let channelCounts = 1...2
+        package static let channelCounts = 1...2
 
         /// Frames per second.
         public let sampleRate: Int
@@ -17,7 +17,7 @@ extension AudioBlock {
         /// Samples per frame: 1 is mono, 2 is stereo.
         public let channels: Int
 
-        /// Creates a format within ``sampleRates`` and ``channelCounts``.
+        /// Creates a format within `sampleRates` and `channelCounts`.
         ///
         /// - Throws: ``AudioError`` with `unsupportedFormat` if one of them is outside its range.
         public init(sampleRate: Int, channels: Int) throws(AudioError) {

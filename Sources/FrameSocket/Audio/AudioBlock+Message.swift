@@ -8,7 +8,9 @@ extension AudioBlock {
     ///   message always has whole frames.
     public init(_ message: AudioMessage) throws(AudioError) {
         let format = try AudioBlock.Format(sampleRate: message.sampleRate, channels: message.channels)
-        try self.init(format: format, timestamp: message.timestamp, littleEndian: message.samples.span)
+        self = try message.samples.withSpan { samples throws(AudioError) in
+            try AudioBlock(format: format, timestamp: message.timestamp, littleEndian: samples)
+        }
     }
 }
 
@@ -20,7 +22,7 @@ extension AudioMessage {
     ///   - kind: The kind of audio.
     ///   - sequence: Its number among the messages of its kind; nil to omit it.
     /// - Throws: Never for a block that has a valid format and whole frames.
-    public init(_ block: AudioBlock, kind: AudioHeader.Kind, sequence: UInt64? = nil) throws(AudioError) {
+    public init(_ block: AudioBlock, kind: AudioKind, sequence: UInt64? = nil) throws(AudioError) {
         let samples = try FrameBytes(capacity: block.byteCount) { output throws(AudioError) in
             try block.write(littleEndianTo: &output)
         }

@@ -50,7 +50,7 @@ extension AudioError.Code {
     /// A number of frames less than 0, or greater than the buffer can hold.
     public static let invalidFrameCount = Self(rawValue: "audio.invalidFrameCount")
     /// Memory that is too small for the output.
-    public static let outputTooSmall = Self(rawValue: "audio.outputTooSmall")
+    package static let outputTooSmall = Self(rawValue: "audio.outputTooSmall")
     /// The resampler could not be created; memory may be exhausted.
     public static let resamplerUnavailable = Self(rawValue: "audio.resamplerUnavailable")
 }

@@ -23,7 +23,7 @@ struct FrameDigester: Sendable {
         case .shared(let shared): add(shared.pixels, to: &hash)
         case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _):
             hash.add(UInt64(jpeg.count))
-            hash.add(jpeg.span)
+            jpeg.withSpan { hash.add($0) }
         }
         return hash.value
     }

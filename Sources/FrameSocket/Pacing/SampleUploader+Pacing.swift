@@ -13,26 +13,15 @@ extension SampleUploader {
     /// uploader.update { $0.pacing = .adaptive(still: 15, motion: 30) }
     /// ```
     public struct Pacing: Sendable, Hashable {
-        /// How often a frame is sent.
-        public enum Rate: Sendable, Hashable {
-            /// Every frame.
+        package enum Rate: Sendable, Hashable {
             case everyFrame
-            /// The first frame and every `n`-th after it; every frame if `n` is less than 2.
-            ///
-            /// If the source falls silent, its last frame is sent after `n` intervals of the source, but no sooner than
-            /// after a tenth of a second.
             case every(_ n: Int)
-            /// An average number of frames per second of presentation time, never in bursts.
-            ///
-            /// The frame nearest to its due time is sent. A rate that is not greater than 0, or not finite, sets no limit.
             case framesPerSecond(Double)
-            /// Frames that differ from the one sent before at the rate `motion`, and others at the rate `still`; a rate that
-            /// is not greater than 0, or not finite, sets no limit.
             case adaptive(still: Double, motion: Double)
         }
 
         /// How often a frame is sent.
-        public var rate: Rate
+        package var rate: Rate
 
         /// Whether frames that equal the one sent before are skipped.
         ///
@@ -47,8 +36,7 @@ extension SampleUploader {
         /// second. A time below zero counts as zero.
         public var keepAlive: Duration?
 
-        /// Creates a pacing with the given rate, which by default sends unchanged frames too.
-        public init(_ rate: Rate, skipsUnchanged: Bool = false, keepAlive: Duration? = .seconds(1)) {
+        package init(_ rate: Rate, skipsUnchanged: Bool = false, keepAlive: Duration? = .seconds(1)) {
             self.rate = rate
             self.skipsUnchanged = skipsUnchanged
             self.keepAlive = keepAlive
@@ -57,17 +45,22 @@ extension SampleUploader {
         /// Every frame.
         public static let everyFrame = Pacing(.everyFrame)
 
-        /// Returns a pacing that sends the first frame and every `n`-th after it; Jitsi sends every third.
+        /// Returns a pacing that sends the first frame and every `n`-th after it, or every frame if `n` is less than 2; Jitsi
+        /// sends every third.
+        ///
+        /// If the source falls silent, its last frame is sent after `n` intervals of the source, but no sooner than after a
+        /// tenth of a second.
         public static func every(_ n: Int) -> Pacing { Pacing(.every(n)) }
 
-        /// Returns a pacing with a limit of frames per second of presentation time.
-        public static func framesPerSecond(_ rate: Double) -> Pacing {
-            Pacing(.framesPerSecond(rate))
-        }
-
-        /// Returns a pacing with one rate while nothing changes, and another while something does.
+        /// Returns a pacing with an average number of frames per second of presentation time, never in bursts.
         ///
-        /// The defaults are those of NetEase.
+        /// The frame nearest to its due time is sent. A rate that is not greater than 0, or not finite, sets no limit.
+        public static func framesPerSecond(_ rate: Double) -> Pacing { Pacing(.framesPerSecond(rate)) }
+
+        /// Returns a pacing that sends frames which differ from the one sent before at the rate `motion`, and others at the
+        /// rate `still`.
+        ///
+        /// A rate that is not greater than 0, or not finite, sets no limit. The defaults are those of NetEase.
         public static func adaptive(still: Double = 15, motion: Double = 30) -> Pacing {
             Pacing(.adaptive(still: still, motion: motion))
         }

@@ -19,7 +19,7 @@ extension PixelBuffer {
         part: PixelBuffer.Rectangle
     ) throws(TurboJPEGError) -> PixelBuffer {
         guard format == .rgba else {
-            throw TurboJPEGError(.unsupported, "only rgba is scaled with its alpha, not \(format.name)")
+            throw TurboJPEGError(.unsupported, "only rgba is scaled with its alpha, not \(format.rawValue)")
         }
         var result = try PixelBuffer(width: part.width, height: part.height, format: .rgba)
         let columns = (part.x..<part.x + part.width).map { ScalingWeights(of: $0, in: width, from: self.width) }

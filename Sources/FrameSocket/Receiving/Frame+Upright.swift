@@ -5,7 +5,7 @@ public import TurboJPEG
 extension JPEGTransform {
     /// Creates the transform that makes an image of the given orientation upright, as the wire format defines
     /// orientations.
-    public init(uprighting orientation: FrameOrientation) {
+    package init(uprighting orientation: FrameOrientation) {
         self =
             switch (orientation.isMirrored, orientation.rotation) {
             case (false, 90): .rotate90

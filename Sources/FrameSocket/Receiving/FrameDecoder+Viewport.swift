@@ -5,7 +5,7 @@ extension FrameDecoder {
     /// A size that decoded images get, whatever their own is, and how they fill it.
     ///
     /// ```swift
-    /// let image = try decoder.decode(frame, in: .init(width: 640, height: 480, mode: .fill))
+    /// let image = try decoder.decode(frame, in: .init(width: 640, height: 480, mode: .fill)).image
     /// ```
     ///
     /// Images are reduced and enlarged, with the filter of `PixelBuffer.scaled(toWidth:height:pool:)`. An image of exactly

@@ -7,7 +7,7 @@ public import TurboJPEG
 ///
 /// ```swift
 /// let decoder = FrameDecoder()
-/// let image = try decoder.decode(frame, as: .bgra)
+/// let image = try decoder.decode(frame, as: .bgra).image
 /// ```
 ///
 /// A decoder may be used from several tasks at once, and for frames of several connections; its images share a memory
@@ -34,7 +34,7 @@ public final class FrameDecoder: Sendable {
         /// The decoder keeps the JPEG and its image, twice if the consumer still holds the last image when the next
         /// frame arrives. What it keeps of a connection that has ended is released with the next frame of another
         /// connection.
-        public var maximumRetainedImages = 4
+        package var maximumRetainedImages = 4
 
         /// Creates a configuration with the defaults.
         public init() {}
@@ -43,7 +43,7 @@ public final class FrameDecoder: Sendable {
     /// The number of pixels by which the JPEG's width and height may differ from those in its message's header.
     ///
     /// Jitsi's senders halve an odd side; they state it rounded down and encode it rounded up.
-    public static let sizeTolerance = 1
+    package static let sizeTolerance = 1
 
     let configuration: Configuration
     let strips: Locked<DecoderCache>
@@ -58,7 +58,8 @@ public final class FrameDecoder: Sendable {
     /// The time spent on decoding so far, including rotation and scaling.
     public var decoding: TimeSummary { times.withLock { $0 } }
 
-    /// Decodes a frame; one in shared memory is only converted and scaled, if that is necessary.
+    /// Decodes a frame, and returns its image with its time, its orientation, and the rows that have changed since the
+    /// previous frame; one in shared memory is only converted and scaled, if that is necessary.
     ///
     /// If a shared frame has the wanted format and scale, the image is the sender's memory itself, which goes back to
     /// the sender with the last reference to the image. Its content is stable as long as the sender keeps the rules;
@@ -67,42 +68,24 @@ public final class FrameDecoder: Sendable {
     /// The image has the size that the message's header states. If the JPEG is a pixel wider or higher, its last column
     /// or row is cut off, as existing Jitsi receivers do; if it is a pixel smaller, its last column or row is repeated.
     ///
+    /// For a video encoder, decode to `.i420` or `.nv12`: the samples of a 4:2:0 JPEG are not converted to RGB and back.
+    /// They are full-range YCbCr as defined by JFIF (BT.601 matrix); chroma has half the width and height, rounded up.
+    ///
     /// - Parameters:
     ///   - frame: The frame. Zero bytes after its JPEG are ignored.
     ///   - format: The pixel format of the image.
-    ///   - scale: The fraction of the size to decode to, which is faster than scaling afterwards.
+    ///   - scale: The fraction of the size to decode to, which is faster than scaling afterwards; every row counts as changed
+    ///     unless it is `JPEGDecoder.ScalingFactor.full`.
     ///   - viewport: The size of the returned image, after its rotation if ``Configuration/isUpright`` is set, and how the
     ///     decoded image fills it; nil leaves the image as it is decoded. Without `isUpright` the viewport is that of the
-    ///     image as it was sent, which is turned on its side by the orientations 5 to 8.
-    /// - Returns: The image, in memory that returns to the decoder's pool.
+    ///     image as it was sent, which is turned on its side by the orientations 5 to 8. The changed rows are those of the
+    ///     returned image; after a change of the viewport, every row has changed.
+    /// - Returns: The image, in memory that returns to the decoder's pool, and what belongs to it.
     /// - Throws: `sizeMismatch` before any pixels are decoded, or the errors of `JPEGDecoder`; for an image in shared
     ///   memory, also `overlappingPlanes`, `invalidSize` and `invalidStride`; for a viewport, also `allocationFailed`. The
     ///   connection stays open, because the next frame may be valid, until too many frames in a row have failed: see
     ///   `FrameServer.Limits.maximumUndecodableFrames`.
     public func decode(
-        _ frame: Frame,
-        as format: PixelFormat = .bgra,
-        scale: JPEGDecoder.ScalingFactor = .full,
-        in viewport: Viewport? = nil
-    ) throws(TurboJPEGError) -> PixelBuffer {
-        try decodeFrame(frame, as: format, scale: scale, in: viewport).image
-    }
-
-    /// Decodes a frame, and returns its image with its time, its orientation, and the rows that have changed since the
-    /// previous frame.
-    ///
-    /// For a video encoder, decode to `.i420` or `.nv12`: the samples of a 4:2:0 JPEG are not converted to RGB and back.
-    /// They are full-range YCbCr as defined by JFIF (BT.601 matrix); chroma has half the width and height, rounded up.
-    ///
-    /// - Parameters:
-    ///   - frame: The frame.
-    ///   - format: The pixel format of the image.
-    ///   - scale: The fraction of the size to decode to; every row counts as changed unless it is `JPEGDecoder.ScalingFactor.full`.
-    ///   - viewport: The size of the returned image, and how the decoded image fills it. The changed rows are those of the
-    ///     returned image; after a change of the viewport, every row has changed.
-    /// - Returns: The image, as returned by ``decode(_:as:scale:in:)``, and what belongs to it.
-    /// - Throws: The errors of ``decode(_:as:scale:in:)``.
-    public func decodeFrame(
         _ frame: Frame,
         as format: PixelFormat = .bgra,
         scale: JPEGDecoder.ScalingFactor = .full,
@@ -116,7 +99,9 @@ public final class FrameDecoder: Sendable {
             case .shared(let shared):
                 return try image(of: shared, in: frame, as: format, scale: scale)
             case .jpeg(let jpeg):
-                return try decode(jpeg.span, of: frame, as: format, scale: scale, strips)
+                return try jpeg.withSpan { jpeg throws(TurboJPEGError) in
+                    try decode(jpeg, of: frame, as: format, scale: scale, strips)
+                }
             }
         }
         let isComparable = strips.withLock {

@@ -17,10 +17,10 @@ extension ReceptionStatistics {
         private var last: (timestamp: UInt64, receivedAt: UInt64)?
 
         /// Creates an empty measurement.
-        public init() {}
+        package init() {}
 
         /// Adds a frame, given its presentation time and the time of its arrival.
-        public mutating func add(timestamp: UInt64, receivedAt: UInt64) {
+        package mutating func add(timestamp: UInt64, receivedAt: UInt64) {
             defer { last = (timestamp, receivedAt) }
             guard let last else { return }
             let sent = Self.difference(timestamp, last.timestamp)

@@ -7,7 +7,7 @@ extension ReceptionStatistics {
         public var missing: UInt64 { absent - min(absent, superseded) }
 
         /// The count of numbers that arrived after a higher one.
-        public private(set) var reordered = 0
+        package private(set) var reordered = 0
 
         /// The count of arrivals of numbers that had arrived before.
         public private(set) var repeated = 0
@@ -38,10 +38,10 @@ extension ReceptionStatistics {
         static let reach: UInt64 = 64
 
         /// Creates an empty count.
-        public init() {}
+        package init() {}
 
         /// Counts a number.
-        public mutating func add(_ number: UInt64) {
+        package mutating func add(_ number: UInt64) {
             add(number, after: 0)
         }
 

@@ -67,7 +67,7 @@ public struct ReceptionStatistics: Sendable, Hashable {
     ///   - sequence: Its number, if known.
     ///   - receivedAt: The time at which its last byte arrived, in nanoseconds.
     ///   - transferTime: The time from its first byte to its last.
-    public mutating func add(
+    package mutating func add(
         byteCount: Int,
         timestamp: UInt64?,
         sequence: UInt64?,

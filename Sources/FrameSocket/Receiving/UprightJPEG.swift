@@ -14,10 +14,12 @@ struct UprightJPEG {
         limits: JPEGDecoder.Limits
     ) throws(TurboJPEGError) {
         let transform = JPEGTransform(uprighting: orientation)
-        let transformed = try transform.apply(to: jpeg.span, edges: edges, limits: limits)
+        let transformed = try jpeg.withSpan { jpeg throws(TurboJPEGError) in
+            try transform.apply(to: jpeg, edges: edges, limits: limits)
+        }
         let bytes = transformed[...]
         let header = try JPEGHeader(inspecting: bytes.span)
-        self.jpeg = FrameBytes(copying: bytes.span)
+        self.jpeg = FrameBytes(transformed)
         size = BufferSize(width: header.width, height: header.height)
     }
 }

@@ -21,7 +21,7 @@ package final class EncodingRecipe: Sendable {
             scale = configuration.scale
             subsampling = configuration.subsampling
             appliesOrientation = configuration.appliesOrientation
-            allowsStrips = configuration.strips == .automatic
+            allowsStrips = configuration.usesStrips
             watermark = configuration.watermark
         }
     }

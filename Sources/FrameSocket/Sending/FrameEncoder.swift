@@ -112,7 +112,9 @@ final class FrameEncoder: Sendable {
     ) throws(TurboJPEGError) -> FrameMessage {
         let (factor, output) = output.scaledDecoding()
         let decoder = workspace.withLock { $0.decoder(for: output.image) }
-        let image = try decoder.decode(jpeg.span, as: recipe.settings.decodedFormat(of: jpeg.span), scale: factor)
+        let image = try jpeg.withSpan { jpeg throws(TurboJPEGError) in
+            try decoder.decode(jpeg, as: recipe.settings.decodedFormat(of: jpeg), scale: factor)
+        }
         var steps = ImageRecipe(output, image.format, orientation, recipe.settings)
         steps.watermark = recipe.image.watermark
         return try encode(consume image, steps, orientation, recipe, nil, quality)
@@ -129,7 +131,7 @@ final class FrameEncoder: Sendable {
             let upright = try UprightJPEG(jpeg, orientation, edges: .perfect, limits: .ownFiles)
             return FrameMessage(jpeg: upright.jpeg, info: FrameInfo(bufferSize: upright.size))
         } catch  where error.code == .transformFailed || error.code == .unsupported {
-            let header = try JPEGHeader(inspecting: jpeg.span)
+            let header = try jpeg.withSpan { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
             let size = BufferSize(width: header.width, height: header.height)
             return try encode(jpeg, OutputPlan(size), orientation, recipe, quality)
         }

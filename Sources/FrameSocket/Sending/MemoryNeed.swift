@@ -40,7 +40,7 @@ extension EncodingRecipe.Settings {
         let buffers = decoded + image.bufferByteCount
         let need = need(content: jpeg.count, besides: buffers, 0, image.output, limit)
         guard limit < .max else { return need }
-        let coefficients = JPEGHeader.Coefficients(of: jpeg.span)
+        let coefficients = jpeg.withSpan { JPEGHeader.Coefficients(of: $0) }
         guard coefficients.areKeptToDecode else { return need }
         return need.atLeast(jpeg.count + decoded + coefficients.byteCount)
     }
@@ -50,7 +50,7 @@ extension EncodingRecipe.Settings {
         let need = need(decoding: jpeg, image, limit)
         guard limit < .max else { return need }
         // Those of both JPEGs, and the new one.
-        let coefficients = JPEGHeader.Coefficients(of: jpeg.span)
+        let coefficients = jpeg.withSpan { JPEGHeader.Coefficients(of: $0) }
         return need.atLeast(2 * (jpeg.count + coefficients.byteCount))
     }
 

@@ -57,10 +57,14 @@ extension SampleUploader {
         /// Default: true.
         public var sendsTiming: Bool
 
-        /// Whether images are encoded in strips, on several cores, with only the changed strips encoded again.
+        /// Whether images are encoded in strips, on several cores, with only the changed strips encoded again; if not, they
+        /// are encoded whole, on one thread.
         ///
-        /// Default: ``SampleUploader/Configuration/Strips/automatic``.
-        public var strips: Strips
+        /// Strips lie between restart markers, which every decoder of baseline JPEGs supports. They are compared by a keyed
+        /// 64-bit hash: about one change in 2^53 goes undetected by chance, until the next change of its strip.
+        ///
+        /// Default: true.
+        public var usesStrips: Bool
 
         /// Whether frames are sent in memory shared with the receiver, without encoding, if the receiver asks for it.
         ///
@@ -120,7 +124,7 @@ extension SampleUploader {
             appliesOrientation: Bool = false,
             watermark: Watermark? = nil,
             sendsTiming: Bool = true,
-            strips: Strips = .automatic,
+            usesStrips: Bool = true,
             sharing: Sharing = .off,
             verifiesDamage: Bool = false,
             limits: FrameMessageDecoder.Limits = .init(),
@@ -134,7 +138,7 @@ extension SampleUploader {
             self.appliesOrientation = appliesOrientation
             self.watermark = watermark
             self.sendsTiming = sendsTiming
-            self.strips = strips
+            self.usesStrips = usesStrips
             self.sharing = sharing
             self.verifiesDamage = verifiesDamage
             self.limits = limits
@@ -146,17 +150,6 @@ extension SampleUploader {
 }
 
 extension SampleUploader.Configuration {
-    /// Whether an image is encoded in strips.
-    public enum Strips: Sendable, Hashable {
-        /// Strips between restart markers, which every decoder of baseline JPEGs supports.
-        ///
-        /// Only the strips whose pixels differ from those of the previous frame are encoded. They are identified by a
-        /// keyed 64-bit hash: about one change in 2^53 goes undetected by chance, until the next change of its strip.
-        case automatic
-        /// Whole images on one thread, without restart markers.
-        case off
-    }
-
     /// Whether frames are sent in shared memory.
     public enum Sharing: Sendable, Hashable {
         /// Every frame is sent as a JPEG.
@@ -221,7 +214,7 @@ extension SampleUploader.Configuration {
         change(\.appliesOrientation)
         change(\.watermark)
         change(\.sendsTiming)
-        change(\.strips)
+        change(\.usesStrips)
         change(\.sharing)
         change(\.verifiesDamage)
         change(\.limits)

@@ -17,10 +17,10 @@ extension SampleUploader.OutputScale {
         case p2160 = 2160
 
         /// The shorter side in pixels: the height in landscape.
-        public var shortSide: Int { rawValue }
+        package var shortSide: Int { rawValue }
 
         /// The longer side in pixels: the width in landscape.
-        public var longSide: Int { rawValue * 16 / 9 }
+        package var longSide: Int { rawValue * 16 / 9 }
     }
 
     /// Returns the box of a preset's size, in the given direction.
@@ -29,17 +29,13 @@ extension SampleUploader.OutputScale {
     /// the buffer that is sent in landscape is higher than wide, unless the uploader rotates it
     /// (`Configuration.appliesOrientation`).
     ///
-    /// Images are never enlarged. By default what is sent has the aspect ratio of the image; with
-    /// ``Box/Filling/letterbox`` or ``Box/Filling/fill`` it is 16:9 or 9:16.
+    /// Images are never enlarged, and what is sent has the aspect ratio of the image.
     ///
     /// - Parameters:
     ///   - preset: The size.
     ///   - rotation: The direction: that of the image by default, so that turning a phone keeps its resolution.
-    ///   - filling: How an image of another aspect ratio fills the size.
-    /// - Returns: A ``box(_:)`` with the preset's sides.
-    public static func preset(_ preset: Preset, rotation: Box.Rotation = .withImage, filling: Box.Filling = .fit)
-        -> SampleUploader.OutputScale
-    {
-        .box(Box(width: preset.longSide, height: preset.shortSide, filling: filling, rotation: rotation))
+    /// - Returns: ``fit(width:height:rotation:)`` with the preset's sides.
+    public static func preset(_ preset: Preset, rotation: Rotation = .withImage) -> SampleUploader.OutputScale {
+        .fit(width: preset.longSide, height: preset.shortSide, rotation: rotation)
     }
 }

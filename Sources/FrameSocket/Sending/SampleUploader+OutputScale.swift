@@ -9,54 +9,57 @@ extension SampleUploader {
     ///
     /// An invalid scale leaves the image at its size: a fraction that is not between 0 and 1, and a width or height below
     /// 1. Sides above 65,500 pixels, the limit of the JPEG format, count as 65,500.
-    public enum OutputScale: Sendable, Hashable {
+    public struct OutputScale: Sendable, Hashable {
+        package enum Form: Sendable, Hashable {
+            case full
+            case fraction(numerator: Int, denominator: Int)
+            case width(Int)
+            case box(Box)
+        }
+
+        package let form: Form
+
         /// The size of the submitted image.
-        case full
+        public static let full = OutputScale(form: .full)
 
         /// A fraction of width and height, rounded down, at least 1 pixel: 1125x2436 by a half is 562x1218.
-        case fraction(numerator: Int, denominator: Int)
-
-        /// At most this many pixels wide, with the height in proportion; NetEase sends 720. Both sides are whole chroma
-        /// samples, so even for 4:2:0, like those of ``fit(width:height:rotation:)``.
-        case width(Int)
-
-        /// A custom size, and how the image fills it.
-        case box(Box)
+        public static func fraction(numerator: Int, denominator: Int) -> OutputScale {
+            OutputScale(form: .fraction(numerator: numerator, denominator: denominator))
+        }
 
         /// Half the width and half the height, as Jitsi sends.
         public static let half = OutputScale.fraction(numerator: 1, denominator: 2)
+
+        /// At most this many pixels wide, with the height in proportion; NetEase sends 720.
+        ///
+        /// Both sides are whole chroma samples, so even for 4:2:0, like those of ``fit(width:height:rotation:)``.
+        public static func width(_ width: Int) -> OutputScale { OutputScale(form: .width(width)) }
 
         /// At most this width and height, in proportion; what is sent is no larger than the scaled image.
         ///
         /// By default the box is rotated with the image: a portrait image has at most the box's width in height. Agora sends
         /// 640x360, and 360x640 of a portrait image.
-        public static func fit(width: Int, height: Int, rotation: Box.Rotation = .withImage)
-            -> OutputScale
-        {
+        public static func fit(width: Int, height: Int, rotation: Rotation = .withImage) -> OutputScale {
             box(width, height, .fit, rotation)
         }
 
         /// Exactly this size, rotated with the image by default, with the image in the center and black bars around it.
         ///
         /// Of a smaller image with an odd side, the last column or row is left out if it shares its chroma with a bar.
-        public static func letterbox(width: Int, height: Int, rotation: Box.Rotation = .withImage)
-            -> OutputScale
-        {
+        public static func letterbox(width: Int, height: Int, rotation: Rotation = .withImage) -> OutputScale {
             box(width, height, .letterbox, rotation)
         }
 
         /// Exactly this size or, for a smaller image, this aspect ratio, filled with the center of the image.
-        public static func fill(width: Int, height: Int, rotation: Box.Rotation = .withImage)
-            -> OutputScale
-        {
+        public static func fill(width: Int, height: Int, rotation: Rotation = .withImage) -> OutputScale {
             box(width, height, .fill, rotation)
         }
 
-        private static func box(_ width: Int, _ height: Int, _ filling: Box.Filling, _ rotation: Box.Rotation)
+        private static func box(_ width: Int, _ height: Int, _ filling: Box.Filling, _ rotation: Rotation)
             -> OutputScale
         {
             guard width > 0, height > 0 else { return .full }
-            return .box(Box(width: width, height: height, filling: filling, rotation: rotation))
+            return OutputScale(form: .box(Box(width: width, height: height, filling: filling, rotation: rotation)))
         }
 
         /// Returns the size that is sent, with 4:2:0, for an upright image of the given size.
@@ -85,7 +88,7 @@ extension SampleUploader {
             subsampling: ChromaSubsampling = .yuv420
         ) -> OutputPlan {
             let image = BufferSize(width: width, height: height)
-            switch self {
+            switch form {
             case .full:
                 return OutputPlan(image)
             case .fraction(let numerator, let denominator):
@@ -99,7 +102,7 @@ extension SampleUploader {
         }
 
         private func plan(_ planner: OutputPlanner) -> OutputPlan {
-            switch self {
+            switch form {
             case .box(let box):
                 let size = box.size(for: planner.image)
                 return switch box.filling {

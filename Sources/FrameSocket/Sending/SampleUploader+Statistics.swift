@@ -54,7 +54,7 @@ extension SampleUploader {
         public var dropped: Int { drops.values.reduce(0, +) }
 
         /// The number of frames that are waiting or in progress.
-        public var inProgress: Int { offered - sent - dropped }
+        package var inProgress: Int { offered - sent - dropped }
 
         mutating func drop(_ cause: SampleUploader.DropCause) {
             drops[cause, default: 0] += 1

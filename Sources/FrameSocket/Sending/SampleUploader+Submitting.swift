@@ -121,7 +121,7 @@ extension SampleUploader {
         timestamp: UInt64? = nil
     ) -> Outcome {
         do throws(TurboJPEGError) {
-            let header = try JPEGHeader(inspecting: jpeg.span)
+            let header = try jpeg.withSpan { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
             try JPEGDecoder.Limits.ownFiles.check(width: header.width, height: header.height)
             let size = BufferSize(width: header.width, height: header.height)
             return offer(.resizableJPEG(jpeg, size), orientation, timestamp)

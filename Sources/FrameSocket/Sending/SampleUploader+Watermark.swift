@@ -108,7 +108,7 @@ extension PixelBuffer {
         guard !format.isPlanar else {
             throw TurboJPEGError(
                 .unsupported,
-                "a watermark in \(format.name) cannot be drawn; convert it to a packed format, such as bgra"
+                "a watermark in \(format.rawValue) cannot be drawn; convert it to a packed format, such as bgra"
             )
         }
         let channels = format.channelOffsets

@@ -360,7 +360,7 @@ final class ImageSender: Sendable {
         }
         try checkSize(of: whole, size, named: image.name)
         return uploader.send(
-            jpeg: FrameBytes(copying: whole),
+            jpeg: FrameBytes(whole),
             bufferSize: size,
             orientation: orientation,
             timestamp: timestamp

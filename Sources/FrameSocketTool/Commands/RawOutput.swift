@@ -40,7 +40,7 @@ struct RawOutput {
 
     /// Returns the bytes for a frame.
     mutating func bytes(of frame: Frame) throws -> FrameBytes {
-        let pixels = try decoder.decode(frame, as: settings.format, in: viewport)
+        let pixels = try decoder.decode(frame, as: settings.format, in: viewport).image
             .converted(from: .jpeg, to: settings.color, pool: converted)
         let header = try header(for: BufferSize(width: pixels.width, height: pixels.height))
         if let strides = settings.strides { try pixels.check(strides) }

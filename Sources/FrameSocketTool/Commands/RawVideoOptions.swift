@@ -39,14 +39,16 @@ struct RawVideoOptions: Sendable {
     func check(_ format: PixelFormat) throws(UsageError) {
         guard !hasColor || format.isPlanar else {
             throw UsageError(
-                message: "--range and --matrix require i420 or nv12; \(format.name) has no luma and chroma"
+                message: "--range and --matrix require i420 or nv12; \(format.rawValue) has no luma and chroma"
             )
         }
         guard let strides else { return }
         let count = format == .i420 ? 3 : format == .nv12 ? 2 : 1
         guard strides.count == count else {
             let planes = count == 1 ? "1 plane" : "\(count) planes"
-            throw UsageError(message: "--stride expects one number for each plane, and \(format.name) has \(planes)")
+            throw UsageError(
+                message: "--stride expects one number for each plane, and \(format.rawValue) has \(planes)"
+            )
         }
     }
 }
@@ -58,7 +60,7 @@ extension PixelBuffer {
             let needed = plane(index).visibleBytesPerRow
             throw CommandFailure(
                 .usage,
-                "--stride \(stride) is too small for plane \(index) of \(width)x\(height) \(format.name), whose rows "
+                "--stride \(stride) is too small for plane \(index) of \(width)x\(height) \(format.rawValue), whose rows "
                     + "have"
                     + " \(needed) bytes"
             )

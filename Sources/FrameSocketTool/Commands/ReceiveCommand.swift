@@ -26,7 +26,7 @@ struct ReceiveCommand: Command {
           --json           print one JSON object per line for each event
           --mjpeg          write the JPEGs to standard output, one after another
           --raw FORMAT     write the pixels to standard output; FORMAT is one of
-                           \(PixelFormat.allCases.map(\.name).joined(separator: " "))
+                           \(PixelFormat.allCases.map(\.rawValue).joined(separator: " "))
           --y4m            write the pixels to standard output as YUV4MPEG2, which
                            states their size, range and a rate of 30 frames a second
         \(RawVideoOptions.help)
@@ -136,8 +136,8 @@ struct ReceiveCommand: Command {
         wireLog = try arguments.path("--wire-log")
         metrics = try arguments.path("--metrics")
         timeout = try arguments.number("--timeout")
-        let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")
-        let raw = try arguments.value("--raw", "one of \(formats)") { PixelFormat(name: $0) }
+        let formats = PixelFormat.allCases.map(\.rawValue).joined(separator: ", ")
+        let raw = try arguments.value("--raw", "one of \(formats)") { PixelFormat(rawValue: $0) }
         let isJSON = arguments.flag("--json")
         let isMJPEG = arguments.flag("--mjpeg")
         let isY4M = arguments.flag("--y4m")

@@ -83,14 +83,14 @@ extension Reception.Event {
 
 extension Frame {
     /// The number of bytes of the JPEG, without the zeros that its sender padded it with; 0 for a shared image.
-    var jpegByteCount: Int { jpeg.map { $0.span.countWithoutPadding } ?? 0 }
+    var jpegByteCount: Int { jpeg?.withSpan { $0.countWithoutPadding } ?? 0 }
 
     /// Returns the JPEG, and the size that it states.
     ///
     /// - Throws: `notJPEG` for a shared image, which only `receive --shared` accepts; the errors of `JPEGHeader`.
     func sizedJPEG() throws(TurboJPEGError) -> (jpeg: FrameBytes, size: (width: Int, height: Int)) {
         guard let jpeg else { throw TurboJPEGError(.notJPEG, "the image is in shared memory") }
-        return (jpeg, try JPEGHeader.size(of: jpeg.span))
+        return (jpeg, try jpeg.withSpan { jpeg throws(TurboJPEGError) in try JPEGHeader.size(of: jpeg) })
     }
 }
 

@@ -264,23 +264,23 @@ actor Reception {
         switch command.output {
         case .raw:
             if let bytes = try raw?.bytes(of: frame) {
-                try Files.write(bytes.span, to: 1, name: "standard output")
+                try bytes.withSpan { try Files.write($0, to: 1, name: "standard output") }
             }
         case .mjpeg:
             if command.decodes { _ = try decoder.decode(frame, as: .bgra) }
             if let jpeg = frame.jpeg {
-                try Files.write(jpeg.span.extracting(..<byteCount), to: 1, name: "standard output")
+                try jpeg.withSpan { try Files.write($0.extracting(..<byteCount), to: 1, name: "standard output") }
             }
         case .json, .nothing:
             if command.decodes { _ = try decoder.decode(frame, as: .bgra) }
         }
         if let directory = command.directory {
             let path = "\(directory)/\(Self.fileName(former.next + statistics.frames))"
-            if let jpeg = frame.jpeg { try Files.create(path, jpeg.span, overwrites: command.overwrites) }
+            try frame.jpeg?.withSpan { try Files.create(path, $0, overwrites: command.overwrites) }
         }
         // After decoding, which counts frames that are not images.
         guard command.decodes, let jpeg = frame.jpeg else { return nil }
-        return try JPEGHeader.size(of: jpeg.span)
+        return try jpeg.withSpan { try JPEGHeader.size(of: $0) }
     }
 
     /// Counts the frames of earlier runs among those that are kept.

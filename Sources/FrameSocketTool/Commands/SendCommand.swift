@@ -38,7 +38,7 @@ struct SendCommand: Command {
                            Jitsi receivers hang
           --size WxH       size of raw video
           --format FORMAT  format of raw video, one of
-                           \(PixelFormat.allCases.map(\.name).joined(separator: " "))
+                           \(PixelFormat.allCases.map(\.rawValue).joined(separator: " "))
         \(RawVideoOptions.help)
           --audio FILE     also send the audio of a file (WAVE, FLAC, Ogg, AIFF and what
                            else libsndfile reads), at its own pace, to a receiver that
@@ -108,8 +108,8 @@ struct SendCommand: Command {
         self.configuration = configuration
         padsShortBodies = !arguments.flag("--no-padding")
         let size = try arguments.size("--size")
-        let formats = PixelFormat.allCases.map(\.name).joined(separator: ", ")
-        let format = try arguments.value("--format", "one of \(formats)") { PixelFormat(name: $0) }
+        let formats = PixelFormat.allCases.map(\.rawValue).joined(separator: ", ")
+        let format = try arguments.value("--format", "one of \(formats)") { PixelFormat(rawValue: $0) }
         rawOptions = try RawVideoOptions(&arguments)
         wait = try arguments.number("--wait") ?? 5
         isJSON = arguments.flag("--json")

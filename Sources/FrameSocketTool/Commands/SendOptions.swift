@@ -69,7 +69,7 @@ struct SendOptions {
             pacing: try Self.pacing(&arguments),
             appliesOrientation: rotates,
             sendsTiming: !isPlain,
-            strips: arguments.flag("--no-strips") ? .off : .automatic,
+            usesStrips: !arguments.flag("--no-strips"),
             sharing: isSharing ? .allowed() : .off
         )
     }

@@ -37,7 +37,7 @@ enum JPEGExif {
 
     /// The JPEG without its Exif segments; the same bytes if it has none.
     static func removed(from jpeg: FrameBytes) -> FrameBytes {
-        guard var segment = segment(of: jpeg.span) else { return jpeg }
+        guard var segment = jpeg.withSpan({ segment(of: $0) }) else { return jpeg }
         let bytes = jpeg.array()[...]
         var kept = Array(bytes[..<segment.lowerBound])
         // However many there are, every byte is moved once.
@@ -46,6 +46,6 @@ enum JPEGExif {
             segment = next
         }
         kept += bytes[segment.upperBound...]
-        return FrameBytes(copying: kept)
+        return FrameBytes(kept)
     }
 }

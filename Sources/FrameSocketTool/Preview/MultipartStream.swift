@@ -56,7 +56,7 @@ struct MultipartStream {
             let (count, isWhole) =
                 switch piece {
                 case .text(let text): unsafe copy(text.span, to: rest)
-                case .jpeg(let jpeg): unsafe copy(jpeg.span, to: rest)
+                case .jpeg(let jpeg): jpeg.withSpan { unsafe copy($0, to: rest) }
                 }
             written += count
             offset += count

@@ -65,9 +65,9 @@ final class PreviewImage: Sendable {
             var configuration = FrameDecoder.Configuration()
             configuration.isUpright = true
             configuration.jpeg.limits = limits
-            let pixels = try FrameDecoder(configuration: configuration).decode(frame, as: .bgra)
+            let pixels = try FrameDecoder(configuration: configuration).decode(frame, as: .bgra).image
             let encoded = try JPEGEncoder(quality: Self.quality).encode(pixels)
-            return FrameBytes(copying: encoded)
+            return FrameBytes(encoded)
         }
     }
 }

@@ -127,7 +127,7 @@ struct FileReplay: Sendable {
             throw CommandFailure(.badData, "\(command.file): frame \(number): \(complaint)")
         }
         return FrameMessage(
-            jpeg: FrameBytes(copying: jpeg),
+            jpeg: FrameBytes(jpeg),
             info: FrameInfo(
                 bufferSize: BufferSize(width: size.width, height: size.height),
                 orientation: orientation,

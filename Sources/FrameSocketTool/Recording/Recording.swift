@@ -124,7 +124,7 @@ actor Recording {
             // A recording does not decode: whatever states a size is kept.
             let byteCount = frame.jpegByteCount
             let (jpeg, size) = try frame.reading { () throws(TurboJPEGError) in try frame.sizedJPEG() }
-            try write(jpeg.span.extracting(..<byteCount), size, frame, connection.id)
+            try jpeg.withSpan { try write($0.extracting(..<byteCount), size, frame, connection.id) }
             report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
             statistics.add(frame, byteCount: byteCount)
             if !command.isQuiet { Terminal.showProgress("recorded \(Format.count(statistics.frames, "frame"))") }

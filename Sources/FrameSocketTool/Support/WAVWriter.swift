@@ -35,7 +35,7 @@ final class WAVWriter {
         self.format = format
         if isFirst { try output.write(header(format, output.isSeekable ? 0 : nil)) }
         // The samples first: if they cannot be written, the header still describes what precedes them.
-        try output.write(message.samples.span)
+        try message.samples.withSpan { samples throws(Files.Failure) in try output.write(samples) }
         byteCount = total
         if output.isSeekable { try output.write(header(format, total), at: 0) }
         return true

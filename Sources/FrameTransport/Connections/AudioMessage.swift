@@ -3,7 +3,7 @@ public import FrameWire
 /// An audio message: 16-bit samples, and the fields of the message's header.
 public struct AudioMessage: Sendable {
     /// The kind of audio: the app's or the microphone's.
-    public var kind: AudioHeader.Kind
+    public var kind: AudioKind
 
     /// The samples per second and channel, 8,000 to 192,000.
     public var sampleRate: Int
@@ -22,7 +22,7 @@ public struct AudioMessage: Sendable {
 
     /// Creates a message with the given samples, whose byte count is a multiple of 2 × `channels`.
     public init(
-        kind: AudioHeader.Kind,
+        kind: AudioKind,
         sampleRate: Int,
         channels: Int,
         timestamp: UInt64? = nil,

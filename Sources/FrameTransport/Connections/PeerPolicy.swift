@@ -61,6 +61,6 @@ extension PeerPolicy {
         public let userID: UInt32
 
         /// The peer's effective group ID.
-        public let groupID: UInt32
+        package let groupID: UInt32
     }
 }

@@ -26,7 +26,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         /// The file is left alone.
         public static let notASocket = Code("path.notASocket")
         /// A live server listens at the path.
-        public static let addressInUse = Code("path.inUse")
+        package static let addressInUse = Code("path.inUse")
         /// Another user could take over the path, or already has a file there.
         public static let unsafePath = Code("path.unsafe")
         /// A passed descriptor is not a socket that a server can use.
@@ -36,9 +36,9 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         /// No server listens at the path.
         public static let noServer = Code("connect.noServer")
         /// The connection did not open before its deadline.
-        public static let openTimedOut = Code("connect.timedOut")
+        package static let openTimedOut = Code("connect.timedOut")
         /// The peer belongs to a user that this end does not accept.
-        public static let peerRefused = Code("peer.refused")
+        package static let peerRefused = Code("peer.refused")
         /// The peer sent bytes that are not a valid message; `wireError` says what is wrong and where.
         public static let malformedMessage = Code("peer.malformed")
         /// The peer broke the rules for shared memory.
@@ -48,7 +48,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         /// The system has no memory for a body, or the body is larger than the memory budget allows.
         public static let noMemory = Code("memory.exhausted")
         /// The peer took too long to send a frame.
-        public static let receiveTimedOut = Code("peer.timedOut")
+        package static let receiveTimedOut = Code("peer.timedOut")
         /// The peer read nothing for too long.
         public static let sendTimedOut = Code("send.timedOut")
         /// The connection broke.
@@ -56,7 +56,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         /// The connection is not open, or was closed on this side.
         public static let closed = Code("connection.closed")
         /// The sender had disconnected, and its unread frames were dropped because their memory or place was needed.
-        public static let departedSenderDropped = Code("sender.dropped")
+        package static let departedSenderDropped = Code("sender.dropped")
         /// An earlier message is still being sent.
         public static let busy = Code("send.busy")
         /// The receiver has requested a pause.
@@ -64,13 +64,13 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         /// The receiver has stated that it wants no messages of this kind.
         public static let notWanted = Code("send.notWanted")
         /// The frame cannot be sent, whoever the receiver is: it could not be encoded, or its size is outside the limits.
-        public static let notSent = Code("send.failed")
+        package static let notSent = Code("send.failed")
         /// The audio is not in a format that can be sent.
-        public static let invalidAudio = Code("audio.invalid")
+        package static let invalidAudio = Code("audio.invalid")
         /// The other side's token is not the expected one.
         public static let tokenRejected = Code("handshake.rejected")
         /// The other side did not send its token in time.
-        public static let handshakeTimedOut = Code("handshake.timedOut")
+        package static let handshakeTimedOut = Code("handshake.timedOut")
         /// A port of the loopback address was used without tokens.
         public static let tokenRequired = Code("handshake.tokenRequired")
         /// A token is empty or too long.

@@ -29,11 +29,11 @@ public struct TransportEvent: Sendable, Hashable, CustomStringConvertible {
         public var description: String { rawValue }
 
         /// A connection is open: frames may be sent on it.
-        public static let connectionOpened = Code("connection.opened")
+        package static let connectionOpened = Code("connection.opened")
         /// A connection has ended cleanly.
-        public static let connectionEnded = Code("connection.ended")
+        package static let connectionEnded = Code("connection.ended")
         /// A connection has failed; ``TransportEvent/error`` says why.
-        public static let connectionFailed = Code("connection.failed")
+        package static let connectionFailed = Code("connection.failed")
         /// A sender was refused, because every slot is taken: ``FrameServer/Limits/maximumConnections``.
         public static let refusedForPlace = Code("refused.place")
         /// A sender was refused, because its user may not connect.
@@ -41,17 +41,17 @@ public struct TransportEvent: Sendable, Hashable, CustomStringConvertible {
         /// A sender was refused, because it did not send the right token in time.
         public static let refusedForToken = Code("refused.token")
         /// A frame could not be decoded, or a frame to send could not be encoded.
-        public static let frameDropped = Code("frame.dropped")
+        package static let frameDropped = Code("frame.dropped")
         /// The program's handler of a connection has thrown an error: ``FrameServer/run(_:)``.
-        public static let handlerFailed = Code("handler.failed")
+        package static let handlerFailed = Code("handler.failed")
         /// The unread frames of a departed sender were dropped.
-        public static let departedSenderDropped = Code("sender.dropped")
+        package static let departedSenderDropped = Code("sender.dropped")
         /// The server does not accept senders for a while, because the system is short of descriptors or memory.
-        public static let acceptPaused = Code("accept.paused")
+        package static let acceptPaused = Code("accept.paused")
         /// The server has stopped listening, because its socket failed.
-        public static let serverFailed = Code("server.failed")
+        package static let serverFailed = Code("server.failed")
         /// An attempt to reach a server has failed; the next one follows.
-        public static let attemptFailed = Code("attempt.failed")
+        package static let attemptFailed = Code("attempt.failed")
     }
 
     /// How important the event is.

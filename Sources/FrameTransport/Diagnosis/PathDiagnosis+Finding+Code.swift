@@ -7,7 +7,7 @@ extension PathDiagnosis.Finding {
         public let rawValue: String
 
         /// Creates a code from its name; names of a program's own codes should not begin like these.
-        public init(_ rawValue: String) {
+        package init(_ rawValue: String) {
             self.rawValue = rawValue
         }
 
@@ -23,57 +23,57 @@ extension PathDiagnosis.Finding {
         public static let pathTooLong = Code("path.tooLong")
         /// The path is longer than the system accepts, and is used by way of its directory's descriptor; `bytes`,
         /// `limit`.
-        public static let longPath = Code("path.long")
+        package static let longPath = Code("path.long")
         /// There is no file at the path.
-        public static let freePath = Code("path.free")
+        package static let freePath = Code("path.free")
         /// The file at the path is a symbolic link, which was not followed.
-        public static let symbolicLink = Code("path.symlink")
+        package static let symbolicLink = Code("path.symlink")
         /// The file at the path is neither a symbolic link nor a socket.
         public static let notASocket = Code("path.notASocket")
         /// The file at `PATH.lock` is not a lock file of this user.
-        public static let unusableLock = Code("path.lockUnusable")
+        package static let unusableLock = Code("path.lockUnusable")
         /// A process holds the lock file beside the path, but no server listens at the path.
         public static let heldLock = Code("path.lockHeld")
 
         // MARK: The directory
 
         /// The directory does not exist.
-        public static let missingDirectory = Code("directory.missing")
+        package static let missingDirectory = Code("directory.missing")
         /// A component of the path is not a directory.
         public static let notADirectory = Code("directory.notADirectory")
         /// This user may not search the directory, or it cannot be opened.
-        public static let inaccessibleDirectory = Code("directory.noAccess")
+        package static let inaccessibleDirectory = Code("directory.noAccess")
         /// This user may not create files in the directory; `mode`, `uid`.
-        public static let readOnlyDirectory = Code("directory.notWritable")
+        package static let readOnlyDirectory = Code("directory.notWritable")
         /// Users other than its owner and root may replace files in the directory; `mode`, `uid`.
         public static let openDirectory = Code("directory.openToOthers")
         /// The directory belongs to a user other than this one and root; `uid`.
-        public static let foreignDirectory = Code("directory.ofAnotherUser")
+        package static let foreignDirectory = Code("directory.ofAnotherUser")
 
         /// The file system of the directory creates no sockets; `errno`.
-        public static let directoryWithoutSockets = Code("directory.noSockets")
+        package static let directoryWithoutSockets = Code("directory.noSockets")
         /// The file system of the directory is mounted read-only; `errno`.
-        public static let readOnlyFileSystem = Code("directory.readOnly")
+        package static let readOnlyFileSystem = Code("directory.readOnly")
         /// The file system of the directory is full, or a quota is used up; `errno`.
-        public static let fullFileSystem = Code("directory.full")
+        package static let fullFileSystem = Code("directory.full")
 
         // MARK: The socket
 
         /// No server listens at the socket, which is mounted at the path and cannot be replaced.
-        public static let mountedSocket = Code("socket.mounted")
+        package static let mountedSocket = Code("socket.mounted")
         /// No server listens at the socket.
         public static let deadSocket = Code("socket.dead")
         /// No server listens at the socket, and it belongs to another user; `uid`.
-        public static let foreignSocket = Code("socket.ofAnotherUser")
+        package static let foreignSocket = Code("socket.ofAnotherUser")
         /// This user may not connect to the socket; `mode`, `uid`.
-        public static let inaccessibleSocket = Code("socket.noAccess")
+        package static let inaccessibleSocket = Code("socket.noAccess")
         /// The socket is a datagram or packet socket, not a stream socket.
         public static let wrongType = Code("socket.wrongType")
 
         // MARK: The server
 
         /// A server listens and accepts connections; `pid`, `uid`.
-        public static let liveServer = Code("server.live")
+        package static let liveServer = Code("server.live")
         /// A server listens but does not accept connections; `pid` and `uid` if known.
         public static let silentServer = Code("server.noAnswer")
         /// A server listens but closes a new connection before it reads anything; `pid`, `uid`.

@@ -46,7 +46,7 @@ extension PathDiagnosis {
         }
 
         /// Creates a finding, for a program's own checks in addition to those of ``PathDiagnosis``.
-        public init(
+        package init(
             _ code: Code,
             _ severity: Severity,
             _ message: String,

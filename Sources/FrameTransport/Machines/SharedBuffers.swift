@@ -148,7 +148,7 @@ package struct SharedBuffers: Sendable {
         }
         guard header.fits(inBufferOf: buffer.byteCount) else {
             throw .sharedMemory(
-                "a frame of \(header.bufferSize.width)x\(header.bufferSize.height) \(header.format.rawValue) is not within "
+                "a frame of \(header.info.bufferSize.width)x\(header.info.bufferSize.height) \(header.format.rawValue) is not within "
                     + "its shared buffer of \(buffer.byteCount) bytes"
             )
         }

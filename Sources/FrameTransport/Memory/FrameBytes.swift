@@ -32,12 +32,19 @@ public final class FrameBytes: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - capacity: The number of bytes for which `initialize` finds room; there may be more.
-    ///   - pool: The pool that provides the memory.
     ///   - initialize: A closure that appends the bytes.
     /// - Throws: The error that `initialize` throws.
     public convenience init<Failure: Error>(
         capacity: Int,
-        pool: Pool = .shared,
+        initializingWith initialize: (inout OutputSpan<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) {
+        try self.init(capacity: capacity, pool: .shared, initializingWith: initialize)
+    }
+
+    /// The same, in memory of a pool.
+    package convenience init<Failure: Error>(
+        capacity: Int,
+        pool: Pool,
         initializingWith initialize: (inout OutputSpan<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
         self.init(capacity: capacity, pool: pool)
@@ -52,8 +59,15 @@ public final class FrameBytes: @unchecked Sendable {
         count = unsafe output.finalize(for: memory)
     }
 
-    /// Creates a body by copying `bytes`; an empty one if the system has no memory for them.
-    public convenience init(copying bytes: Span<UInt8>, pool: Pool = .shared) {
+    /// Creates a body by copying `bytes`, such as those of an encoder; an empty one if the system has no memory for them.
+    public convenience init(_ bytes: [UInt8]) {
+        // An array itself has a span only since iOS 26 and macOS 26.
+        let bytes = bytes[...]
+        self.init(copying: bytes.span)
+    }
+
+    /// The same for a span, in memory of a pool.
+    package convenience init(copying bytes: Span<UInt8>, pool: Pool = .shared) {
         self.init(capacity: bytes.count, pool: pool)
         guard capacity >= bytes.count else { return }
         unsafe bytes.withUnsafeBytes { bytes in
@@ -62,22 +76,12 @@ public final class FrameBytes: @unchecked Sendable {
         count = bytes.count
     }
 
-    /// The same for an array, which has a span only since iOS 26 and macOS 26.
-    package convenience init(copying bytes: [UInt8], pool: Pool = .shared) {
-        let bytes = bytes[...]
-        self.init(copying: bytes.span, pool: pool)
-    }
-
-    /// The bytes in place.
-    ///
-    /// A span depends on its bytes: of an optional, unwrap them first (`if let jpeg = frame.jpeg`), as the compiler rejects
-    /// `frame.jpeg?.span`.
-    public var span: Span<UInt8> {
-        @_lifetime(borrow self) get {
-            let memory = unsafe UnsafeRawBufferPointer(rebasing: chunk.memory[..<count])
-            // The memory is this object's, and does not move once the body is complete.
-            return unsafe _overrideLifetime(Span<UInt8>(_unsafeBytes: memory), borrowing: self)
-        }
+    /// Calls a closure with the bytes in place.
+    public func withSpan<Result: ~Copyable, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let memory = unsafe UnsafeRawBufferPointer(rebasing: chunk.memory[..<count])
+        return try unsafe body(Span<UInt8>(_unsafeBytes: memory))
     }
 
     /// Returns a copy of the bytes as an array.

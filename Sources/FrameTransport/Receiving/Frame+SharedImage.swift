@@ -19,7 +19,7 @@ extension Frame {
         /// The rows that may differ from the previous frame in shared memory on the same connection.
         ///
         /// That is not always the image that a program shows: JPEGs may have come in between, and frames that were skipped.
-        /// `FrameDecoder.decodeFrame(_:as:scale:in:)` takes this into account.
+        /// `FrameDecoder.decode(_:as:scale:in:)` takes this into account.
         public var changedRows: Range<Int> {
             let rows = 0..<bufferSize.height
             return loan.header.changedRows?.clamped(to: rows) ?? rows

@@ -25,7 +25,7 @@ public struct Frame: Sendable {
     private let transferNanoseconds: UInt64
 
     /// The time from the first byte of the header to the last byte of the body.
-    public var transferTime: Duration { Duration(nanoseconds: transferNanoseconds) }
+    package var transferTime: Duration { Duration(nanoseconds: transferNanoseconds) }
 
     /// Counts the undecodable frames of the connection, whose frames all share it.
     package var tally: DecodingTally?

@@ -50,7 +50,7 @@ extension FrameConnection {
         /// The task that feeds this fan-out, if it follows a connection.
         private let feed = Locked(Task<Void, Never>?.none)
 
-        /// Creates a fan-out to feed with ``publish(_:)`` and ``end(_:)``.
+        /// Creates a fan-out to feed with `publish(_:)` and ``end(_:)``.
         public init() {}
 
         /// Creates a fan-out of everything that a connection receives, on the connection's own thread.
@@ -82,10 +82,10 @@ extension FrameConnection {
         }
 
         /// The number of readers.
-        public var readerCount: Int { state.withLock { $0.machine.readerCount } }
+        package var readerCount: Int { state.withLock { $0.machine.readerCount } }
 
         /// Delivers a frame to every reader, and keeps it for readers that join before the next one.
-        public func publish(_ frame: Frame) {
+        package func publish(_ frame: Frame) {
             tell(.frame(frame))
         }
 

@@ -43,7 +43,7 @@ public final class FrameConnection: Sendable, Identifiable {
     ///
     /// The messages come in the order in which they were submitted. The sequence ends with the connection. At most 64
     /// messages are buffered, and at most an eighth of the connection's part of the memory budget (by default 512 KiB);
-    /// the oldest are dropped, see ``Statistics/supersededAudio``.
+    /// the oldest are dropped, see `supersededAudio`.
     /// Audio and frames share the socket: a host that receives both should not let frames wait, see
     /// ``FrameServer/Delivery/newest``. A host that requests only audio is not held up by frames.
     public var audio: ConnectionValues<AudioMessage> { ConnectionValues(mailbox: driver.audio, connection: self) }
@@ -82,7 +82,7 @@ public final class FrameConnection: Sendable, Identifiable {
         public let supersededFrames: Int
 
         /// The number of audio messages that were replaced by newer ones, or exceeded the memory for audio.
-        public let supersededAudio: Int
+        package let supersededAudio: Int
     }
 
     /// A snapshot of the counters.

@@ -18,7 +18,7 @@ extension FrameServer {
     ///
     /// A connection ends with its handler: when `handler` returns or throws, the connection is closed. An error that
     /// `handler` throws affects no other connection; unless it is the one that ended the connection's frames, or a
-    /// `CancellationError`, it is reported to ``Configuration/log`` as ``TransportEvent/Code/handlerFailed``.
+    /// `CancellationError`, it is reported to ``Configuration/log`` as `handlerFailed`.
     ///
     /// The method returns when no more connections come and every handler has returned: after ``close()``, which ends the
     /// connections, or ``drain()``, which first delivers what has arrived. If the calling task is cancelled, the handlers

@@ -20,7 +20,7 @@ public final class FrameServer: Sendable {
     public enum Delivery: Sendable, Hashable {
         /// Delivers every frame; one is read ahead, then the sender has to wait.
         ///
-        /// While the consumer is faster than the sender, up to ``maximumReadAhead`` frames that have already arrived
+        /// While the consumer is faster than the sender, up to `maximumReadAhead` frames that have already arrived
         /// are read ahead, so that one thread switch delivers several.
         case everyFrame
         /// Delivers the newest frame, which replaces one that has not been consumed; see
@@ -28,7 +28,7 @@ public final class FrameServer: Sendable {
         case newest
 
         /// The maximum number of frames read ahead for a consumer that is faster than the sender: 8.
-        public static let maximumReadAhead = 8
+        package static let maximumReadAhead = 8
     }
 
     /// The configuration of a server.
@@ -59,7 +59,7 @@ public final class FrameServer: Sendable {
         public var memory = FrameServer.MemoryBudget.shared
 
         /// The pool that provides the memory of frames.
-        public var pool = FrameBytes.Pool.shared
+        package var pool = FrameBytes.Pool.shared
 
         /// The hello that every sender is sent when it connects; a plain sender drops it unread.
         ///

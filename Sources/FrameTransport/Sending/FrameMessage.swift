@@ -37,7 +37,7 @@ public struct FrameMessage: Sendable {
     /// The JPEG.
     public var jpeg: FrameBytes {
         // Only this package makes messages of the other kind, and knows which is which.
-        if case .jpeg(let jpeg, _) = content { jpeg } else { FrameBytes(copying: []) }
+        if case .jpeg(let jpeg, _) = content { jpeg } else { FrameBytes([]) }
     }
 
     /// What the header states of the frame.

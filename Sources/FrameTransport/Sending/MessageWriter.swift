@@ -83,7 +83,7 @@ internal import FrameWire
     /// Begins an info; no other message may be in progress.
     mutating func begin(_ info: ControlRequest.SessionInfo) {
         let body = info.body
-        begin(body: FrameBytes(copying: body)) { info.encodeHeader(bodyByteCount: body.count, into: &$0) }
+        begin(body: FrameBytes(body)) { info.encodeHeader(bodyByteCount: body.count, into: &$0) }
     }
 
     private mutating func begin(body: FrameBytes?, padding: Int = 0, header: (inout OutputSpan<UInt8>) -> Bool) {

@@ -36,26 +36,25 @@ extension SocketConnection {
 
         /// Whether the receiver has requested a pause.
         public let isPaused: Bool
-    }
 
-    /// What the receiver has stated so far.
-    public var receiver: Receiver {
-        let (wants, isPaused) = driver.lane.demand
-        return Receiver(hello: driver.control.hello, wants: wants, isPaused: isPaused)
-    }
-
-    /// The counters of a connection, over all its receivers.
-    public struct Statistics: Sendable, Hashable {
-        /// The number of requests that were not understood, and skipped.
+        /// The number of requests that were not understood, and skipped, of all receivers so far.
         public let skippedRequests: Int
 
-        /// The number of audio messages that were not sent: not wanted, not offered, or dropped for newer ones.
+        /// The number of audio messages that were not sent to any receiver so far: not wanted, not offered, or dropped for
+        /// newer ones.
         public let droppedAudio: Int
     }
 
-    /// A snapshot of the counters.
-    public var statistics: Statistics {
-        Statistics(skippedRequests: driver.control.skippedRequests, droppedAudio: driver.lane.droppedAudio)
+    /// What the receiver has stated so far, and what became of it.
+    public var receiver: Receiver {
+        let (wants, isPaused) = driver.lane.demand
+        return Receiver(
+            hello: driver.control.hello,
+            wants: wants,
+            isPaused: isPaused,
+            skippedRequests: driver.control.skippedRequests,
+            droppedAudio: driver.lane.droppedAudio
+        )
     }
 
     /// The current demand, and every change of it; a sequence for one consumer, which ends with the connection.

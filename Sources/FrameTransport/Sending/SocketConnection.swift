@@ -6,7 +6,7 @@ public import FrameWire
 /// let connection = SocketConnection(path: "/run/user/1000/rtc_SSFD")
 /// try await connection.open(within: .seconds(10))
 /// let size = BufferSize(width: 562, height: 1218)
-/// try await connection.send(FrameMessage(jpeg: FrameBytes(copying: jpeg.span), info: FrameInfo(bufferSize: size)))
+/// try await connection.send(FrameMessage(jpeg: FrameBytes(jpeg), info: FrameInfo(bufferSize: size)))
 /// connection.close()
 /// ```
 ///

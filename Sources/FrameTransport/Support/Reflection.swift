@@ -1,30 +1,15 @@
-// These classes hold noncopyable storage, and the runtime traps if `dump`, or a failed test, reflects such storage.
-// Therefore they reflect only their public properties.
+/// A class that holds noncopyable storage: the runtime traps if `dump`, or a failed test, reflects such storage.
+package protocol OpaquelyReflected: AnyObject, CustomReflectable {}
 
-extension SocketConnection: CustomReflectable {
-    /// The endpoint and the state.
-    public var customMirror: Mirror {
-        Mirror(self, children: ["endpoint": endpoint, "state": state], displayStyle: .class)
-    }
+extension OpaquelyReflected {
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: [:], displayStyle: .class) }
 }
 
-extension FrameServer: CustomReflectable {
-    /// The endpoint.
-    public var customMirror: Mirror {
-        Mirror(self, children: ["endpoint": endpoint], displayStyle: .class)
-    }
-}
+extension SocketConnection: OpaquelyReflected {}
 
-extension FrameConnection: CustomReflectable {
-    /// The number and the peer.
-    public var customMirror: Mirror {
-        Mirror(self, children: ["id": id, "peer": peer as Any], displayStyle: .class)
-    }
-}
+extension FrameServer: OpaquelyReflected {}
 
-extension IOThread: CustomReflectable {
-    /// An empty mirror.
-    public var customMirror: Mirror {
-        Mirror(self, children: [:], displayStyle: .class)
-    }
-}
+extension FrameConnection: OpaquelyReflected {}
+
+extension IOThread: OpaquelyReflected {}

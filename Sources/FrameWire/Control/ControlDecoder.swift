@@ -163,7 +163,7 @@ package struct ControlDecoder: Sendable {
     ///
     /// Between requests, and before the first one, the end is an orderly close and has no effect.
     ///
-    /// - Throws: ``WireError/Code/headTruncated`` or ``WireError/Code/bodyTruncated`` within a request, or the error
+    /// - Throws: `headTruncated` or `bodyTruncated` within a request, or the error
     ///   with which the stream failed earlier.
     package mutating func finish() throws(WireError) {
         if let body = infoBody.take() { throw position.fail(.bodyTruncated, detail: body.progress) }

@@ -39,15 +39,15 @@ public enum ControlRequest: Sendable, Hashable {
 
 extension ControlRequest {
     /// The number of bytes that ``encode(into:)`` appends for this request.
-    public var encodedByteCount: Int { HeaderWriter.count(of: write) }
+    package var encodedByteCount: Int { HeaderWriter.count(of: write) }
 
     /// Appends the request in its wire format, from the request line to the blank line; only ``info(_:)`` has a body.
     ///
     /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
     ///
-    /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes.
+    /// - Returns: false, with nothing appended, if `output` has no room for `encodedByteCount` bytes.
     @discardableResult
-    public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
+    package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
 
     /// Returns the request in its wire format.
     public func encoded() -> [UInt8] {
@@ -127,7 +127,7 @@ extension ControlRequest {
         public static let currentVersion = 1
 
         /// The version of the messages for shared memory that this implementation supports: 1.
-        public static let sharedMemoryVersion = 1
+        package static let sharedMemoryVersion = 1
 
         /// The version that the receiver supports, 1 to 9,999: the field `Control-Version`.
         public var version: Int

@@ -19,7 +19,7 @@ public struct WireError: Error, Sendable, Hashable {
     public let detail: String
 
     /// Creates an error for the byte at `byteOffset`.
-    public init(code: Code, byteOffset: UInt64, detail: String) {
+    package init(code: Code, byteOffset: UInt64, detail: String) {
         self.code = code
         self.byteOffset = byteOffset
         self.detail = detail

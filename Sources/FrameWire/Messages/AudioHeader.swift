@@ -4,16 +4,16 @@
 /// only to a receiver that asked for them; see ``ControlRequest/Wants/audio``.
 public struct AudioHeader: Sendable, Hashable {
     /// The sample rates that a message can state, in samples per second: 8,000 to 192,000.
-    public static let sampleRates = 8_000...192_000
+    package static let sampleRates = 8_000...192_000
 
     /// The channel counts that a message can state: 1 to 8.
-    public static let channelCounts = 1...8
+    package static let channelCounts = 1...8
 
     /// The length of the body in bytes, a positive multiple of 2 × ``channels``: the field `Content-Length`.
     public var contentLength: Int
 
     /// The source of the audio: the field `Audio-Kind`.
-    public var kind: AudioHeader.Kind
+    public var kind: AudioKind
 
     /// The number of samples per second in each channel: the field `Audio-Sample-Rate`.
     public var sampleRate: Int
@@ -31,7 +31,7 @@ public struct AudioHeader: Sendable, Hashable {
     /// Creates a header without checking the values; a decoder may reject them.
     public init(
         contentLength: Int,
-        kind: AudioHeader.Kind,
+        kind: AudioKind,
         sampleRate: Int,
         channels: Int,
         timestamp: UInt64? = nil,
@@ -48,15 +48,15 @@ public struct AudioHeader: Sendable, Hashable {
 
 extension AudioHeader {
     /// The number of bytes that ``encode(into:)`` appends for this header.
-    public var encodedByteCount: Int { HeaderWriter.count(of: write) }
+    package var encodedByteCount: Int { HeaderWriter.count(of: write) }
 
     /// Appends the header in its wire format, from the status line to the blank line.
     ///
     /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
     ///
-    /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes.
+    /// - Returns: false, with nothing appended, if `output` has no room for `encodedByteCount` bytes.
     @discardableResult
-    public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
+    package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
 
     /// Returns the header in its wire format.
     public func encoded() -> [UInt8] {
@@ -78,12 +78,10 @@ extension AudioHeader {
     }
 }
 
-extension AudioHeader {
-    /// The source of the audio in a message; the raw value is the word in the field `Audio-Kind`.
-    public enum Kind: String, Sendable, CaseIterable, Hashable {
-        /// The audio of the shared app or screen.
-        case app
-        /// The voice of the person who is sharing.
-        case microphone
-    }
+/// The source of the audio in a message; the raw value is the word in the field `Audio-Kind`.
+public enum AudioKind: String, Sendable, CaseIterable, Hashable {
+    /// The audio of the shared app or screen.
+    case app
+    /// The voice of the person who is sharing.
+    case microphone
 }

@@ -25,10 +25,10 @@ public struct FrameHeader: Sendable, Hashable {
 
 extension FrameHeader {
     /// The number of bytes that is enough for every header, whatever its numbers.
-    public static let maximumEncodedByteCount = 56 + FrameInfo.maximumEncodedByteCount
+    package static let maximumEncodedByteCount = 56 + FrameInfo.maximumEncodedByteCount
 
     /// The number of bytes that ``encode(into:)`` appends for this header.
-    public var encodedByteCount: Int { HeaderWriter.count(of: write) }
+    package var encodedByteCount: Int { HeaderWriter.count(of: write) }
 
     /// Appends the header in its wire format, from the status line to the blank line.
     ///
@@ -36,10 +36,10 @@ extension FrameHeader {
     /// are set. Nothing is allocated. A negative number is written as 0. Whether a decoder accepts the other values is
     /// not checked.
     ///
-    /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes; room for
+    /// - Returns: false, with nothing appended, if `output` has no room for `encodedByteCount` bytes; room for
     ///   ``maximumEncodedByteCount`` is always enough.
     @discardableResult
-    public func encode(into output: inout OutputSpan<UInt8>) -> Bool {
+    package func encode(into output: inout OutputSpan<UInt8>) -> Bool {
         guard output.freeCapacity >= Self.maximumEncodedByteCount || output.freeCapacity >= encodedByteCount else {
             return false
         }

@@ -53,7 +53,7 @@ public struct FrameMessageDecoder: Sendable {
         public var event: Event
 
         /// Creates a step.
-        public init(consumed: Int, event: Event) {
+        package init(consumed: Int, event: Event) {
             self.consumed = consumed
             self.event = event
         }
@@ -80,7 +80,7 @@ public struct FrameMessageDecoder: Sendable {
     public var offset: UInt64 { position.offset }
 
     /// Whether part of a header, or of an `info`, has arrived, but not all of it.
-    public var isInHeader: Bool { position.failure == nil && (parser.byteCount > 0 || infoBody != nil) }
+    package var isInHeader: Bool { position.failure == nil && (parser.byteCount > 0 || infoBody != nil) }
 
     /// Consumes bytes from the front of `bytes`, up to the end of the header or body that they belong to.
     ///
@@ -104,13 +104,13 @@ public struct FrameMessageDecoder: Sendable {
     /// A negative count is treated as 0, and a count over ``bodyRemaining`` as ``bodyRemaining``.
     ///
     /// - Returns: Whether that ended the body; false if there was none.
-    public mutating func consumeBody(_ count: Int) -> Bool { position.consumeBody(count) }
+    package mutating func consumeBody(_ count: Int) -> Bool { position.consumeBody(count) }
 
     /// Marks the end of the stream.
     ///
     /// Between messages, and before the first one, the end is an orderly close and has no effect.
     ///
-    /// - Throws: ``WireError/Code/headTruncated`` or ``WireError/Code/bodyTruncated`` within a message, or the error
+    /// - Throws: `headTruncated` or `bodyTruncated` within a message, or the error
     ///   with which the stream failed earlier.
     public mutating func finish() throws(WireError) {
         if let body = infoBody.take() { throw position.fail(.bodyTruncated, detail: body.progress) }

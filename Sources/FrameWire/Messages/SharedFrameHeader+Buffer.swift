@@ -5,22 +5,22 @@ extension SharedFrameHeader {
     /// ``ControlRequest/Hello/sharedMemory``. The message has no body.
     public struct Buffer: Sendable, Hashable {
         /// The indices that a message can state: 0 to 7.
-        public static let indices = 0...7
+        package static let indices = 0...7
 
         /// The sizes that a message can state, in bytes: 1 to 2^30.
-        public static let byteCounts = 1...(1 << 30)
+        package static let byteCounts = 1...(1 << 30)
 
         /// The offsets of planes that a message can state, in bytes: 0 to 2^30.
         static let offsets = 0...(1 << 30)
 
         /// The buffer's index, by which frames refer to it: the field `Shared-Buffer`.
-        public var index: Int
+        package var index: Int
 
         /// The size of the memory in bytes: the field `Shared-Bytes`.
-        public var byteCount: Int
+        package var byteCount: Int
 
         /// Creates an announcement without checking the values; a decoder may reject them.
-        public init(index: Int, byteCount: Int) {
+        package init(index: Int, byteCount: Int) {
             (self.index, self.byteCount) = (index, byteCount)
         }
     }
@@ -28,21 +28,21 @@ extension SharedFrameHeader {
 
 extension SharedFrameHeader.Buffer {
     /// The number of bytes, 138, that is enough for every such message, whatever its numbers.
-    public static let maximumEncodedByteCount = 138
+    package static let maximumEncodedByteCount = 138
 
     /// The number of bytes that ``encode(into:)`` appends for this message.
-    public var encodedByteCount: Int { HeaderWriter.count(of: write) }
+    package var encodedByteCount: Int { HeaderWriter.count(of: write) }
 
     /// Appends the message in its wire format, from the status line to the blank line; it has no body.
     ///
     /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
     ///
-    /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes.
+    /// - Returns: false, with nothing appended, if `output` has no room for `encodedByteCount` bytes.
     @discardableResult
-    public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
+    package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
 
     /// Returns the message in its wire format.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
     }
 

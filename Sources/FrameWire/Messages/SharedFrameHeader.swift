@@ -1,62 +1,53 @@
 /// A frame whose pixels are in a shared buffer: which one, where in it, and what a frame's header states.
 ///
-/// From this message until its request `release` the buffer belongs to the receiver. The message has no body. The
-/// properties of ``info`` can be used directly: `header.bufferSize`.
-@dynamicMemberLookup
+/// From this message until its request `release` the buffer belongs to the receiver. The message has no body.
 public struct SharedFrameHeader: Sendable, Hashable {
     /// The position of a plane in its buffer.
-    public struct Plane: Sendable, Hashable {
+    package struct Plane: Sendable, Hashable {
         /// The offset of the first sample in bytes: the field `Shared-Offset`, `Shared-Offset-2` or `Shared-Offset-3`.
-        public var offset: Int
+        package var offset: Int
 
         /// The distance between two rows in bytes: the field `Shared-Stride`, `Shared-Stride-2` or `Shared-Stride-3`.
-        public var bytesPerRow: Int
+        package var bytesPerRow: Int
 
         /// Creates a position without checking the values.
-        public init(offset: Int, bytesPerRow: Int) {
+        package init(offset: Int, bytesPerRow: Int) {
             (self.offset, self.bytesPerRow) = (offset, bytesPerRow)
         }
     }
 
     /// The index of the buffer: the field `Shared-Buffer`.
-    public var buffer: Int
+    package var buffer: Int
 
     /// The arrangement of the bytes: the field `Shared-Format`.
-    public var format: PixelFormat
+    package var format: PixelFormat
 
     /// What the header states of the frame.
-    public var info: FrameInfo
+    package var info: FrameInfo
 
     /// The position of each of the format's planes.
-    public var planes: [Plane]
+    package var planes: [Plane]
 
     /// The rows that may differ from the sender's previous frame in shared memory on the same connection; nil if any row
     /// may: the fields `Changed-Row` (the first) and `Changed-Rows` (their number), each at most 65,535.
     ///
     /// An empty range states that nothing has changed. A range beyond the image ends with the image.
-    public var changedRows: Range<Int>?
+    package var changedRows: Range<Int>?
 
     /// Creates a header without checking the values; a decoder may reject them.
-    public init(buffer: Int, format: PixelFormat, info: FrameInfo, planes: [Plane], changedRows: Range<Int>? = nil) {
+    package init(buffer: Int, format: PixelFormat, info: FrameInfo, planes: [Plane], changedRows: Range<Int>? = nil) {
         (self.buffer, self.format, self.info) = (buffer, format, info)
         (self.planes, self.changedRows) = (planes, changedRows)
     }
 
-    /// A property of ``info``.
-    @inlinable
-    public subscript<Value>(dynamicMember property: WritableKeyPath<FrameInfo, Value>) -> Value {
-        get { info[keyPath: property] }
-        set { info[keyPath: property] = newValue }
-    }
-
     /// The header that the same frame would have as a JPEG, with an empty body.
-    public var header: FrameHeader { FrameHeader(contentLength: 0, info: info) }
+    package var header: FrameHeader { FrameHeader(contentLength: 0, info: info) }
 
     /// Returns whether there is one position for each plane, and every sample is within a buffer of `byteCount` bytes.
     ///
-    /// Every row but a plane's last must have all of its ``Plane/bytesPerRow``. Planes may overlap: the receiver only
+    /// Every row but a plane's last must have all of its `bytesPerRow`. Planes may overlap: the receiver only
     /// reads them.
-    public func fits(inBufferOf byteCount: Int) -> Bool {
+    package func fits(inBufferOf byteCount: Int) -> Bool {
         let size = info.bufferSize
         guard planes.count == format.planeCount, size.width > 0, size.height > 0 else { return false }
         return planes.indices.allSatisfy { index in
@@ -75,22 +66,22 @@ public struct SharedFrameHeader: Sendable, Hashable {
 
 extension SharedFrameHeader {
     /// The number of bytes that is enough for every such message, whatever its numbers.
-    public static let maximumEncodedByteCount = 416 + FrameInfo.maximumEncodedByteCount
+    package static let maximumEncodedByteCount = 416 + FrameInfo.maximumEncodedByteCount
 
     /// The number of bytes that ``encode(into:)`` appends for this message.
-    public var encodedByteCount: Int { HeaderWriter.count(of: write) }
+    package var encodedByteCount: Int { HeaderWriter.count(of: write) }
 
     /// Appends the message in its wire format, from the status line to the blank line; it has no body.
     ///
     /// A negative number is written as 0; negative rows, and planes beyond the third, are omitted. Whether a decoder
     /// accepts the other values is not checked.
     ///
-    /// - Returns: false, with nothing appended, if `output` has no room for ``encodedByteCount`` bytes.
+    /// - Returns: false, with nothing appended, if `output` has no room for `encodedByteCount` bytes.
     @discardableResult
-    public func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
+    package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
 
     /// Returns the message in its wire format.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
     }
 
@@ -99,7 +90,7 @@ extension SharedFrameHeader {
         writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
         info.writeImage(to: &writer)
         writer.append("\r\nShared-Format: ")
-        writer.append(word: format.name)
+        writer.append(word: format.rawValue)
         for (index, plane) in planes.prefix(3).enumerated() {
             switch index {
             case 0:

@@ -18,7 +18,7 @@ enum MessageField: Int, HeaderField {
         case .sequence: .init("Buffer-Sequence", .number(.any))
         case .transferEncoding: .init("Transfer-Encoding", .refused)
         case .messageType: .init("Message-Type", .openWord(MessageKind.allCases.map(\.rawValue)))
-        case .audioKind: .init("Audio-Kind", .word(AudioHeader.Kind.allCases.map(\.rawValue)))
+        case .audioKind: .init("Audio-Kind", .word(AudioKind.allCases.map(\.rawValue)))
         case .sampleRate: .init("Audio-Sample-Rate", .number(.init(AudioHeader.sampleRates)))
         case .channels: .init("Audio-Channels", .number(.init(AudioHeader.channelCounts)))
         case .state: .init("Sender-State", .word(StateWord.allCases.map(\.rawValue)))

@@ -34,10 +34,10 @@ public enum ChromaSubsampling: Sendable, Hashable, CaseIterable {
     }
 
     /// The width in pixels of an MCU, the smallest unit that is coded as a whole (`tjMCUWidth`).
-    public var mcuWidth: Int { 8 * pixelsPerChromaSample.width }
+    package var mcuWidth: Int { 8 * pixelsPerChromaSample.width }
 
     /// The height in pixels of an MCU, the smallest unit that is coded as a whole (`tjMCUHeight`).
-    public var mcuHeight: Int { 8 * pixelsPerChromaSample.height }
+    package var mcuHeight: Int { 8 * pixelsPerChromaSample.height }
 
     /// The number of pixels that one chroma sample covers; one if there is no chroma.
     var pixelsPerChromaSample: (width: Int, height: Int) {

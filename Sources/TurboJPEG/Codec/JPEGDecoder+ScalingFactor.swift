@@ -9,7 +9,7 @@ extension JPEGDecoder {
         public let denominator: Int
 
         /// All factors that the library supports, from the largest to the smallest (`tjGetScalingFactors`).
-        public static let allSupported: [ScalingFactor] = {
+        package static let allSupported: [ScalingFactor] = {
             var count: Int32 = 0
             guard let factors = unsafe tjGetScalingFactors(&count), count > 0 else { return [.full] }
             return (0..<Int(count)).map { index in

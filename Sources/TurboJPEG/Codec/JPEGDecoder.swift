@@ -10,18 +10,15 @@ internal import CTurboJPEG
 /// let image = try JPEGDecoder().decode(jpeg.span, as: .bgra)
 /// ```
 public struct JPEGDecoder: Sendable {
-    /// The method that computes the cosine transform; accurate by default.
-    public var dct: JPEGEncoder.DCTMethod = .accurate
-
     /// Whether chroma is repeated instead of interpolated (`TJFLAG_FASTUPSAMPLE`), which is 10% faster and less
     /// accurate; false by default.
-    public var usesFastUpsampling = false
+    package var usesFastUpsampling = false
 
     /// Whether damaged data is an error (`TJFLAG_STOPONWARNING`); true by default.
     ///
     /// If false, areas that cannot be read stay gray or get a wrong color, with no error reported. Data after the end
     /// of the JPEG is ignored as well.
-    public var stopsOnWarning = true
+    package var stopsOnWarning = true
 
     /// The limits that a JPEG must meet.
     public var limits = JPEGDecoder.Limits()
@@ -194,25 +191,7 @@ public struct JPEGDecoder: Sendable {
 
     /// The library's flags: the options, and its own limit on the scans of a progressive JPEG.
     var flags: Int32 {
-        TJFLAG_LIMITSCANS | dct.flag | (usesFastUpsampling ? TJFLAG_FASTUPSAMPLE : 0)
+        TJFLAG_LIMITSCANS | TJFLAG_ACCURATEDCT | (usesFastUpsampling ? TJFLAG_FASTUPSAMPLE : 0)
             | (stopsOnWarning ? TJFLAG_STOPONWARNING : 0)
-    }
-}
-
-extension JPEGEncoder {
-    /// The method that computes the discrete cosine transform.
-    public enum DCTMethod: Sendable, Hashable, CaseIterable {
-        /// The accurate integer method (`TJFLAG_ACCURATEDCT`).
-        case accurate
-        /// A less accurate method (`TJFLAG_FASTDCT`): 5% faster decoding and no faster encoding on current processors.
-        case fast
-
-        /// The library's flag for this method.
-        var flag: Int32 {
-            switch self {
-            case .accurate: TJFLAG_ACCURATEDCT
-            case .fast: TJFLAG_FASTDCT
-            }
-        }
     }
 }

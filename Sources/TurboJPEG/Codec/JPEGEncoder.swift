@@ -21,17 +21,13 @@ public struct JPEGEncoder: Sendable {
     /// 2x2 pixels, and become `4:2:0` whatever this value is, except `gray`, which omits the chroma.
     public var subsampling: ChromaSubsampling
 
-    /// The method that computes the cosine transform; accurate by default, because `fast` does not speed up encoding.
-    public var dct: JPEGEncoder.DCTMethod
-
     /// Reusable planes for data that the library needs in another shape.
     let scratch = PixelBuffer.Pool()
 
     /// Creates an encoder with options.
-    public init(quality: Int = 80, subsampling: ChromaSubsampling = .yuv420, dct: JPEGEncoder.DCTMethod = .accurate) {
+    public init(quality: Int = 80, subsampling: ChromaSubsampling = .yuv420) {
         self.quality = quality
         self.subsampling = subsampling
-        self.dct = dct
     }
 
     /// Returns the capacity that an output needs for any image of this size, in any format: a quarter more than
@@ -163,7 +159,7 @@ public struct JPEGEncoder: Sendable {
     /// The library's flags: the method of the cosine transform.
     ///
     /// `TJFLAG_NOREALLOC` would have the library assume `tjBufSize` bytes, whatever the capacity.
-    var flags: Int32 { dct.flag }
+    var flags: Int32 { TJFLAG_ACCURATEDCT }
 }
 
 extension ChromaSubsampling {

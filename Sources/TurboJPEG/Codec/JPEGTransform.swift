@@ -130,7 +130,7 @@ public enum JPEGTransform: Sendable, Hashable, CaseIterable {
     }
 
     /// Whether width and height are exchanged.
-    public var swapsSides: Bool {
+    package var swapsSides: Bool {
         switch self {
         case .transpose, .transverse, .rotate90, .rotate270: true
         case .none, .flipHorizontal, .flipVertical, .rotate180: false

@@ -28,7 +28,7 @@ public struct TurboJPEGError: Error, Sendable, Hashable {
     /// Whether the library considered this a warning: the data is corrupt, but pixels may have been written.
     ///
     /// The value is false for all failures that stopped the library, and for errors of this module.
-    public let isWarning: Bool
+    package let isWarning: Bool
 
     /// The offset of the first wrong byte in the input; nil if it is not known, or the failure is not about bytes.
     public let byteOffset: UInt64?
@@ -76,41 +76,41 @@ extension TurboJPEGError.Code {
     /// The bytes per row are fewer than a row's pixels need, or more than the library can count.
     public static let invalidStride = Self(rawValue: "pixels.invalidStride")
     /// Planes share samples.
-    public static let overlappingPlanes = Self(rawValue: "pixels.overlappingPlanes")
+    package static let overlappingPlanes = Self(rawValue: "pixels.overlappingPlanes")
     /// The system provided no memory for the pixels.
     public static let allocationFailed = Self(rawValue: "pixels.allocationFailed")
     /// A buffer is too small for the image.
-    public static let bufferTooSmall = Self(rawValue: "pixels.bufferTooSmall")
+    package static let bufferTooSmall = Self(rawValue: "pixels.bufferTooSmall")
     /// The number of bytes does not match the stated size and format.
     public static let byteCountMismatch = Self(rawValue: "pixels.byteCountMismatch")
     /// Two images that must have the same size do not.
-    public static let sizeMismatch = Self(rawValue: "pixels.sizeMismatch")
+    package static let sizeMismatch = Self(rawValue: "pixels.sizeMismatch")
 
     /// A JPEG quality is outside 1 to 100.
-    public static let invalidQuality = Self(rawValue: "encode.invalidQuality")
+    package static let invalidQuality = Self(rawValue: "encode.invalidQuality")
     /// An output has less room than the encoder requires.
-    public static let outputTooSmall = Self(rawValue: "encode.outputTooSmall")
+    package static let outputTooSmall = Self(rawValue: "encode.outputTooSmall")
     /// The library could not compress the image.
-    public static let encodeFailed = Self(rawValue: "encode.failed")
+    package static let encodeFailed = Self(rawValue: "encode.failed")
 
     /// The bytes do not begin like a JPEG.
     public static let notJPEG = Self(rawValue: "jpeg.notJPEG")
     /// A JPEG has no image: only tables, or an end directly after the start.
-    public static let noPicture = Self(rawValue: "jpeg.noPicture")
+    package static let noPicture = Self(rawValue: "jpeg.noPicture")
     /// A JPEG ends before its image does.
     public static let truncated = Self(rawValue: "jpeg.truncated")
     /// The compressed data of a JPEG is damaged (the library's warnings).
-    public static let corrupt = Self(rawValue: "jpeg.corrupt")
+    package static let corrupt = Self(rawValue: "jpeg.corrupt")
     /// The markers or segments of a JPEG violate the format.
     public static let malformed = Self(rawValue: "jpeg.malformed")
     /// A JPEG uses a quantization or Huffman table that it does not define.
-    public static let missingTable = Self(rawValue: "jpeg.missingTable")
+    package static let missingTable = Self(rawValue: "jpeg.missingTable")
     /// A progressive JPEG has more scans than the limit.
-    public static let tooManyScans = Self(rawValue: "jpeg.tooManyScans")
+    package static let tooManyScans = Self(rawValue: "jpeg.tooManyScans")
     /// Data other than padding follows the end of a JPEG.
-    public static let trailingData = Self(rawValue: "jpeg.trailingData")
+    package static let trailingData = Self(rawValue: "jpeg.trailingData")
     /// The library cannot decompress a JPEG.
-    public static let decodeFailed = Self(rawValue: "jpeg.decodeFailed")
+    package static let decodeFailed = Self(rawValue: "jpeg.decodeFailed")
     /// An image is larger than the decoder's limits.
     public static let tooLarge = Self(rawValue: "jpeg.tooLarge")
     /// A kind of JPEG is not supported: progressive unless allowed, arithmetic, lossless, CMYK and others.
@@ -119,5 +119,5 @@ extension TurboJPEGError.Code {
     public static let transformFailed = Self(rawValue: "jpeg.transformFailed")
 
     /// libturbojpeg provided no handle, which happens if memory is exhausted.
-    public static let codecUnavailable = Self(rawValue: "codec.unavailable")
+    package static let codecUnavailable = Self(rawValue: "codec.unavailable")
 }

@@ -20,19 +20,19 @@ extension JPEGDecoder {
         /// The maximum number of zero bytes after the end of the JPEG; 10,240 by default, which is the size to which
         /// senders pad short frames.
         ///
-        /// Other bytes are allowed only if ``acceptsTrailingData`` is true.
-        public var maximumPaddingBytes = 10_240
+        /// Other bytes are allowed only if `acceptsTrailingData` is true.
+        package var maximumPaddingBytes = 10_240
 
         /// Whether any data is allowed after the end of the JPEG, where it is ignored; false by default.
         ///
         /// Cameras store further images there.
-        public var acceptsTrailingData = false
+        package var acceptsTrailingData = false
 
         /// Whether a JPEG may use the typical Huffman tables of the standard (ITU-T T.81, K.3) without defining any; false
         /// by default.
         ///
         /// Motion JPEG from webcams and in AVI files does this.
-        public var acceptsMissingHuffmanTables = false
+        package var acceptsMissingHuffmanTables = false
 
         /// Whether a JPEG may deviate from the format in ways that the library (libjpeg-turbo) reads without a loss; false
         /// by default.
@@ -44,7 +44,7 @@ extension JPEGDecoder {
         /// matter; unused Huffman tables that are empty or have too many codes; a quantization table of a precision above 1;
         /// the segments DNL and DAC, which are ignored; and an unknown version of JFIF or transform of Adobe.
         ///
-        /// Damaged data is an error all the same: see ``JPEGDecoder/stopsOnWarning``.
+        /// Damaged data is an error all the same: see `stopsOnWarning`.
         public var acceptsDeviations = false
 
         /// Creates the default limits, for JPEGs from an untrusted source.
@@ -54,7 +54,7 @@ extension JPEGDecoder {
         /// progressive scans, with trailing data, and without Huffman tables.
         ///
         /// Cameras take up to 200 million pixels. The progressive JPEGs of common programs have about ten scans.
-        public static let ownFiles = {
+        package static let ownFiles = {
             var limits = Limits()
             limits.maximumDimension = PixelLayout.maximumDimension
             limits.maximumPixels = 1 << 28

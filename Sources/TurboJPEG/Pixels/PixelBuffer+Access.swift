@@ -90,7 +90,7 @@ extension PixelBuffer {
         guard unsafe planes.count == planeCount else {
             throw TurboJPEGError(
                 .byteCountMismatch,
-                "\(format.name) has \(planeCount) planes; \(unsafe planes.count) were given"
+                "\(format.rawValue) has \(planeCount) planes; \(unsafe planes.count) were given"
             )
         }
         for index in 0..<planeCount {

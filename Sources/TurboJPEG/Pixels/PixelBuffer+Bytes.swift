@@ -32,7 +32,7 @@ extension PixelBuffer {
         guard full - padding...full ~= bytes.count else {
             throw TurboJPEGError(
                 .byteCountMismatch,
-                "\(width)x\(height) \(format.name) with these rows has \(full) bytes; \(bytes.count) were given"
+                "\(width)x\(height) \(format.rawValue) with these rows has \(full) bytes; \(bytes.count) were given"
             )
         }
         try self.init(width: width, height: height, format: format)

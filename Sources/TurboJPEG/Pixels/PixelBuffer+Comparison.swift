@@ -2,7 +2,7 @@ extension PixelBuffer {
     /// Returns whether the other image has the same size, format and visible bytes.
     ///
     /// Padding is not compared; alpha and unused bytes of pixels are.
-    public func hasSamePixels(as other: PixelBuffer) -> Bool {
+    package func hasSamePixels(as other: PixelBuffer) -> Bool {
         guard width == other.width, height == other.height, format == other.format else { return false }
         return unsafe withUnsafePlanes { mine in
             unsafe other.withUnsafePlanes { theirs in

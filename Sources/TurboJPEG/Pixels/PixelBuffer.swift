@@ -73,7 +73,7 @@ public struct PixelBuffer: Sendable {
         guard unsafe planes.count == format.planeCount else {
             throw TurboJPEGError(
                 .byteCountMismatch,
-                "\(format.name) has \(format.planeCount) planes; \(unsafe planes.count) were given"
+                "\(format.rawValue) has \(format.planeCount) planes; \(unsafe planes.count) were given"
             )
         }
         let first = unsafe UnsafeMutablePointer(mutating: planes[0].base)
@@ -97,7 +97,7 @@ public struct PixelBuffer: Sendable {
     ///
     /// - Precondition: `index` is in `0..<planeCount`.
     public func plane(_ index: Int) -> Plane {
-        precondition(0..<planeCount ~= index, "\(format.name) has \(planeCount) planes.")
+        precondition(0..<planeCount ~= index, "\(format.rawValue) has \(planeCount) planes.")
         return unsafe UnsafePlanes(self)[index].shape
     }
 
@@ -153,7 +153,7 @@ extension PixelBuffer {
         /// The distance from one row to the next, in bytes.
         public let bytesPerRow: Int
         /// The number of bytes of one sample.
-        public let bytesPerSample: Int
+        package let bytesPerSample: Int
 
         /// The number of bytes of a row that hold samples; the rest, up to `bytesPerRow`, is padding.
         public var visibleBytesPerRow: Int { width * bytesPerSample }

@@ -116,7 +116,7 @@ extension PixelLayout {
                 guard above.stride == below.stride, isInTurns else {
                     throw TurboJPEGError(
                         .overlappingPlanes,
-                        "planes \(first) and \(second) of the image of \(width)x\(height) \(format.name) share samples"
+                        "planes \(first) and \(second) of the image of \(width)x\(height) \(format.rawValue) share samples"
                     )
                 }
             }

@@ -24,7 +24,6 @@ extension StripJob {
         unsafe source.end = isFollowed && !looksOverEdges ? intervals.data[strips.upperBound].lowerBound : jpeg.count
 
         var target = jpeg_strips_target()
-        target.is_fast_dct = decoder.dct == .fast
         target.is_fast_upsampling = decoder.usesFastUpsampling
         target.skipped = UInt32(rows.lowerBound - first)
         target.count = UInt32(rows.count)

@@ -7,7 +7,6 @@ struct StripOptions: Sendable, Hashable {
     let format: PixelFormat
     let quality: Int
     let subsampling: ChromaSubsampling
-    let dct: JPEGEncoder.DCTMethod
 
     /// Creates the options for an image.
     ///
@@ -20,7 +19,6 @@ struct StripOptions: Sendable, Hashable {
         format = image.format
         quality = encoder.quality
         subsampling = encoder.codedSubsampling(of: image.format)
-        dct = encoder.dct
     }
 
     /// Returns the same options for C, for strips of a layout.
@@ -33,7 +31,6 @@ struct StripOptions: Sendable, Hashable {
             quality: Int32(quality),
             horizontal: hasChroma ? Int32(chroma.width) : 0,
             vertical: hasChroma ? Int32(chroma.height) : 0,
-            is_fast_dct: dct == .fast,
             mcu_rows: layout.count > 1 ? Int32(layout.stripHeight / subsampling.mcuHeight) : 0
         )
     }

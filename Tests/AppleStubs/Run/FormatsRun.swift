@@ -83,7 +83,7 @@ enum FormatsRun {
                     image.redraw()
                     guard let frame = try await frames.next() else { return expect(false, "no frame came") }
                     let name = "\(item.format) of \(width)x\(height) with a padding of \(padding)"
-                    let decoded = try decoder.decode(frame, as: .rgb)
+                    let decoded = try decoder.decode(frame, as: .rgb).image
                     expect(decoded.width == width && decoded.height == height, "\(name) has another size")
                     let furthest = decoded.withRow(height - 1) { row in
                         row.indices.map { abs(Int(row[$0]) - item.color[$0 % 3]) }.max() ?? 255

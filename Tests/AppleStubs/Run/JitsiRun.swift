@@ -82,7 +82,7 @@ enum JitsiRun {
         guard let frame = try await frames.next() else { return expect(false, "no frame came") }
         sending.cancel()
         expect((frame.timestamp ?? 0) % 3_000_000 == 0, "another than every third image came: \(frame.timestamp ?? 0)")
-        let image = try decoder.decode(frame, as: .rgb)
+        let image = try decoder.decode(frame, as: .rgb).image
         expect(image.width == 32 && image.height == 24, "it has another size")
         expect(image.withRow(3) { abs(Int($0[30]) - 90) <= 2 }, "its pixels are others")
         handler.broadcastFinished()

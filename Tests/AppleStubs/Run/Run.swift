@@ -149,7 +149,7 @@ final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
             guard let frame = try await frames.next() else { return expect(false, "no frame came") }
             expect(frame.orientation == (index == 0 ? .right : .unknown), "it lies \(frame.orientation)")
             expect(frame.timestamp == 5_000_000, "its time is \(frame.timestamp ?? 0)")
-            let image = try decoder.decode(frame, as: .rgb)
+            let image = try decoder.decode(frame, as: .rgb).image
             expect(image.width == 64 && image.height == 48, "it has another size")
             let furthest = image.withRow(20) { row in row.indices.map { abs(Int(row[$0]) - Int(gray)) }.max() ?? 255 }
             expect(furthest <= 2, "image \(index) is off by \(furthest)")
@@ -177,7 +177,7 @@ final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
         handler.processSampleBuffer(sound, with: .audioApp)
         handler.processSampleBuffer(sound, with: .audioMic)
         var sounds = host.audio.makeAsyncIterator()
-        for kind in [AudioHeader.Kind.app, .microphone] {
+        for kind in [AudioKind.app, .microphone] {
             guard let message = await sounds.next() else { return expect(false, "no sound came") }
             expect(message.kind == kind && message.timestamp == nil, "the sound is another")
             expect(try AudioBlock(message).samples == [0x1234, -2], "the samples are others")

@@ -113,7 +113,7 @@ import Testing
         let connection = try #require(try await connections.next())
         let ring = AudioRingBuffer()
         for await message in connection.audio { ring.push(try AudioBlock(message)) }
-        let pulled = try ring.pull(frames: 9000, rate: 48_000, channels: 2)
+        let pulled = try ring.pull(frames: 9000, as: AudioBlock.Format(sampleRate: 48_000, channels: 2))
         #expect(pulled.silentFrames == 0 && pulled.samples.count == 18_000)
         let loudest = pulled.samples.map { abs(Int($0)) }.max() ?? 0
         #expect((7900...8100).contains(loudest))

@@ -109,7 +109,7 @@ import Testing
     private func send(_ messages: [PeerMessage]) async throws {
         var connection: PeerSocket?
         // The file of a socket is there a moment before it listens.
-        try await eventually {
+        _ = await becomesTrue {
             connection = try? PeerSocket.connected(to: place.socket)
             return connection != nil
         }
@@ -194,7 +194,7 @@ import Testing
         do {
             let writer = WAVWriter(try OutputFile(whole, overwrites: true))
             let samples = [UInt8](repeating: 1, count: 4000)
-            let bytes = FrameBytes(copying: samples.span)
+            let bytes = FrameBytes(samples)
             _ = try writer.append(AudioMessage(kind: .app, sampleRate: 8000, channels: 1, samples: bytes))
         }
         let cut = try place.file("cut.wav", Array(try Data.bytes(at: whole).dropLast(100)))

@@ -190,7 +190,7 @@ struct PreviewRequestTests {
         #expect(stream.isIdle)
         for image in ["first", "", "second\r\n--A"] {
             let bytes = Array(image.utf8)
-            stream.add(FrameBytes(copying: bytes.span))
+            stream.add(FrameBytes(bytes))
             #expect(!stream.isIdle)
             let header = "Content-Type: image/jpeg\r\nContent-Length: \(bytes.count)\r\n\r\n"
             #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == header + image + "\r\n--B\r\n")

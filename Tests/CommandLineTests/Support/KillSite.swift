@@ -83,7 +83,7 @@
         func message(_ index: Int) -> FrameMessage {
             let jpeg = jpegs[index % jpegs.count]
             return FrameMessage(
-                jpeg: FrameBytes(copying: jpeg.span),
+                jpeg: FrameBytes(jpeg),
                 info: FrameInfo(bufferSize: BufferSize(width: 500, height: 500))
             )
         }

@@ -307,7 +307,7 @@ struct DamageRig {
         switch result {
         case .encoded(let message, _):
             let expected = try FrameEncoder().encode(content, whole.orientation, whole.recipe)
-            let isSame = message.jpeg.span.isEqual(to: expected.jpeg.span)
+            let isSame = message.jpeg.array() == expected.jpeg.array()
             #expect(isSame, "\(name): another JPEG")
         case .shared(let image, _, _):
             var (expected, _, overlay) = try FrameEncoder().prepare(content, whole.orientation, whole.recipe)

@@ -166,7 +166,7 @@ import Testing
             pair.uploader.send(image, damage: damage)
             let frame = try await pair.next()
             let shared = try #require(frame.shared)
-            let copy = try FrameDecoder().decode(frame, as: .gray).copied(pool: .init())
+            let copy = try FrameDecoder().decode(frame, as: .gray).image.copied(pool: .init())
             try await pair.uploader.settle()
             return (copy, shared.changedRows)
         }

@@ -116,7 +116,7 @@ import Testing
                 origin = "\(recipe.output) "
             }
             let recipe = try #require(EncodingRecipe(contents[0], orientation, .init(settings)))
-            let name = "seed \(seed): \(width)x\(height) \(format.name) \(orientation) \(origin)\(recipe.output)"
+            let name = "seed \(seed): \(width)x\(height) \(format.rawValue) \(orientation) \(origin)\(recipe.output)"
             // For an encoder, which may get planes, and for a shared buffer.
             let steps =
                 Bool.random(using: &random) ? recipe.image : recipe.image.keeping(contents[0].pixels?.format ?? format)

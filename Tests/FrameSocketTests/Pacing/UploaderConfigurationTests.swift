@@ -72,9 +72,9 @@ import Testing
         let jpeg: [UInt8] = try JPEGEncoder().encode(try image(3))
         let size = BufferSize(width: 32, height: 16)
         try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil))) { wire in
-            #expect(wire.uploader.send(jpeg: FrameBytes(copying: jpeg.span), bufferSize: size, timestamp: 0) == .taken)
+            #expect(wire.uploader.send(jpeg: FrameBytes(jpeg), bufferSize: size, timestamp: 0) == .taken)
             try await wire.uploader.finish()
-            let second = wire.uploader.send(jpeg: FrameBytes(copying: jpeg.span), bufferSize: size, timestamp: 1)
+            let second = wire.uploader.send(jpeg: FrameBytes(jpeg), bufferSize: size, timestamp: 1)
             #expect(second == .dropped(.unchanged))
         }
     }
@@ -160,12 +160,12 @@ import Testing
             let image = try OutputPixelTests.gradient(.rgb, width: 640, height: 400)
             let jpeg: [UInt8] = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(image)
             try await Wire.run(.init(quality: 95, scale: scale)) { wire in
-                #expect(wire.uploader.send(resizing: FrameBytes(copying: jpeg.span)) == .taken)
+                #expect(wire.uploader.send(resizing: FrameBytes(jpeg)) == .taken)
                 let frame = try await wire.next()
                 #expect(frame.bufferSize == BufferSize(width: width, height: height))
                 let expected = try JPEGDecoder().decode(jpeg.span, as: .rgb)
                     .applying(scale.plan(forWidth: 640, height: 400))
-                let found = try FrameDecoder().decode(frame, as: .rgb)
+                let found = try FrameDecoder().decode(frame, as: .rgb).image
                 #expect(try found.peakSignalToNoiseRatio(against: expected) > 25)
                 // What keeps its size is not encoded again.
                 if scale == .full { #expect(frame.bytes.starts(with: jpeg)) }

@@ -172,9 +172,9 @@ import Testing
         for value: UInt8 in [0, 1, 16, 59, 62, 127, 128, 200, 254, 255] {
             let image = try PixelBuffer(width: from.0, height: from.1, format: .bgra) { _, _, _ in value }
             func arrived(_ scale: SampleUploader.OutputScale) throws -> [UInt8] {
-                let configuration = SampleUploader.Configuration(quality: quality, scale: scale, strips: .off)
+                let configuration = SampleUploader.Configuration(quality: quality, scale: scale, usesStrips: false)
                 let sent = try FrameEncoder().encode(.pixels(image), .up, configuration)
-                return try ReferenceImage(JPEGDecoder().decode(sent.jpeg.span, as: .rgb)).planes[0].bytes
+                return try ReferenceImage(JPEGDecoder().decode(bytes: sent.jpeg.array(), as: .rgb)).planes[0].bytes
             }
             let full = try arrived(.full)[0]
             #expect(abs(Int(full) - Int(value)) <= 4)

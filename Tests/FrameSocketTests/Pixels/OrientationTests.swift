@@ -51,7 +51,7 @@ import Testing
         for format in PixelFormat.allCases {
             let part = try testImage(41, 37, as: format).cropped(toWidth: 21, height: 19)
             let expected = part.matrices.map(\.turned)
-            #expect(try part.upright(from: .left).matrices == expected, "\(format.name)")
+            #expect(try part.upright(from: .left).matrices == expected, "\(format.rawValue)")
         }
     }
 

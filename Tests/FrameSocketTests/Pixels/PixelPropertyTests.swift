@@ -50,7 +50,7 @@ import Testing
             isPlain = kind == 0
         }
 
-        var name: String { "\(image.width)x\(image.height) \(image.format.name)" }
+        var name: String { "\(image.width)x\(image.height) \(image.format.rawValue)" }
 
         /// A target that is no more work for the slow way than the image.
         mutating func side(upTo longest: Int) -> Int {

@@ -33,10 +33,10 @@ import Testing
             #expect(message.sequence == frame.sequence)
             let size = orientation.swapsAxes ? BufferSize(width: 64, height: 96) : BufferSize(width: 96, height: 64)
             #expect(message.bufferSize == size)
-            let found = try JPEGDecoder().decode(message.jpeg.span, as: .gray)
+            let found = try JPEGDecoder().decode(bytes: message.jpeg.array(), as: .gray)
             var configuration = FrameDecoder.Configuration()
             configuration.isUpright = true
-            let expected = try FrameDecoder(configuration: configuration).decode(frame, as: .gray)
+            let expected = try FrameDecoder(configuration: configuration).decode(frame, as: .gray).image
             #expect(try found.peakSignalToNoiseRatio(against: expected) > 50)
         }
     }
@@ -93,7 +93,7 @@ import Testing
             let expected = try image.upright(from: orientation)
             #expect(frame.orientation == (orientation == .unknown ? .unknown : .up))
             #expect(frame.bufferSize == BufferSize(width: expected.width, height: expected.height))
-            let found = try FrameDecoder().decode(frame)
+            let found = try FrameDecoder().decode(frame).image
             #expect(try found.peakSignalToNoiseRatio(against: expected) > 30)
         }
     }
@@ -104,14 +104,14 @@ import Testing
         let jpeg: [UInt8] = try JPEGEncoder(quality: 95).encode(image)
         try await Wire.run(.init(quality: 95, appliesOrientation: true)) { wire in
             wire.uploader.send(
-                jpeg: FrameBytes(copying: jpeg.span),
+                jpeg: FrameBytes(jpeg),
                 bufferSize: BufferSize(width: width, height: height),
                 orientation: .left
             )
             let frame = try await wire.next()
             #expect(frame.orientation == .up)
             #expect(frame.bufferSize == BufferSize(width: height, height: width))
-            let found = try FrameDecoder().decode(frame)
+            let found = try FrameDecoder().decode(frame).image
             #expect(try found.peakSignalToNoiseRatio(against: image.upright(from: .left)) > 30)
         }
     }
@@ -133,7 +133,7 @@ import Testing
                 let frame = try await wire.next()
                 #expect(frame.sequence == UInt64(index))
                 let expected = try image.upright(from: orientation)
-                let found = try decoder.decode(frame, as: image.format)
+                let found = try decoder.decode(frame, as: image.format).image
                 #expect(try found.peakSignalToNoiseRatio(against: expected) > 30, "step \(index)")
                 try await wire.uploader.finish()
             }
@@ -152,7 +152,7 @@ import Testing
             let frame = try await wire.next()
             var configuration = FrameDecoder.Configuration()
             configuration.isUpright = isUpright
-            let decoded = try FrameDecoder(configuration: configuration).decodeFrame(frame, as: format)
+            let decoded = try FrameDecoder(configuration: configuration).decode(frame, as: format)
             #expect(decoded.timestamp == 123_456_789)
             #expect(decoded.orientation == (isUpright ? .up : .right))
             let received = decoded.image

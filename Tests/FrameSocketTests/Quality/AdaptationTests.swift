@@ -124,7 +124,7 @@ import Testing
         isReceivers: Bool,
         isBlurred: Bool
     ) throws {
-        var configuration = SampleUploader.Configuration(strips: .off)
+        var configuration = SampleUploader.Configuration(usesStrips: false)
         var rig = ImageRig(configuration)
         if isReceivers {
             rig.change { $0.preferences = .init(byteRate: 1_000_000) }
@@ -150,7 +150,7 @@ import Testing
     /// The preference is refused: there is memory for a JPEG of the program's own quality alone.
     @Test func `an image is not adapted to a quality that was refused`() throws {
         let image = try testImage(640, 400, as: .bgra)
-        var configuration = SampleUploader.Configuration(quality: 10, strips: .off)
+        var configuration = SampleUploader.Configuration(quality: 10, usesStrips: false)
         configuration.maximumMemory = FrameEncoder().memoryNeed(.pixels(image), .up, configuration).total
         configuration.adaptation = .init()
         var rig = ImageRig(configuration)
@@ -174,7 +174,7 @@ import Testing
     /// There is memory for a JPEG of the preferred quality, but not beside the one that was sent.
     @Test func `an image is not sent again if nothing better can be made of it`() throws {
         let image = try testImage(640, 400, as: .bgra)
-        var configuration = SampleUploader.Configuration(quality: 10, strips: .off)
+        var configuration = SampleUploader.Configuration(quality: 10, usesStrips: false)
         configuration.adaptation = .init(minimumQuality: 1)
         var rig = ImageRig(configuration)
         var preferred = configuration
@@ -207,7 +207,7 @@ import Testing
         pacing: SampleUploader.Pacing
     ) throws {
         let images = try Self.images()
-        var rig = ImageRig(.init(adaptation: try Self.adaptation(images[0]), pacing: pacing, strips: .off))
+        var rig = ImageRig(.init(adaptation: try Self.adaptation(images[0]), pacing: pacing, usesStrips: false))
         func run(_ image: (Int) -> PixelBuffer, _ count: Int) {
             for index in 0..<count {
                 rig.now += 23_000_000

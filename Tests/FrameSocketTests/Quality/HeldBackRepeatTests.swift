@@ -26,7 +26,7 @@ import Testing
 
     /// Shows P340.
     @Test func `an image that was given up while it was encoded waits for room as its JPEG`() throws {
-        var configuration = SampleUploader.Configuration(strips: .off)
+        var configuration = SampleUploader.Configuration(usesStrips: false)
         configuration.adaptation = .init(maximumByteRate: 4000)
         var machine = UploaderMachine(configuration, owner: 1)
         var terms = ReceiverTerms()
@@ -74,7 +74,7 @@ import Testing
     ///
     /// Its first attempt has ended with its connection, but may have brought its number to a receiver.
     @Test func `the number of a frame that is held back is not given to the next one if it was sent under it`() throws {
-        var configuration = SampleUploader.Configuration(strips: .off)
+        var configuration = SampleUploader.Configuration(usesStrips: false)
         configuration.adaptation = .init(maximumByteRate: 4000)
         var machine = UploaderMachine(configuration, owner: 1)
         var terms = ReceiverTerms()

@@ -31,7 +31,7 @@ import Testing
         format: PixelFormat
     ) throws {
         let jpeg = try Fixtures.bytes("jpeg/phone-563x1219.jpg")
-        let image = try FrameDecoder().decode(frame(jpeg, 562, 1218), as: format)
+        let image = try FrameDecoder().decode(frame(jpeg, 562, 1218), as: format).image
         #expect((image.width, image.height, image.format) == (562, 1218, format))
         let expected = try JPEGDecoder().decode(bytes: jpeg, as: format).cropped(toWidth: 562, height: 1218)
         #expect(image.hasSamePixels(as: expected))
@@ -46,7 +46,7 @@ import Testing
             for height in max(1, size.1 - 1)...size.1 + 1 {
                 // Twice, so that the second one finds another image in the memory that it is given.
                 for _ in 0..<2 {
-                    let image = try decoder.decode(frame(jpeg, width, height), as: format)
+                    let image = try decoder.decode(frame(jpeg, width, height), as: format).image
                     #expect((image.width, image.height) == (width, height))
                     let expected = whole.matrices.enumerated().map { index, matrix in
                         let shape = image.plane(index)
@@ -68,14 +68,14 @@ import Testing
             try decoder.decode(frame(jpeg, 40 + difference.0, 30 + difference.1))
         }
         #expect(error?.code == .sizeMismatch)
-        #expect(try decoder.decode(frame(jpeg, 40, 30)).width == 40)
+        #expect(try decoder.decode(frame(jpeg, 40, 30)).image.width == 40)
     }
 
     @Test(arguments: JPEGDecoder.ScalingFactor.allSupported, [(64, 48), (63, 47), (65, 49)])
     func `frames can be decoded at a fraction of their size`(scale: JPEGDecoder.ScalingFactor, size: (Int, Int)) throws
     {
         let jpeg = try jpeg(64, 48)
-        let image = try FrameDecoder().decode(frame(jpeg, size.0, size.1), as: .rgb, scale: scale)
+        let image = try FrameDecoder().decode(frame(jpeg, size.0, size.1), as: .rgb, scale: scale).image
         let wanted = scale.scaled(width: size.0, height: size.1)
         #expect((image.width, image.height) == wanted)
         let whole = try JPEGDecoder().decode(bytes: jpeg, as: .rgb, scale: scale)
@@ -87,8 +87,8 @@ import Testing
         var configuration = FrameDecoder.Configuration()
         configuration.isUpright = true
         let frame = frame(try jpeg(37, 23), 36, 23, orientation: orientation)
-        let plain = try FrameDecoder().decode(frame, as: format)
-        let upright = try FrameDecoder(configuration: configuration).decode(frame, as: format)
+        let plain = try FrameDecoder().decode(frame, as: format).image
+        let upright = try FrameDecoder(configuration: configuration).decode(frame, as: format).image
         #expect(try upright.hasSamePixels(as: plain.upright(from: orientation)))
         #expect((plain.width, plain.height) == (36, 23))
     }
@@ -96,13 +96,15 @@ import Testing
     @Test func `zero bytes after a JPEG are ignored`() throws {
         let jpeg = try jpeg(40, 30)
         let padded = frame(jpeg + [UInt8](repeating: 0, count: 10_240 - jpeg.count), 40, 30)
-        #expect(try FrameDecoder().decode(padded).hasSamePixels(as: FrameDecoder().decode(frame(jpeg, 40, 30))))
+        #expect(
+            try FrameDecoder().decode(padded).image.hasSamePixels(as: FrameDecoder().decode(frame(jpeg, 40, 30)).image)
+        )
     }
 
     @Test func `an invalid image is an error every time, and harms no later frame`() throws {
         let decoder = FrameDecoder()
         let good = try jpeg(40, 30)
-        let expected = try decoder.decode(frame(good, 40, 30))
+        let expected = try decoder.decode(frame(good, 40, 30)).image
         var damaged = good
         for index in good.count / 2..<good.count / 2 + 40 { damaged[index] = 0xFF }
         let bad = [
@@ -111,7 +113,7 @@ import Testing
         ]
         for jpeg in bad {
             #expect(throws: TurboJPEGError.self) { try decoder.decode(frame(jpeg, 40, 30)) }
-            #expect(try decoder.decode(frame(good, 40, 30)).hasSamePixels(as: expected))
+            #expect(try decoder.decode(frame(good, 40, 30)).image.hasSamePixels(as: expected))
         }
     }
 
@@ -128,20 +130,20 @@ import Testing
         #expect(error?.code == .malformed)
         var configuration = FrameDecoder.Configuration()
         configuration.jpeg.stopsOnWarning = false
-        let image = try FrameDecoder(configuration: configuration).decode(frame(damaged, 40, 30))
-        #expect(try image.hasSamePixels(as: FrameDecoder().decode(frame(good, 40, 30))))
+        let image = try FrameDecoder(configuration: configuration).decode(frame(damaged, 40, 30)).image
+        #expect(try image.hasSamePixels(as: FrameDecoder().decode(frame(good, 40, 30)).image))
     }
 
     @Test func `one decoder serves many tasks at once`() async throws {
         let decoder = FrameDecoder()
         let frames = try [(40, 30), (64, 64), (33, 17), (100, 3)].map { frame(try jpeg($0.0, $0.1), $0.0, $0.1) }
-        let expected = try frames.map { try FrameDecoder().decode($0, as: .nv12) }
+        let expected = try frames.map { try FrameDecoder().decode($0, as: .nv12).image }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
                 group.addTask {
                     for round in 0..<50 {
                         let index = (task + round) % frames.count
-                        let image = try decoder.decode(frames[index], as: .nv12)
+                        let image = try decoder.decode(frames[index], as: .nv12).image
                         #expect(image.hasSamePixels(as: expected[index]))
                     }
                 }

@@ -51,7 +51,7 @@ import Testing
             let received = try #require(frame.jpeg)
             let header = try JPEGHeader(inspecting: received.span)
             #expect((header.width, header.height) == (expected.jpegWidth, expected.jpegHeight))
-            let image = try FrameDecoder().decode(frame, as: .i420)
+            let image = try FrameDecoder().decode(frame, as: .i420).image
             #expect((image.width, image.height) == (expected.width, expected.height))
         }
         expect(failure, stream.cut)

@@ -46,7 +46,7 @@ import Testing
         for step in 0..<12 {
             if step % 3 != 2 { try image.withMutableRow(330) { $0[8] ^= 0xFF } }
             let sent = try encoder.encode(.pixels(image), Self.up, .init())
-            let decoded = try decoder.decodeFrame(frame(sent.jpeg, size, connection))
+            let decoded = try decoder.decode(frame(sent.jpeg, size, connection))
             let expected = try whole(sent.jpeg, as: .bgra)
             #expect(decoded.image.hasSamePixels(as: expected), "step \(step)")
             rows.append(decoded.changedRows)
@@ -73,7 +73,7 @@ import Testing
                 let sent = try encoders[number].encode(.pixels(image), Self.up, .init())
                 let frame = frame(sent.jpeg, sent.bufferSize, connections[number])
                 for format in [PixelFormat.bgra, .i420] {
-                    let decoded = try decoder.decode(frame, as: format)
+                    let decoded = try decoder.decode(frame, as: format).image
                     let expected = try whole(sent.jpeg, as: format)
                     #expect(decoded.hasSamePixels(as: expected), "step \(step), connection \(number)")
                 }
@@ -138,7 +138,7 @@ import Testing
                 var configuration = FrameDecoder.Configuration()
                 configuration.isUpright = true
                 let decoder = FrameDecoder(configuration: configuration)
-                let kept = try [decoder.decodeFrame(frame), decoder.decodeFrame(frame)]
+                let kept = try [decoder.decode(frame), decoder.decode(frame)]
                 #expect(kept.map(\.changedRows) == [[0..<4096], []])
                 var before = rlimit()
                 _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
@@ -146,10 +146,10 @@ import Testing
                 let used = try #require(UInt(pages)) * UInt(getpagesize())
                 var limit = rlimit(rlim_cur: used + 32 << 20, rlim_max: before.rlim_max)
                 _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
-                let error = #expect(throws: TurboJPEGError.self) { try decoder.decodeFrame(frame) }
+                let error = #expect(throws: TurboJPEGError.self) { try decoder.decode(frame) }
                 _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
                 #expect(error?.code == .allocationFailed)
-                #expect(try decoder.decodeFrame(frame).changedRows == [0..<4096])
+                #expect(try decoder.decode(frame).changedRows == [0..<4096])
                 withExtendedLifetime(kept) {}
             }
         }
@@ -162,12 +162,12 @@ import Testing
         let expected = try whole(jpeg, as: .bgra).cropped(toWidth: 200, height: 320)
         let decoder = FrameDecoder()
         for changed in [[0..<320], []] {
-            let decoded = try decoder.decodeFrame(frame(jpeg, size, connection))
+            let decoded = try decoder.decode(frame(jpeg, size, connection))
             #expect(decoded.image.hasSamePixels(as: expected) && decoded.changedRows == changed)
         }
-        let larger = try decoder.decodeFrame(frame(jpeg, BufferSize(width: 202, height: 322), connection))
+        let larger = try decoder.decode(frame(jpeg, BufferSize(width: 202, height: 322), connection))
         #expect((larger.image.width, larger.image.height) == (202, 322) && larger.changedRows == [0..<322])
-        let half = try decoder.decodeFrame(frame(jpeg, size, connection), scale: .half)
+        let half = try decoder.decode(frame(jpeg, size, connection), scale: .half)
         #expect((half.image.width, half.image.height) == (100, 160) && half.changedRows == [0..<160])
 
         var configuration = FrameDecoder.Configuration()
@@ -178,7 +178,7 @@ import Testing
             var frame = frame(jpeg, size, connection)
             let header = FrameHeader(contentLength: jpeg.count, info: FrameInfo(bufferSize: size, orientation: .left))
             frame = Frame(.jpeg(jpeg), header: header, index: 0, receivedAt: 0, transferTime: 0, tally: connection)
-            let decoded = try upright.decodeFrame(frame)
+            let decoded = try upright.decode(frame)
             #expect(decoded.image.hasSamePixels(as: turned) && decoded.changedRows == changed)
         }
     }
@@ -194,15 +194,15 @@ import Testing
             for orientation in [FrameOrientation.up, .right, .down, .left, .upMirrored] {
                 let size = BufferSize(width: width, height: height)
                 let frame = frame(like: first, size: size, orientation: orientation)
-                let decoded = try decoder.decodeFrame(frame)
+                let decoded = try decoder.decode(frame)
                 #expect(decoded.changedRows == [0..<decoded.image.height], "\(width)x\(height) \(orientation)")
-                #expect(try decoder.decodeFrame(frame).changedRows == [])
+                #expect(try decoder.decode(frame).changedRows == [])
             }
         }
         // What was decoded in another size is not what the next image is compared with.
-        _ = try decoder.decodeFrame(first)
-        _ = try decoder.decodeFrame(first, scale: .half)
-        #expect(try decoder.decodeFrame(first).changedRows == [0..<320])
+        _ = try decoder.decode(first)
+        _ = try decoder.decode(first, scale: .half)
+        #expect(try decoder.decode(first).changedRows == [0..<320])
     }
 
     @Test func `readers that share a decoder each get the changes since their own last image`() async throws {
@@ -221,7 +221,7 @@ import Testing
                 // The second reader comes for every other frame.
                 guard index == 0 || step % 2 == 1 else { continue }
                 let frame = try #require(try await readers[index].next())
-                rows.append(try decoder.decodeFrame(frame).changedRows)
+                rows.append(try decoder.decode(frame).changedRows)
             }
             switch step {
             case 0: #expect(rows == [[0..<640]])
@@ -236,11 +236,11 @@ import Testing
     @Test func `strips are omitted if they are turned off or have no room`() throws {
         let image = try testImage(200, 320, as: .bgra)
         let whole: [UInt8] = try JPEGEncoder().encode(image)
-        let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(strips: .off))
+        let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(usesStrips: false))
         let roomy = FrameEncoder().memoryNeed(.pixels(image), .up, .init())
         #expect(need.total < roomy.total && roomy.keepsStrips && !need.keepsStrips)
         let configurations: [(SampleUploader.Configuration, isWhole: Bool)] = [
-            (.init(strips: .off), true), (.init(maximumMemory: roomy.total - 1), true), (.init(), false),
+            (.init(usesStrips: false), true), (.init(maximumMemory: roomy.total - 1), true), (.init(), false),
             (.init(maximumMemory: roomy.total), false),
         ]
         for (configuration, isWhole) in configurations {
@@ -259,7 +259,7 @@ import Testing
             let png = try Fixtures.bytes("screens/\(name)/00\(number).png")
             let image = try PixelBuffer(png: png.span)
             let sent = try encoder.encode(.pixels(image), .up, .init())
-            let decoded = try decoder.decode(frame(sent.jpeg, sent.bufferSize, connection), as: format)
+            let decoded = try decoder.decode(frame(sent.jpeg, sent.bufferSize, connection), as: format).image
             let plain = try JPEGEncoder().encode(image)
             let expected = try JPEGDecoder().decode(bytes: plain, as: format)
             #expect(decoded.hasSamePixels(as: expected), "image \(number)")

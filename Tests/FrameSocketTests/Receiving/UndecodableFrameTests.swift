@@ -36,13 +36,13 @@ import Testing
         let bad = try #require(try await frames.next())
         #expect(throws: TurboJPEGError.self) { try decoder.decode(bad) }
         let good = try #require(try await frames.next())
-        #expect(try decoder.decode(good).hasSamePixels(as: expected))
+        #expect(try decoder.decode(good).image.hasSamePixels(as: expected))
         try await sending
 
         try await innocent.0.write(Self.frame(HostileJPEG.good))
         var innocentFrames = innocent.1.frames.makeAsyncIterator()
         let others = try #require(try await innocentFrames.next())
-        #expect(try decoder.decode(others).hasSamePixels(as: expected))
+        #expect(try decoder.decode(others).image.hasSamePixels(as: expected))
         #expect(innocent.1.closeReason == nil && other.1.closeReason == nil)
         withExtendedLifetime(server) {}
     }
@@ -59,7 +59,7 @@ import Testing
         var frames = other.1.frames.makeAsyncIterator()
         let frame = try #require(try await frames.next())
         if isDecoded {
-            #expect(try FrameDecoder().decode(frame).width == width)
+            #expect(try FrameDecoder().decode(frame).image.width == width)
         } else {
             #expect(#expect(throws: TurboJPEGError.self) { try FrameDecoder().decode(frame) }?.code == .sizeMismatch)
         }
@@ -99,7 +99,7 @@ import Testing
         try await innocent.0.write(Self.frame(HostileJPEG.good))
         var innocentFrames = innocent.1.frames.makeAsyncIterator()
         let frame = try #require(try await innocentFrames.next())
-        #expect(try decoder.decode(frame).width == Self.size.width)
+        #expect(try decoder.decode(frame).image.width == Self.size.width)
         #expect(innocent.1.closeReason == nil)
         if count < limit { #expect(other.1.closeReason == nil) }
         withExtendedLifetime(server) {}

@@ -36,7 +36,7 @@ import Testing
         let place: [Int]
         let format: PixelFormat
         var testDescription: String {
-            "\(image.0)x\(image.1) \(viewport.mode) \(viewport.width)x\(viewport.height) \(format.name)"
+            "\(image.0)x\(image.1) \(viewport.mode) \(viewport.width)x\(viewport.height) \(format.rawValue)"
         }
 
         init(
@@ -105,7 +105,7 @@ import Testing
             let step = format == .gray ? 1.0 : 2.0
             let image = try PixelBuffer(width: side(), height: min(side(), 256), format: format)
             let plan = viewport.plan(for: image)
-            let name: Comment = "seed \(seed): \(viewport) of \(image.width)x\(image.height) \(format.name)"
+            let name: Comment = "seed \(seed): \(viewport) of \(image.width)x\(image.height) \(format.rawValue)"
             let (width, height) = (Double(image.width), Double(image.height))
             #expect(plan.canvas == BufferSize(width: viewport.width, height: viewport.height), name)
             let ratios = (Double(viewport.width) / width, Double(viewport.height) / height)
@@ -155,22 +155,22 @@ import Testing
         let decoder = FrameDecoder()
         for (width, height) in [(64, 48), (37, 23), (1, 1), (1, 90), (90, 1)] {
             let frame = try frame(of: testImage(width, height))
-            let plain = try decoder.decode(frame, as: format)
+            let plain = try decoder.decode(frame, as: format).image
             for size in [(64, 48), (31, 65), (1, 1), (2, 100), (100, 1)] {
                 let viewport = Viewport(width: size.0, height: size.1, mode: mode)
-                let image = try decoder.decode(frame, as: format, in: viewport)
+                let image = try decoder.decode(frame, as: format, in: viewport).image
                 #expect((image.width, image.height, image.format) == (size.0, size.1, format))
                 #expect(try image.hasSamePixels(as: plain.applying(viewport.plan(for: plain))))
             }
             let same = Viewport(width: width, height: height, mode: mode)
-            #expect(try decoder.decode(frame, as: format, in: same).hasSamePixels(as: plain))
+            #expect(try decoder.decode(frame, as: format, in: same).image.hasSamePixels(as: plain))
         }
         let halved = try decoder.decode(
             frame(of: testImage(64, 48)),
             as: format,
             scale: .half,
             in: Viewport(width: 32, height: 24, mode: mode)
-        )
+        ).image
         #expect((halved.width, halved.height) == (32, 24))
     }
 
@@ -186,6 +186,7 @@ import Testing
             let source = isLarge ? (320, 160) : (40, 20)
             let frame = try frame(of: OutputPixelTests.quarters(.rgb, width: source.0, height: source.1))
             let image = try FrameDecoder().decode(frame, as: format, in: Viewport(width: 80, height: 80, mode: mode))
+                .image
             let (top, bottom) = mode == .fit ? (24, 55) : (4, 75)
             for (x, y, color) in [
                 (4, top, [250, 0, 0]), (75, top, [0, 250, 0]), (4, bottom, [0, 0, 250]), (75, bottom, [250, 250, 250]),
@@ -210,13 +211,13 @@ import Testing
     ) throws {
         let frame = try frame(of: testImage(37, 23), orientation: orientation)
         let viewport = Viewport(width: 64, height: 20, mode: mode)
-        let plain = try FrameDecoder().decode(frame)
-        let sent = try FrameDecoder().decodeFrame(frame, in: viewport)
+        let plain = try FrameDecoder().decode(frame).image
+        let sent = try FrameDecoder().decode(frame, in: viewport)
         #expect((sent.image.width, sent.image.height) == (64, 20) && sent.orientation == orientation)
         #expect(try sent.image.hasSamePixels(as: plain.applying(viewport.plan(for: plain))))
         var configuration = FrameDecoder.Configuration()
         configuration.isUpright = true
-        let seen = try FrameDecoder(configuration: configuration).decodeFrame(frame, in: viewport)
+        let seen = try FrameDecoder(configuration: configuration).decode(frame, in: viewport)
         #expect((seen.image.width, seen.image.height) == (64, 20))
         #expect(seen.orientation == (!orientation.isUpright ? .up : orientation))
         let upright = try plain.upright(from: orientation)
@@ -237,9 +238,9 @@ import Testing
         let frame = try await pair.next()
         #expect(frame.shared != nil)
         let viewport = Viewport(width: 80, height: 33, mode: mode)
-        let decoded = try FrameDecoder().decode(frame, as: format, in: viewport)
+        let decoded = try FrameDecoder().decode(frame, as: format, in: viewport).image
         #expect(try decoded.hasSamePixels(as: image.applying(viewport.plan(for: image))))
-        let gray = try FrameDecoder().decode(frame, as: .gray, in: viewport)
+        let gray = try FrameDecoder().decode(frame, as: .gray, in: viewport).image
         #expect((gray.width, gray.height, gray.format) == (80, 33, .gray))
     }
 
@@ -266,8 +267,9 @@ import Testing
                 }
                 let sent = try encoder.encode(.pixels(image), .up, .init())
                 let frame = frame(sent.jpeg, sent.bufferSize, connection)
-                let decoded = try decoder.decodeFrame(frame, as: format, in: viewport)
+                let decoded = try decoder.decode(frame, as: format, in: viewport)
                 let whole = try FrameDecoder().decode(self.frame(sent.jpeg, sent.bufferSize), as: format, in: viewport)
+                    .image
                 #expect(decoded.image.hasSamePixels(as: whole), "step \(step)")
                 let rows = decoded.changedRows
                 #expect(zip(rows, rows.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }, "\(rows)")
@@ -298,7 +300,7 @@ import Testing
         ]
         for (viewport, expected) in steps {
             let sent = try encoder.encode(.pixels(image), .up, .init())
-            let decoded = try decoder.decodeFrame(frame(sent.jpeg, sent.bufferSize, connection), in: viewport)
+            let decoded = try decoder.decode(frame(sent.jpeg, sent.bufferSize, connection), in: viewport)
             #expect(decoded.changedRows == expected)
         }
     }

@@ -168,7 +168,7 @@ import Testing
         let pool = FrameBytes.Pool(maximumIdleBytes: count)
         for index in 0..<3 {
             let frame = Frame(jpeg: FrameBytes(copying: jpeg.span, pool: pool), header: header, index: index)
-            #expect(try decoder.decode(frame, as: .bgra).width == 64)
+            #expect(try decoder.decode(frame, as: .bgra).image.width == 64)
         }
         let images = PixelBuffer.Pool(maximumIdleImages: count)
         for _ in 0..<3 { #expect(try images.buffer(width: 8, height: 8, format: .bgra).width == 8) }

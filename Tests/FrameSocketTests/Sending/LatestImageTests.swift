@@ -114,7 +114,7 @@ import Testing
         var frames = connection.frames.makeAsyncIterator()
         let frame = try #require(try await frames.next())
         #expect(frame.shared != nil)
-        #expect(try FrameDecoder().decode(frame, as: .bgra).hasSamePixels(as: image))
+        #expect(try FrameDecoder().decode(frame, as: .bgra).image.hasSamePixels(as: image))
         // The receiver may have a repeat before it is counted, and nothing waits for that.
         let uploader = pair.uploader
         #expect(await becomesTrue { uploader.statistics.repeats == 1 })
@@ -225,8 +225,8 @@ import Testing
         throws
     {
         let image = try testImage(64, 48, as: .bgra)
-        let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(strips: .off))
-        var rig = ImageRig(.init(strips: .off, maximumMemory: need.total + 9_000))
+        let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(usesStrips: false))
+        var rig = ImageRig(.init(usesStrips: false, maximumMemory: need.total + 9_000))
         rig.change { $0.preferences = .init(quality: 1) }
         try rig.send(.pixels(image))
         #expect(rig.machine.slots.sent?.hasSpare == true)

@@ -100,7 +100,7 @@ import Testing
         }
         let red = try image.converted(as: format)
         let settings = EncodingRecipe.Settings(
-            .init(scale: .letterbox(width: 101, height: 75), subsampling: subsampling, strips: .off)
+            .init(scale: .letterbox(width: 101, height: 75), subsampling: subsampling, usesStrips: false)
         )
         let plan = try #require(EncodingRecipe(.pixels(red), .up, settings))
         let result = try red.applying(plan.output)
@@ -134,11 +134,11 @@ import Testing
                     scale: scale,
                     subsampling: subsampling,
                     appliesOrientation: true,
-                    strips: .off
+                    usesStrips: false
                 )
                 let sent = try FrameEncoder().encode(.pixels(red), orientation, configuration)
                 #expect(sent.bufferSize == BufferSize(width: 101, height: 75))
-                let image = try decoder.decode(sent.jpeg.span, as: .rgb)
+                let image = try decoder.decode(bytes: sent.jpeg.array(), as: .rgb)
                 // A submitted image that is upright already has the same place.
                 let place = scale.plan(
                     forWidth: size.width,
@@ -177,7 +177,7 @@ import Testing
             scale: .width(101),
             subsampling: .yuv422,
             appliesOrientation: appliesOrientation,
-            strips: .off
+            usesStrips: false
         )
         let image = try PixelBuffer(width: 400, height: 200, format: .bgra, zeroFilled: true)
         let plan = try #require(EncodingRecipe(.pixels(image), .left, .init(configuration)))

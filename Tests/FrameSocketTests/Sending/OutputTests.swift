@@ -229,7 +229,7 @@ import Testing
         func side() -> Int { Int.random(in: 1...(1 << Int.random(in: 1...15, using: &random)), using: &random) }
         for _ in 0..<3000 {
             let (width, height) = (side(), side())
-            let turning = SampleUploader.OutputScale.Box.Rotation.allCases.randomElement(using: &random) ?? .never
+            let turning = SampleUploader.OutputScale.Rotation.allCases.randomElement(using: &random) ?? .never
             let scale =
                 [
                     SampleUploader.OutputScale.full, .half, .width(side()),
@@ -247,7 +247,7 @@ import Testing
             #expect(place.x >= 0 && place.y >= 0 && place.x % 2 == 0 && place.y % 2 == 0, what)
             #expect(place.x + place.width <= plan.canvas.width && place.y + place.height <= plan.canvas.height, what)
             #expect(part.x % 2 == 0 && part.y % 2 == 0, what)
-            if case .box(let box) = scale, box.filling != .fit {
+            if case .box(let box) = scale.form, box.filling != .fit {
                 // The box is that of the upright image.
                 let isTurned = orientation.swapsAxes
                 let upright = isTurned ? BufferSize(width: height, height: width) : plan.image

@@ -75,7 +75,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func `a frame that lower limits exclude is kept, and sent under higher ones`(isRepeated: Bool) throws {
-        var configuration = SampleUploader.Configuration(strips: .off)
+        var configuration = SampleUploader.Configuration(usesStrips: false)
         if isRepeated { configuration.pacing = .everyFrame.skippingUnchanged(keepAlive: .seconds(1)) }
         var rig = ImageRig(configuration)
         try rig.send(.pixels(try testImage(64, 48)))
@@ -96,7 +96,7 @@ import Testing
 
     /// Shows P60.
     @Test func `a receiver that came under lower limits gets the latest frame when they are lifted, once`() throws {
-        var configuration = SampleUploader.Configuration(strips: .off)
+        var configuration = SampleUploader.Configuration(usesStrips: false)
         var rig = ImageRig(configuration)
         try rig.send(.pixels(try testImage(64, 48)))
         configuration.limits.maximumDimension = 50
@@ -119,7 +119,7 @@ import Testing
 
     /// Shows P303.
     @Test func `an image that only a smaller preference brought within the limits is kept`() throws {
-        var configuration = SampleUploader.Configuration(strips: .off)
+        var configuration = SampleUploader.Configuration(usesStrips: false)
         configuration.limits.maximumDimension = 50
         var rig = ImageRig(configuration)
         rig.change { $0.preferences = .init(size: BufferSize(width: 32, height: 32)) }
@@ -151,7 +151,7 @@ import Testing
 
     /// Shows P303.
     @Test func `an image stays if the limits exclude what was just made of it for another receiver`() throws {
-        var configuration = SampleUploader.Configuration(scale: .fit(width: 32, height: 32), strips: .off)
+        var configuration = SampleUploader.Configuration(scale: .fit(width: 32, height: 32), usesStrips: false)
         var rig = ImageRig(configuration)
         rig.change { $0.preferences = .init(size: BufferSize(width: 16, height: 16)) }
         try rig.send(.pixels(try testImage(64, 48)))

@@ -16,21 +16,15 @@ import Testing
         for preset in Scale.Preset.allCases {
             let (width, height) = (preset.longSide, preset.shortSide)
             #expect(Scale.preset(preset) == .fit(width: width, height: height))
-            for rotation in Scale.Box.Rotation.allCases {
-                #expect(
-                    Scale.preset(preset, rotation: rotation, filling: .letterbox)
-                        == .letterbox(width: width, height: height, rotation: rotation)
-                )
-                #expect(
-                    Scale.preset(preset, rotation: rotation, filling: .fill)
-                        == .fill(width: width, height: height, rotation: rotation)
-                )
+            for rotation in Scale.Rotation.allCases {
+                let box = Scale.fit(width: width, height: height, rotation: rotation)
+                #expect(Scale.preset(preset, rotation: rotation) == box)
             }
         }
     }
 
     /// An upright image of 1920x1080, and of 1080x1920, at 360p: what the viewer sees.
-    static let seen: [(rotation: Scale.Box.Rotation, landscape: (Int, Int), portrait: (Int, Int))] = [
+    static let seen: [(rotation: Scale.Rotation, landscape: (Int, Int), portrait: (Int, Int))] = [
         (.withImage, (640, 360), (360, 640)),
         (.landscape, (640, 360), (202, 360)),
         (.portrait, (360, 202), (360, 640)),
@@ -57,11 +51,11 @@ import Testing
                 let configuration = SampleUploader.Configuration(
                     scale: .preset(.p360, rotation: rotation),
                     appliesOrientation: isRotated,
-                    strips: .off
+                    usesStrips: false
                 )
                 let image = try PixelBuffer(width: buffer.0, height: buffer.1, format: .gray, zeroFilled: true)
                 let sent = try FrameEncoder().encode(.pixels(image), orientation.0, configuration)
-                let jpeg = try JPEGDecoder().decode(sent.jpeg.span, as: .gray)
+                let jpeg = try JPEGDecoder().decode(bytes: sent.jpeg.array(), as: .gray)
                 let expected = orientation.isTurned && !isRotated ? (seen.1, seen.0) : seen
                 #expect((jpeg.width, jpeg.height) == expected, "\(rotation) of \(upright)")
                 #expect(sent.bufferSize == BufferSize(width: expected.0, height: expected.1))
@@ -70,15 +64,12 @@ import Testing
     }
 
     /// Shows P335.
-    @Test(arguments: Scale.Preset.allCases, Scale.Box.Rotation.allCases)
-    func `a preset enlarges no image`(preset: Scale.Preset, rotation: Scale.Box.Rotation) {
-        for filling in Scale.Box.Filling.allCases where filling != .letterbox {
-            for (width, height) in [(1, 1), (2, 3), (320, 180), (180, 320), (359, 639), (65_500, 1), (1, 65_500)] {
-                let size = Scale.preset(preset, rotation: rotation, filling: filling)
-                    .size(forWidth: width, height: height)
-                #expect(size.width <= width && size.height <= height, "\(size) from \(width)x\(height)")
-                #expect(size.width >= 1 && size.height >= 1)
-            }
+    @Test(arguments: Scale.Preset.allCases, Scale.Rotation.allCases)
+    func `a preset enlarges no image`(preset: Scale.Preset, rotation: Scale.Rotation) {
+        for (width, height) in [(1, 1), (2, 3), (320, 180), (180, 320), (359, 639), (65_500, 1), (1, 65_500)] {
+            let size = Scale.preset(preset, rotation: rotation).size(forWidth: width, height: height)
+            #expect(size.width <= width && size.height <= height, "\(size) from \(width)x\(height)")
+            #expect(size.width >= 1 && size.height >= 1)
         }
     }
 

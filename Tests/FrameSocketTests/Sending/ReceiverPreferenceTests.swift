@@ -25,7 +25,7 @@ import Testing
         let orientation = try #require(FrameOrientation.allCases.randomElement(using: &example.random))
         let configuration = own.preferring(preferences)
         let sent = try FrameEncoder().encode(.pixels(example.image), orientation, configuration)
-        let found = try JPEGHeader(inspecting: sent.jpeg.span)
+        let found = try JPEGHeader(inspecting: sent.jpeg.array().span)
         #expect(BufferSize(width: found.width, height: found.height) == sent.bufferSize)
         if let box = preferences.size {
             let (long, short) = (max(box.width, box.height), min(box.width, box.height))

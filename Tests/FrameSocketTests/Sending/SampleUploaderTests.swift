@@ -55,7 +55,7 @@ import Testing
         #expect(frame.bufferSize == BufferSize(width: 200, height: 120))
         let jpeg = try JPEGEncoder(quality: 95).encode(image)
         let expected = try JPEGDecoder().decode(bytes: jpeg, as: .bgra)
-        #expect(try FrameDecoder().decode(frame).hasSamePixels(as: expected))
+        #expect(try FrameDecoder().decode(frame).image.hasSamePixels(as: expected))
         try await uploader.finish()
         let statistics = uploader.statistics
         #expect(statistics.offered == 1 && statistics.sent == 1 && statistics.dropped == 0)
@@ -118,7 +118,7 @@ import Testing
             let frame = try #require(try await frames.next())
             #expect(frame.bufferSize == BufferSize(width: sent.0, height: sent.1))
             let jpeg = try #require(frame.jpeg)
-            let header = try JPEGHeader(inspecting: jpeg.span)
+            let header = try JPEGHeader(inspecting: jpeg.array().span)
             #expect((header.width, header.height) == sent)
         }
         _ = server
@@ -326,7 +326,7 @@ import Testing
         var frames = received.frames.makeAsyncIterator()
         _ = try await frames.next()
         let frame = try #require(try await frames.next())
-        #expect(try FrameDecoder().decode(frame, as: .rgb).peakSignalToNoiseRatio(against: before) > 45)
+        #expect(try FrameDecoder().decode(frame, as: .rgb).image.peakSignalToNoiseRatio(against: before) > 45)
         _ = server
     }
 }

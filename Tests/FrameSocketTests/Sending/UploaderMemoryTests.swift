@@ -287,7 +287,7 @@ import Testing
     @Test(arguments: [("chelsea-progressive", true), ("chelsea-420", false)])
     func `the coefficients of a JPEG count as memory if the library keeps them`(name: String, isKept: Bool) throws {
         let bytes = try Fixtures.bytes("jpeg/\(name).jpg")
-        let jpeg = FrameBytes(copying: bytes.span)
+        let jpeg = FrameBytes(bytes)
         let size = BufferSize(width: 451, height: 300)
         // Whole MCUs of 16x16 pixels, with one and a half samples of two bytes for each.
         let coefficients = 464 * 304 * 3
@@ -303,7 +303,7 @@ import Testing
     @Test func `a lossless rotation takes the coefficients and the JPEG twice, and is dropped below that`() throws {
         let image = try OutputScalingTests.noise(.rgb, width: 320, height: 240)
         let bytes: [UInt8] = try JPEGEncoder(quality: 100, subsampling: .yuv444).encode(image)
-        let jpeg = FrameBytes(copying: bytes.span)
+        let jpeg = FrameBytes(bytes)
         let size = BufferSize(width: 320, height: 240)
         // Three samples of two bytes for each pixel. Decoding, which takes less here, is not what decides.
         let expected = 2 * (bytes.count + 320 * 240 * 6)
@@ -312,7 +312,7 @@ import Testing
                 quality: 1,
                 subsampling: .gray,
                 appliesOrientation: true,
-                strips: .off,
+                usesStrips: false,
                 maximumMemory: limit
             )
             #expect(FrameEncoder().memoryNeed(.jpeg(jpeg, size), .down, configuration).total == expected)
@@ -328,7 +328,7 @@ import Testing
 
     private func need(_ format: PixelFormat, _ width: Int, _ height: Int) throws -> Int {
         let image = try PixelBuffer(width: width, height: height, format: format)
-        let configuration = SampleUploader.Configuration(subsampling: .yuv444, strips: .off)
+        let configuration = SampleUploader.Configuration(subsampling: .yuv444, usesStrips: false)
         return FrameEncoder().memoryNeed(.pixels(image), .up, configuration).total
     }
 
@@ -337,7 +337,7 @@ import Testing
         let image = try PixelBuffer(width: 640, height: 480, format: format)
         func need(_ numerator: Int, _ denominator: Int) -> Int {
             let scale = SampleUploader.OutputScale.fraction(numerator: numerator, denominator: denominator)
-            let configuration = SampleUploader.Configuration(scale: scale, subsampling: .yuv444, strips: .off)
+            let configuration = SampleUploader.Configuration(scale: scale, subsampling: .yuv444, usesStrips: false)
             let canvas = BufferSize(width: 640 * numerator / denominator, height: 480 * numerator / denominator)
             let planes = EncodingMemory.bytes(ofPlanesFor: canvas, format)
             let jpeg = EncodingMemory.bytes(ofJPEG: canvas, quality: 80, subsampling: .yuv444)
@@ -363,7 +363,7 @@ import Testing
             EncodingRecipe(
                 copying: image,
                 .up,
-                .init(.init(quality: 1, scale: scale, subsampling: .yuv444, strips: .off)),
+                .init(.init(quality: 1, scale: scale, subsampling: .yuv444, usesStrips: false)),
                 color: color,
                 limit: .max
             ).need.total
@@ -375,7 +375,7 @@ import Testing
         #expect(format.isPlanar || format == .gray ? interpolated >= copying : interpolated == copying)
         if format.isPlanar, color != .jpeg { #expect(interpolated == copying) }
         // An image that keeps its size is converted where it is.
-        let configuration = SampleUploader.Configuration(quality: 1, subsampling: .yuv444, strips: .off)
+        let configuration = SampleUploader.Configuration(quality: 1, subsampling: .yuv444, usesStrips: false)
         let need = FrameEncoder().memoryNeed(.pixels(image), .up, configuration).total
         #expect(byteCount(.full) <= need + EncodingMemory.bytes(of: image) / 4)
     }

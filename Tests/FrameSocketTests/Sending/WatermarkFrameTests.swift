@@ -161,7 +161,7 @@ import Testing
             let size = BufferSize(width: 64, height: 48)
             let placement = try #require(WatermarkPlacement(try Self.watermark(), on: size, .up))
             try placement.overlay(format).draw(on: &drawn)
-            #expect(try FrameDecoder().decode(frame, as: format).hasSamePixels(as: drawn), "frame \(index)")
+            #expect(try FrameDecoder().decode(frame, as: format).image.hasSamePixels(as: drawn), "frame \(index)")
             try await pair.uploader.finish()
         }
         #expect(pair.uploader.statistics.shared == rows.count)
@@ -180,12 +180,12 @@ import Testing
         pair.uploader.send(image)
         let frame = try await pair.next()
         #expect(frame.shared != nil)
-        expectMark(0, try FrameDecoder().decode(frame, as: .bgra))
+        expectMark(0, try FrameDecoder().decode(frame, as: .bgra).image)
         // Scaled, it is copied to another buffer.
         pair.received.send(.prefer(.init(size: BufferSize(width: 32, height: 24))))
         let small = try await pair.next()
         #expect(small.shared != nil && small.bufferSize.width == 32)
-        expectMark(128, try FrameDecoder().decode(small, as: .bgra))
+        expectMark(128, try FrameDecoder().decode(small, as: .bgra).image)
     }
 
     /// Shows P324.
@@ -199,7 +199,7 @@ import Testing
         pair.uploader.send(try Self.black(64, 48))
         let frame = try await pair.next()
         #expect(frame.shared != nil)
-        expectMark(128, try FrameDecoder().decode(frame, as: .bgra))
+        expectMark(128, try FrameDecoder().decode(frame, as: .bgra).image)
         try await pair.uploader.settle()
         if !isKept { pair.uploader.giveUpImages() }
         pair.server.close()
@@ -208,6 +208,6 @@ import Testing
         var frames = connection.frames.makeAsyncIterator()
         let jpeg = try #require(try await frames.next())
         #expect(jpeg.shared == nil)
-        expectMark(128, try FrameDecoder().decode(jpeg, as: .bgra))
+        expectMark(128, try FrameDecoder().decode(jpeg, as: .bgra).image)
     }
 }

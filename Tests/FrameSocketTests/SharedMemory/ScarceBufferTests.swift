@@ -32,7 +32,7 @@ import TurboJPEG
         #expect(await becomesTrue { uploader.statistics.sent == 2 && uploader.statistics.inProgress == 1 })
         kept.removeFirst()
         let frame = try await pair.next()
-        #expect(try FrameDecoder().decode(frame, as: .gray).row(0) == [UInt8](repeating: 3, count: 32))
+        #expect(try FrameDecoder().decode(frame, as: .gray).image.row(0) == [UInt8](repeating: 3, count: 32))
         #expect(pair.uploader.statistics.drops == [.superseded: 2])
     }
 
@@ -45,7 +45,9 @@ import TurboJPEG
             pair.uploader.send(image)
             let frame = try await pair.next()
             #expect(frame.shared != nil)
-            #expect(try FrameDecoder().decode(frame, as: .gray).row(7) == [UInt8](repeating: UInt8(value), count: 32))
+            #expect(
+                try FrameDecoder().decode(frame, as: .gray).image.row(7) == [UInt8](repeating: UInt8(value), count: 32)
+            )
         }
     }
 
@@ -62,7 +64,7 @@ import TurboJPEG
             #expect(pair.uploader.send(image) == .taken)
             let frame = try await pair.next()
             #expect((frame.shared != nil) == (index < buffers), "frame \(index)")
-            #expect(try FrameDecoder().decode(frame, as: .gray).peakSignalToNoiseRatio(against: image) > 20)
+            #expect(try FrameDecoder().decode(frame, as: .gray).image.peakSignalToNoiseRatio(against: image) > 20)
             if frame.shared != nil { kept.append(frame) }
             try await pair.uploader.finish()
         }
@@ -89,7 +91,7 @@ import TurboJPEG
             try await pair.uploader.finish()
             let frame = try await pair.next()
             #expect(frame.shared == nil)
-            #expect(try FrameDecoder().decode(frame, as: .gray).row(9)[9] == value)
+            #expect(try FrameDecoder().decode(frame, as: .gray).image.row(9)[9] == value)
         }
         // Those that it holds are sent in place all the same.
         pair.uploader.send(held[0])
@@ -163,7 +165,7 @@ import TurboJPEG
                 #expect(uploader.send(consume drawn) == .taken)
                 let frame = try await pair.next()
                 #expect(frame.shared != nil)
-                #expect(try FrameDecoder().decode(frame).row(7) == [UInt8](repeating: value, count: 256))
+                #expect(try FrameDecoder().decode(frame).image.row(7) == [UInt8](repeating: value, count: 256))
             }
             try await uploader.finish()
             #expect(await becomesTrue { uploader.machine.withLock { !$0.sharing.pool.isAnyWithReceiver } })
@@ -198,7 +200,9 @@ import TurboJPEG
             #expect(image.lender is SharedClaim, "frame \(value) is drawn in ordinary memory")
             pair.uploader.send(consume image)
             kept.append(try await pair.next())
-            #expect(try FrameDecoder().decode(kept[1], as: .gray).row(0) == [UInt8](repeating: UInt8(value), count: 8))
+            #expect(
+                try FrameDecoder().decode(kept[1], as: .gray).image.row(0) == [UInt8](repeating: UInt8(value), count: 8)
+            )
         }
         #expect(pair.uploader.statistics.drops.isEmpty && pair.uploader.statistics.shared == 10)
     }
@@ -224,7 +228,7 @@ import TurboJPEG
         pair.uploader.send(try pair.drawn(3))
         kept.removeAll()
         let last = try await pair.next()
-        #expect(try FrameDecoder().decode(last, as: .gray).row(0) == [UInt8](repeating: 3, count: 8))
+        #expect(try FrameDecoder().decode(last, as: .gray).image.row(0) == [UInt8](repeating: 3, count: 8))
         #expect(last.shared != nil)
         pair.uploader.connection.close()
     }
@@ -279,7 +283,7 @@ import TurboJPEG
             let image = try pair.drawn(value)
             #expect(!(image.lender is SharedClaim))
             pair.uploader.send(image)
-            #expect(try FrameDecoder().decode(try await pair.next(), as: .gray).row(0)[0] == value)
+            #expect(try FrameDecoder().decode(try await pair.next(), as: .gray).image.row(0)[0] == value)
         }
         withExtendedLifetime(kept) {}
     }

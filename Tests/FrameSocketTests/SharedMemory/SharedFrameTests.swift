@@ -24,8 +24,8 @@ import TurboJPEG
         let shared = try #require(frame.shared)
         #expect(frame.jpeg == nil && frame.bufferSize == BufferSize(width: 61, height: 47))
         #expect(frame.orientation == .right && frame.timestamp == 77 && frame.sequence == 0)
-        #expect(shared.format.rawValue == format.name && shared.changedRows == 0..<47)
-        let decoded = try FrameDecoder().decode(frame, as: format)
+        #expect(shared.format.rawValue == format.rawValue && shared.changedRows == 0..<47)
+        let decoded = try FrameDecoder().decode(frame, as: format).image
         #expect(decoded.hasSamePixels(as: image))
         let address = shared.withPlane(0) { bytes, _ in
             unsafe bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
@@ -45,7 +45,7 @@ import TurboJPEG
         #expect(pair.uploader.send(image) == .taken)
         let frame = try await pair.next()
         #expect(frame.shared != nil)
-        let gray = try FrameDecoder().decode(frame, as: .gray)
+        let gray = try FrameDecoder().decode(frame, as: .gray).image
         #expect(gray.width == 61 && gray.height == 47 && gray.format == .gray)
         for row in 0..<47 { #expect(gray.row(row) == image.row(row), "row \(row)") }
     }
@@ -64,12 +64,12 @@ import TurboJPEG
             UInt8(truncatingIfNeeded: x / 8 * 85 &+ y)
         }
         pair.uploader.send(image)
-        let submitted = try FrameDecoder().decode(try await pair.next())
+        let submitted = try FrameDecoder().decode(try await pair.next()).image
         try await pair.uploader.finish()
         pair.uploader.send(copying: image)
         let copied = try await pair.next()
         #expect(copied.shared?.format.rawValue == PixelFormat.bgra.name)
-        #expect(try FrameDecoder().decode(copied).hasSamePixels(as: submitted))
+        #expect(try FrameDecoder().decode(copied).image.hasSamePixels(as: submitted))
     }
 
     /// Shows P271.
@@ -84,7 +84,7 @@ import TurboJPEG
             try image.fill(UInt8(index))
             #expect(pair.uploader.send(consume image) == .taken)
             let frame = try await pair.next()
-            let decoded = try FrameDecoder().decode(frame)
+            let decoded = try FrameDecoder().decode(frame).image
             #expect(decoded.row(31) == [UInt8](repeating: UInt8(index), count: 256))
             try await pair.uploader.finish()
         }
@@ -102,7 +102,7 @@ import TurboJPEG
         for index in images.indices {
             try images[index].fill(UInt8(index + 1))
             #expect(pair.uploader.send(images[index]) == .taken)
-            received.append(try FrameDecoder().decode(try await pair.next(), as: .gray))
+            received.append(try FrameDecoder().decode(try await pair.next(), as: .gray).image)
             try await pair.uploader.finish()
         }
         // The uploader has let go of the first one: only the program and the receiver have it.
@@ -130,12 +130,12 @@ import TurboJPEG
             try images[index].fill(number)
             #expect(first.uploader.send(images[index]) == .taken)
             #expect(
-                try FrameDecoder().decode(try await first.next(), as: .gray).row(3)
+                try FrameDecoder().decode(try await first.next(), as: .gray).image.row(3)
                     == [UInt8](repeating: number, count: 16)
             )
             #expect(second.uploader.send(images[index]) == .taken)
             #expect(
-                try FrameDecoder().decode(try await second.next(), as: .gray).row(3)
+                try FrameDecoder().decode(try await second.next(), as: .gray).image.row(3)
                     == [UInt8](repeating: number, count: 16)
             )
         }
@@ -149,12 +149,12 @@ import TurboJPEG
         var image = try testImage(8, 9, as: .bgra)
         let decoder = FrameDecoder()
         #expect(pair.uploader.send(image) == .taken)
-        _ = try decoder.decodeFrame(try await pair.next(), as: format)
+        _ = try decoder.decode(try await pair.next(), as: format)
         for (row, rows) in [(1, 0..<2), (2, 2..<4), (8, 8..<9)] {
             try await pair.uploader.finish()
             try image.withMutableRow(row) { bytes in for index in bytes.indices { bytes[index] ^= 0x55 } }
             #expect(pair.uploader.send(image) == .taken)
-            #expect(try decoder.decodeFrame(try await pair.next(), as: format).changedRows == [rows])
+            #expect(try decoder.decode(try await pair.next(), as: format).changedRows == [rows])
         }
     }
 
@@ -169,7 +169,7 @@ import TurboJPEG
             if index > 0 { try image.withMutableRow(row) { span in for x in 0..<64 { span[x] = UInt8(200 + index) } } }
             pair.uploader.send(image)
             let frame = try await pair.next()
-            let decoded = try decoder.decodeFrame(frame, as: .i420)
+            let decoded = try decoder.decode(frame, as: .i420)
             #expect(decoded.image.hasSamePixels(as: image), "frame \(index)")
             let rows = try #require(decoded.changedRows.first)
             if index == 0 {
@@ -220,17 +220,17 @@ import TurboJPEG
         }
         let decoder = FrameDecoder()
         try submit(0, changed: nil)
-        #expect(try decoder.decodeFrame(try await pair.next(), as: .gray).changedRows == [0..<16])
+        #expect(try decoder.decode(try await pair.next(), as: .gray).changedRows == [0..<16])
         if isJPEG {
             let jpeg = try JPEGEncoder().encode(try testImage(16, 16, as: .gray))
             let size = BufferSize(width: 16, height: 16)
             try await pair.uploader.connection.send(
                 FrameMessage(jpeg: FrameBytes(jpeg), info: FrameInfo(bufferSize: size))
             )
-            #expect(try decoder.decodeFrame(try await pair.next(), as: .gray).changedRows == [0..<16])
+            #expect(try decoder.decode(try await pair.next(), as: .gray).changedRows == [0..<16])
         }
         try submit(1, changed: 0..<0)
-        let changed = try decoder.decodeFrame(try await pair.next(), as: .gray).changedRows
+        let changed = try decoder.decode(try await pair.next(), as: .gray).changedRows
         #expect(changed == (isJPEG ? [0..<16] : []))
     }
 
@@ -263,7 +263,7 @@ import TurboJPEG
             }
             let frame = try await pair.next()
             try #require((frame.shared == nil) == isJPEG)
-            let changed = try decoder.decodeFrame(frame, as: .bgra).changedRows
+            let changed = try decoder.decode(frame, as: .bgra).changedRows
             #expect(changed == (step == 1 || step == 4 ? [] : [0..<64]), "step \(step)")
         }
     }
@@ -311,9 +311,9 @@ import TurboJPEG
         pair.received.send(.decline)
         let again = try await pair.next()
         #expect(again.shared == nil && again.sequence == first.sequence)
-        #expect(try FrameDecoder().decode(again).peakSignalToNoiseRatio(against: image) > 20)
+        #expect(try FrameDecoder().decode(again).image.peakSignalToNoiseRatio(against: image) > 20)
         // What it still holds stays readable.
-        #expect(try FrameDecoder().decode(first).hasSamePixels(as: image))
+        #expect(try FrameDecoder().decode(first).image.hasSamePixels(as: image))
     }
 
     @Test(arguments: [false, true])
@@ -330,7 +330,7 @@ import TurboJPEG
         pair.received.send(.refresh)
         let again = try await pair.next()
         #expect(again.sequence == sequence)
-        #expect(try FrameDecoder().decode(again, as: .nv12).hasSamePixels(as: image))
+        #expect(try FrameDecoder().decode(again, as: .nv12).image.hasSamePixels(as: image))
         withExtendedLifetime(first) {}
         #expect(pair.uploader.statistics.sent == 1)
     }
@@ -378,8 +378,8 @@ import TurboJPEG
         let again = try await pair.next()
         #expect(again.sequence == first.sequence && (again.shared != nil) == (what == "more buffers"))
         #expect(again.bufferSize == first.bufferSize && again.orientation == .up)
-        let image = try FrameDecoder().decode(first)
-        #expect(try FrameDecoder().decode(again).peakSignalToNoiseRatio(against: image) > 20)
+        let image = try FrameDecoder().decode(first).image
+        #expect(try FrameDecoder().decode(again).image.peakSignalToNoiseRatio(against: image) > 20)
         #expect(pair.uploader.statistics.drops.isEmpty)
     }
 }

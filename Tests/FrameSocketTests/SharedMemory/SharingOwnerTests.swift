@@ -35,7 +35,7 @@ import TurboJPEG
 
     private func brightness(_ frame: Frame?) throws -> UInt8? {
         guard let frame else { return nil }
-        return try FrameDecoder().decode(frame, as: .gray).withPlane(0) { $0[0] }
+        return try FrameDecoder().decode(frame, as: .gray).image.withPlane(0) { $0[0] }
     }
 
     /// The next frame of about this brightness; JPEG is not exact.
@@ -177,6 +177,6 @@ import TurboJPEG
             received.close()
         }
         #expect(kept.count == 4)
-        for frame in kept { #expect(try FrameDecoder().decode(frame).hasSamePixels(as: image)) }
+        for frame in kept { #expect(try FrameDecoder().decode(frame).image.hasSamePixels(as: image)) }
     }
 }

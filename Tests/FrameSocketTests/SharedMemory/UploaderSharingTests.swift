@@ -12,7 +12,9 @@ import Testing
 @Suite(.tags(.computes)) struct UploaderSharingTests {
     @Test func `an image in a shared buffer and one in memory of its own have recipes of their own`() throws {
         let image = try PixelBuffer(width: 500, height: 400, format: .bgra, zeroFilled: true)
-        var uploader = SharingUploader(.init(strips: .off, sharing: .allowed(buffers: 2), maximumMemory: 10_000_000))
+        var uploader = SharingUploader(
+            .init(usesStrips: false, sharing: .allowed(buffers: 2), maximumMemory: 10_000_000)
+        )
         #expect(try uploader.send(.pixels(image)).job.lease != nil)
         uploader.release(0)
         // What is repeated is in a shared buffer, whose memory is counted with the buffers.
@@ -34,7 +36,7 @@ import Testing
 
     @Test func `an image in a shared buffer counts as memory of its own if it cannot be copied to another`() throws {
         let image = try PixelBuffer(width: 500, height: 400, format: .bgra, zeroFilled: true)
-        var uploader = SharingUploader(.init(strips: .off, sharing: .allowed(buffers: 2)))
+        var uploader = SharingUploader(.init(usesStrips: false, sharing: .allowed(buffers: 2)))
         #expect(try uploader.send(.pixels(image)).job.lease != nil)
         // The receiver still has the buffer, so that a repeat needs another one, for which the system has no memory.
         uploader.change { $0.refreshes += 1 }
@@ -48,7 +50,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func `a frame counts as what it was when it was sent, although the receiver is gone`(isShared: Bool) throws {
-        var uploader = SharingUploader(.init(strips: .off, sharing: isShared ? .allowed() : .off))
+        var uploader = SharingUploader(.init(usesStrips: false, sharing: isShared ? .allowed() : .off))
         try uploader.submit(.pixels(try testImage(64, 48, as: .gray)))
         uploader.change { $0.isConnected = false }
         uploader.sent()
@@ -61,7 +63,11 @@ import Testing
     @Test func `an image in a buffer that limits exclude in the preferred size is sent in it when they are lifted`()
         throws
     {
-        var own = SampleUploader.Configuration(scale: .fit(width: 16, height: 16), strips: .off, sharing: .allowed())
+        var own = SampleUploader.Configuration(
+            scale: .fit(width: 16, height: 16),
+            usesStrips: false,
+            sharing: .allowed()
+        )
         var uploader = SharingUploader(own)
         #expect(try uploader.send(.pixels(try testImage(64, 48))).job.lease != nil)
         own.limits.maximumDimension = 32
@@ -79,7 +85,7 @@ import Testing
     @Test func `an unchanged image is kept for the next receiver if its equal gave up the only buffer`() throws {
         let image = try testImage(64, 48, as: .gray)
         let pacing = SampleUploader.Pacing.adaptive(still: 0.001, motion: 0.1)
-        var uploader = SharingUploader(.init(pacing: pacing, strips: .off, sharing: .allowed(buffers: 1)))
+        var uploader = SharingUploader(.init(pacing: pacing, usesStrips: false, sharing: .allowed(buffers: 1)))
         #expect(try uploader.send(.pixels(image)).job.lease != nil)
         uploader.release(0)
         try uploader.defer(.pixels(image))
@@ -94,7 +100,9 @@ import Testing
     /// Shows P294.
     @Test func `a preference applies as soon as there is memory for it`() throws {
         let image = try PixelBuffer(width: 1000, height: 1000, format: .bgra, zeroFilled: true)
-        var uploader = SharingUploader(.init(strips: .off, sharing: .allowed(buffers: 1), maximumMemory: 9_700_000))
+        var uploader = SharingUploader(
+            .init(usesStrips: false, sharing: .allowed(buffers: 1), maximumMemory: 9_700_000)
+        )
         #expect(try uploader.send(.pixels(image)).job.recipe?.settings.quality == 80)
         uploader.release(0)
         uploader.change { $0.preferences = .init(quality: 100) }
@@ -111,7 +119,7 @@ import Testing
         let image = try PixelBuffer(width: 640, height: 480, format: .gray, zeroFilled: true)
         let own = SampleUploader.Configuration(
             scale: .half,
-            strips: .off,
+            usesStrips: false,
             sharing: .allowed(buffers: 3),
             maximumMemory: 760_000
         )
@@ -135,7 +143,7 @@ import Testing
     @Test func `a new size applies to the latest image at once, and an equal one is no news then`() throws {
         let image = try testImage(64, 48, as: .gray)
         let pacing = SampleUploader.Pacing.everyFrame.skippingUnchanged(keepAlive: nil)
-        var uploader = SharingUploader(.init(pacing: pacing, strips: .off, sharing: .allowed(buffers: 3)))
+        var uploader = SharingUploader(.init(pacing: pacing, usesStrips: false, sharing: .allowed(buffers: 3)))
         #expect(try uploader.send(.pixels(image)).job.lease != nil)
         // The receiver keeps the first buffer, so that the repeat is copied to another.
         uploader.change { $0.preferences = .init(size: BufferSize(width: 32, height: 24)) }
@@ -163,7 +171,7 @@ import Testing
 
     @Test func `a receiver that declines gets the latest frame, even if the pacing holds it back`() throws {
         let image = try testImage(64, 48, as: .gray)
-        var uploader = SharingUploader(.init(pacing: .framesPerSecond(1), strips: .off, sharing: .allowed()))
+        var uploader = SharingUploader(.init(pacing: .framesPerSecond(1), usesStrips: false, sharing: .allowed()))
         #expect(try uploader.send(.pixels(image)).job.lease != nil)
         let second = try uploader.begin(.pixels(image))
         try uploader.defer(.pixels(image))
@@ -178,7 +186,7 @@ import Testing
     /// Shows P283.
     @Test func `a lack of memory to share with one receiver says nothing about the next`() throws {
         let image = try testImage(64, 48, as: .gray)
-        var uploader = SharingUploader(.init(strips: .off, sharing: .allowed()))
+        var uploader = SharingUploader(.init(usesStrips: false, sharing: .allowed()))
         let first = try uploader.begin(.pixels(image))
         uploader.reconnect()
         try uploader.end(first, with: { .notShared($0) })
@@ -190,7 +198,7 @@ import Testing
     /// Shows P341.
     @Test func `an image that a receiver has in shared memory is not sent again at a higher quality`() throws {
         let image = try testImage(64, 48, as: .gray)
-        var configuration = SampleUploader.Configuration(strips: .off, sharing: .allowed())
+        var configuration = SampleUploader.Configuration(usesStrips: false, sharing: .allowed())
         configuration.adaptation = .init()
         var uploader = SharingUploader(configuration)
         uploader.change { $0.acceptsSharedMemory = false }

@@ -133,7 +133,7 @@ struct UploaderRig {
     private mutating func offer(_ number: UInt8, _ shows: UInt8, _ bytes: Int, _ timestamp: UInt64?) {
         var content = [UInt8](repeating: 0, count: bytes)
         (content[0], content[1]) = (shows, number)
-        let jpeg = FrameBytes(copying: content.span)
+        let jpeg = FrameBytes(content)
         let frame = UploadFrame(.jpeg(jpeg, BufferSize(width: 8, height: 8)), timestamp: timestamp, offeredAt: now)
         switch machine.offer(frame, at: now) {
         case .decided(let outcome): outcomes.append(outcome)
@@ -165,7 +165,7 @@ struct UploaderRig {
             if effects.startsUpload { isTurnAsked = true }
             if let message = effects.message, message.shared == nil {
                 messages.append(message)
-                submitted.append(message.jpeg.span[1])
+                submitted.append(message.jpeg.withSpan { $0[1] })
                 hasMessage = true
                 isMore = true
             }
@@ -190,7 +190,7 @@ struct UploaderRig {
             failsOnce = false
             return .failed(TurboJPEGError(.encodeFailed, "as told"))
         }
-        let digest = UInt64(jpeg.span[0])
+        let digest = UInt64(jpeg.withSpan { $0[0] })
         if job.comparison != .none { digestCount += 1 }
         if job.comparison == .against(digest) { return .unchanged(.jpeg(jpeg, size), digest: digest) }
         let image = FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: job.orientation))

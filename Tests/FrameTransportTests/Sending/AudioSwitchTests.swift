@@ -42,7 +42,7 @@ import Testing
             sender.open()
             let receiver = try #require(try await firstConnection(of: server))
             #expect(await becomesTrue { sender.receiver.wants.contains(.audio) })
-            let dropped = sender.statistics.droppedAudio
+            let dropped = sender.receiver.droppedAudio
             var audio = receiver.audio.makeAsyncIterator()
             // Each has arrived before the next change, which would drop it if it still waited.
             for number in 1...3 as ClosedRange<UInt64> {
@@ -51,7 +51,7 @@ import Testing
                 #expect(try sender.send(sound(number)) == isOffered, "round \(round)")
                 if isOffered { #expect(await audio.next()?.sequence == number, "round \(round)") }
             }
-            #expect(sender.statistics.droppedAudio == dropped + (offersAudio ? 1 : 2))
+            #expect(sender.receiver.droppedAudio == dropped + (offersAudio ? 1 : 2))
             // The receiver wants it all the time.
             #expect(sender.receiver.wants == [.frames, .audio])
             server.close()
@@ -76,7 +76,7 @@ import Testing
         var first: [UInt8] = []
         while !String(decoding: first, as: UTF8.self).contains("Audio-Kind") { first += try await receiver.read(1) }
         sender.offersAudio = false
-        let dropped = sender.statistics.droppedAudio
+        let dropped = sender.receiver.droppedAudio
         #expect(dropped > 0 && dropped < 20)
         sender.offersAudio = true
         #expect(try sender.send(sound(77, count: 4)))

@@ -21,7 +21,7 @@ import Testing
         )
     }
 
-    private func sound(_ seed: Int, count: Int = 2048, kind: AudioHeader.Kind = .app) -> AudioMessage {
+    private func sound(_ seed: Int, count: Int = 2048, kind: AudioKind = .app) -> AudioMessage {
         AudioMessage(
             kind: kind,
             sampleRate: 44_100,
@@ -167,7 +167,7 @@ import Testing
             try await sender.send(frame(2))
             #expect(try await frames.next()?.jpeg?.array() == body(2, count: 20_000))
         }
-        #expect(sender.statistics.droppedAudio == 2)
+        #expect(sender.receiver.droppedAudio == 2)
     }
 
     /// Shows P40, P41.
@@ -186,7 +186,7 @@ import Testing
         }
         try await receiver.write(ControlRequest.pause.encoded() + ControlRequest.ping(7).encoded())
         #expect(await becomesTrue { codes.withLock { $0 } == [.paused] })
-        #expect(sender.statistics.droppedAudio > 0)
+        #expect(sender.receiver.droppedAudio > 0)
         sender.close()
         let text = String(decoding: try await receiver.read(.max), as: UTF8.self)
         let answer = try #require(text.range(of: "Pong-Number: 7"))
@@ -241,7 +241,7 @@ import Testing
         try await sender.open(within: Patience.length)
         let host = try await foreign.accepted()
         try await host.write(ControlRequest.ping(1).encoded() + ControlRequest.pause.encoded())
-        #expect(await becomesTrue { sender.statistics.skippedRequests == 2 })
+        #expect(await becomesTrue { sender.receiver.skippedRequests == 2 })
         #expect(!sender.receiver.isPaused)
         #expect(try !sender.send(sound(1)))
         try await sender.send(frame(2))
@@ -286,7 +286,7 @@ import Testing
         var requests = sender.requests.makeAsyncIterator()
         #expect(await requests.next() == hello)
         #expect(await requests.next() == .refresh)
-        #expect(sender.statistics.skippedRequests == 1)
+        #expect(sender.receiver.skippedRequests == 1)
     }
 
     /// Shows P29.
@@ -318,7 +318,7 @@ import Testing
         _ = await statuses.next()
         var audio = receiver.audio.makeAsyncIterator()
         for seed in 0..<50 {
-            let kind: AudioHeader.Kind = seed % 2 == 0 ? .app : .microphone
+            let kind: AudioKind = seed % 2 == 0 ? .app : .microphone
             #expect(try sender.send(sound(seed, kind: kind)))
             let received = try #require(await audio.next())
             #expect(received.samples.array() == body(seed, count: 2048))

@@ -15,7 +15,7 @@ struct OracleOtherFields: Sendable {
     }
 
     private(set) var kind: Kind?
-    private(set) var audioKind = AudioHeader.Kind.app
+    private(set) var audioKind = AudioKind.app
     private(set) var sampleRate = 0
     private(set) var channels = 1
     private(set) var state = State.live
@@ -30,7 +30,7 @@ struct OracleOtherFields: Sendable {
         case .messageType:
             kind = word == "audio" ? .audio : word == "status" ? .status : .unknown
         case .audioKind:
-            guard let word = AudioHeader.Kind(rawValue: word) else { throw HeaderFault(.wordUnknown) }
+            guard let word = AudioKind(rawValue: word) else { throw HeaderFault(.wordUnknown) }
             audioKind = word
         case .state:
             guard let word = State(rawValue: word) else { throw HeaderFault(.wordUnknown) }

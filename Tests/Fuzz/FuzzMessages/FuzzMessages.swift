@@ -78,14 +78,14 @@ private struct Outcome: Equatable {
         case .sharedBuffer(let header):
             add(6, header.index, header.byteCount)
         case .sharedFrame(let header):
-            add(7, header.buffer, header.format.hashValue, header.bufferSize.width, header.bufferSize.height)
+            add(7, header.buffer, header.format.hashValue, header.info.bufferSize.width, header.info.bufferSize.height)
             add(
-                Int(header.orientation.rawValue),
+                Int(header.info.orientation.rawValue),
                 header.changedRows?.lowerBound ?? -1,
                 header.changedRows?.upperBound ?? -1
             )
             for plane in header.planes { add(plane.offset, plane.bytesPerRow) }
-            add(header.timestamp ?? 1, header.sequence ?? 1)
+            add(header.info.timestamp ?? 1, header.info.sequence ?? 1)
         case .unknown:
             add(5)
         }
@@ -115,8 +115,8 @@ private struct Outcome: Equatable {
         // No product overflows: a decoder accepts offsets and strides up to 2^30, and sides up to 16,384.
         var (end, isSound) = (0, true)
         for (plane, sample) in zip(header.planes, samples) {
-            let columns = (header.bufferSize.width + sample.subsampling - 1) / sample.subsampling
-            let rows = (header.bufferSize.height + sample.subsampling - 1) / sample.subsampling
+            let columns = (header.info.bufferSize.width + sample.subsampling - 1) / sample.subsampling
+            let rows = (header.info.bufferSize.height + sample.subsampling - 1) / sample.subsampling
             end = max(end, plane.offset + (rows - 1) * plane.bytesPerRow + columns * sample.bytes)
             isSound = isSound && plane.bytesPerRow >= columns * sample.bytes
         }

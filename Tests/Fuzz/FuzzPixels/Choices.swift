@@ -62,8 +62,7 @@ struct Choices {
         mutating get {
             JPEGEncoder(
                 quality: Int(byte()) % 100 + 1,
-                subsampling: ChromaSubsampling.allCases[Int(byte()) % ChromaSubsampling.allCases.count],
-                dct: byte() & 1 == 0 ? .accurate : .fast
+                subsampling: ChromaSubsampling.allCases[Int(byte()) % ChromaSubsampling.allCases.count]
             )
         }
     }
@@ -78,8 +77,8 @@ struct Choices {
             return FrameDecoder.Viewport(width: box.width, height: height, mode: modes[Int(kind >> 3) % modes.count])
                 .plan(for: image)
         }
-        let rotation = SampleUploader.OutputScale.Box.Rotation.allCases[
-            Int(kind >> 4) % SampleUploader.OutputScale.Box.Rotation.allCases.count
+        let rotation = SampleUploader.OutputScale.Rotation.allCases[
+            Int(kind >> 4) % SampleUploader.OutputScale.Rotation.allCases.count
         ]
         let scale: SampleUploader.OutputScale =
             switch kind % 7 {

@@ -107,7 +107,6 @@ private struct Coding {
         decoder.limits.acceptsMissingHuffmanTables = second & 4 != 0
         decoder.limits.acceptsDeviations = second & 8 != 0
         decoder.usesFastUpsampling = second & 1 != 0
-        decoder.dct = second & 2 != 0 ? .fast : .accurate
         self.decoder = decoder
     }
 }

@@ -18,7 +18,7 @@ extension World {
         // An empty frame says nothing of itself.
         guard let jpeg = frame.jpeg, jpeg.count > 0 || received.loan != nil else { return }
         let found =
-            if let loan = received.loan { loan.image.identity } else { Content.identify(jpeg.span) }
+            if let loan = received.loan { loan.image.identity } else { jpeg.withSpan { Content.identify($0) } }
         guard let identity = found, !identity.isAudio else {
             return violate(.integrity, "receiver \(receiver.index) gets a frame that nobody sent")
         }
@@ -42,7 +42,7 @@ extension World {
         receiver.audioCount += 1
         if receiver.stated == .audio { coverage.count(.audioOnly) }
         guard message.samples.count > 4 else { return }
-        guard let identity = Content.identify(message.samples.span), identity.isAudio else {
+        guard let identity = message.samples.withSpan({ Content.identify($0) }), identity.isAudio else {
             return violate(.integrity, "receiver \(receiver.index) gets audio that nobody sent")
         }
         check(.audioInOrder, identity.number > receiver.lastAudio, "audio \(identity.number) out of order")

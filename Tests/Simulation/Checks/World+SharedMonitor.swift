@@ -97,14 +97,14 @@ extension World {
 
     private func checkChangedRows(_ image: SimImage, _ index: Int) {
         let header = image.header
-        let (width, height) = (header.bufferSize.width, header.bufferSize.height)
+        let (width, height) = (header.info.bufferSize.width, header.info.bufferSize.height)
         var rows: [UInt8] = []
         rows.reserveCapacity(width * height)
         for row in 0..<height { unsafe rows.append(contentsOf: image.row(row)) }
         defer { monitors[index].shared.last = (header, rows) }
         guard let changed = header.changedRows else { return }
-        guard let (last, old) = monitors[index].shared.last, last.bufferSize == header.bufferSize,
-            last.orientation == header.orientation, last.format == header.format
+        guard let (last, old) = monitors[index].shared.last, last.info.bufferSize == header.info.bufferSize,
+            last.info.orientation == header.info.orientation, last.format == header.format
         else { return violate(.changedRows, "changed rows are stated of an image that has no like before it") }
         for row in 0..<height where !changed.contains(row) {
             let range = row * width..<(row + 1) * width

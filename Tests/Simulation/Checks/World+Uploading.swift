@@ -152,7 +152,7 @@ extension World {
     /// receiver accepts it.
     func checkTerms(of message: FrameMessage, _ sender: SimSender) {
         guard message.shared == nil, let machine = sender.uploader?.machine,
-            let number = Content.identify(message.jpeg.span)?.number, isImageKept(sender, number)
+            let number = message.jpeg.withSpan({ Content.identify($0) })?.number, isImageKept(sender, number)
         else { return }
         coverage.checked(.latestImageInItsTerms)
         let isAsWanted = sender.encodedWith[number] == SimSender.Look(machine.configuration)

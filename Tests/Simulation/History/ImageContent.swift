@@ -119,8 +119,8 @@ internal import TurboJPEG
         guard header.format == .gray, let plane = header.planes.first, plane.offset < byteCount else { return nil }
         return unsafe ImageContent.identify(
             UnsafeRawBufferPointer(rebasing: region.bytes[plane.offset...]),
-            header.bufferSize.width,
-            header.bufferSize.height,
+            header.info.bufferSize.width,
+            header.info.bufferSize.height,
             bytesPerRow: plane.bytesPerRow
         )
     }
@@ -128,6 +128,6 @@ internal import TurboJPEG
     /// The rows that a receiver sees.
     func row(_ index: Int) -> UnsafeRawBufferPointer {
         let start = header.planes[0].offset + index * header.planes[0].bytesPerRow
-        return unsafe UnsafeRawBufferPointer(rebasing: region.bytes[start..<start + header.bufferSize.width])
+        return unsafe UnsafeRawBufferPointer(rebasing: region.bytes[start..<start + header.info.bufferSize.width])
     }
 }

@@ -247,7 +247,7 @@ extension World {
 
     /// Whose image a content is.
     static func identity(of content: FrameContent) -> Content.Identity? {
-        if case .jpeg(let jpeg, _) = content { return Content.identify(jpeg.span) }
+        if case .jpeg(let jpeg, _) = content { return jpeg.withSpan { Content.identify($0) } }
         return content.pixels.flatMap { ImageContent.identify($0) }
     }
 }

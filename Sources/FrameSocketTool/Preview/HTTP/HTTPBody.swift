@@ -66,10 +66,12 @@ enum HTTPBody {
     private static func copy(_ frame: FrameBytes, from position: Int, to room: inout MutableSpan<UInt8>) -> Int {
         let count = min(frame.count - position, room.count)
         guard count > 0 else { return microhttpd_end_of_stream }
-        let piece = frame.span.extracting(position..<(position + count))
-        return unsafe room.withUnsafeMutableBytes { room in
-            unsafe piece.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
-            return count
+        frame.withSpan { frame in
+            let piece = frame.extracting(position..<(position + count))
+            unsafe room.withUnsafeMutableBytes { room in
+                unsafe piece.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
+            }
         }
+        return count
     }
 }

@@ -5,5 +5,5 @@ import FrameSocketAudio
 let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
 let buffer = AudioRingBuffer()
 buffer.push(try AudioBlock(format: format, samples: [Int16](repeating: 1_000, count: 4_410)))
-let pull = try buffer.pull(frames: 480, rate: 48_000, channels: 2)
+let pull = try buffer.pull(frames: 480, as: AudioBlock.Format(sampleRate: 48_000, channels: 2))
 print("\(pull.frameCount) frames of \(pull.format), \(pull.silentFrames) of them silent")

@@ -20,7 +20,7 @@ connection.close()
 let decoder = FrameDecoder()
 for try await sender in server.connections {
     for try await frame in sender.frames {
-        let received = try decoder.decode(frame, as: .bgra)
+        let received = try decoder.decode(frame, as: .bgra).image
         let quality = try received.peakSignalToNoiseRatio(against: image)
         print("\(received.width)x\(received.height), \(frame.orientation), \(quality > 38 ? "over" : "under") 38 dB")
     }

@@ -8,7 +8,7 @@ let server = try FrameServer(at: path)
 let connection = SocketConnection(path: path)
 try await connection.open(within: .seconds(10))
 try await connection.send(
-    FrameMessage(jpeg: FrameBytes(copying: bytes.span), info: .init(bufferSize: .init(width: 4, height: 2)))
+    FrameMessage(jpeg: FrameBytes(bytes), info: .init(bufferSize: .init(width: 4, height: 2)))
 )
 connection.close()
 

@@ -28,7 +28,7 @@ import Testing
         command: String,
         end: (stream: [UInt8], reason: String)
     ) async throws {
-        let program = try place.shell("exec $F \(command)")
+        let program = try place.framesocket(words: command)
         let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
         if !end.stream.isEmpty { try await sender.write(end.stream) }
         sender.finishWriting()
@@ -44,7 +44,7 @@ import Testing
         async throws
     {
         let token = try place.secret("token", Array("a token".utf8))
-        let program = try place.shell("exec $F \(command) --token-file \(token) \(isJSON ? "--json" : "")")
+        let program = try place.framesocket(words: "\(command) --token-file \(token) \(isJSON ? "--json" : "")")
         for _ in 0..<50 {
             let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
             try await sender.write(Array("another".utf8))
@@ -136,7 +136,7 @@ import Testing
     @Test(arguments: ["receive tcp:0 --shared", "send tcp:9 $X/jpeg --shared"])
     func `nothing can be shared over a port`(command: String) async throws {
         _ = try place.secret("token", Array("a token".utf8))
-        let ending = try await place.shell("$F \(command) --token-file $D/token").ended()
+        let ending = try await place.framesocket(words: "\(command) --token-file $D/token").ended()
         #expect(ending.status == 64 && ending.errors.contains("--shared requires a path"), "\(ending)")
     }
 

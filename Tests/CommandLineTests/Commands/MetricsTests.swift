@@ -1,6 +1,15 @@
 import Foundation
+import FrameSocketTesting
 import TestSupport
 import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// `framesocket receive --metrics`: counters in a file, in the text format of Prometheus.
 @Suite(.serialized) struct MetricsTests {
@@ -111,15 +120,25 @@ import Testing
         #expect(try place.names() == ["m.prom", "precious"])
     }
 
-    @Test(arguments: [
-        "mkfifo $D/m", "mkdir $D/m",
-        // Only root creates a device.
-        "mknod m c 1 3 2>/dev/null || mkfifo m",
-        "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"m\")'",
-    ])
-    func `what is not a file is not replaced`(preparation: String) async throws {
-        let script = "cd $D && \(preparation) && test ! -f m && timeout 60 $F receive $S --metrics m"
-        let ending = try await place.shell(script).ended()
+    /// What may have the name of the file.
+    enum Obstacle: CaseIterable {
+        case pipe, directory, device, socket
+
+        func make(at path: String) throws {
+            switch self {
+            case .pipe: try #require(unsafe mkfifo(path, 0o600) == 0)
+            case .directory: try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            // That of /dev/null; a pipe if this user may not create it.
+            case .device: if unsafe mknod(path, S_IFCHR | 0o600, 0x103) != 0 { try Obstacle.pipe.make(at: path) }
+            case .socket: try PeerSocket.listening(at: path).close()
+            }
+        }
+    }
+
+    @Test(arguments: Obstacle.allCases)
+    func `what is not a file is not replaced`(obstacle: Obstacle) async throws {
+        try obstacle.make(at: place.path("m"))
+        let ending = try await place.framesocket(["receive", place.socket, "--metrics", place.path("m")]).ended()
         #expect(ending.status == 73 && ending.errors.contains("m: not a regular file"), "\(ending)")
         #expect(try place.names() == ["m"])
     }
@@ -130,11 +149,10 @@ import Testing
             + (FileManager.default.fileExists(atPath: "/proc/self/fd") ? ["/proc/self/fd/1", "fd/1", "stdout"] : [])
     )
     func `a link to what is not a file is not replaced`(target: String) async throws {
+        try PeerSocket.listening(at: place.path("socket")).close()
         let script = """
             cd $D && mkdir directory && mkfifo pipe && ln -s /proc/self/fd fd && ln -s fd/1 stdout && \
-            ln -s \(target) m && \
-            python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")' && \
-            $F receive $S --metrics m --json --timeout 5 >out
+            ln -s \(target) m && $F receive $S --metrics m --json --timeout 5 >out
             """
         let ending = try await place.shell(script).ended()
         #expect(ending.status == 73 && ending.errors.contains("m: not a regular file"), "\(ending)")
@@ -176,16 +194,7 @@ import Testing
         #expect(try await place.framesocket(["send", socket, jpeg, "--loop", "2"]).ended().status == 0)
         #expect(await receiver.ended().status == 0)
 
-        let code = """
-            import sys
-            from prometheus_client.parser import text_string_to_metric_families as families
-            for family in families(open(sys.argv[1]).read()):
-                for sample in family.samples:
-                    assert sample.labels == {"socket": sys.argv[2]}, sample
-                    print(family.type, sample.name, f"{sample.value:.0f}")
-            """
-        let parsed = try await place.start(Places.python, ["-c", code, file, socket]).ended()
-        #expect(parsed.status == 0, "\(parsed)")
+        let parsed = try await place.script("read_metrics", file, socket)
         #expect(parsed.lines.contains("counter framesocket_frames_total 2"), "\(parsed)")
         #expect(parsed.lines.contains("counter framesocket_connections_total 1"), "\(parsed)")
         #expect(parsed.lines.count == Self.names.count + 1)

@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import Testing
 
 /// What happens to the socket's file, and who may use the path.
@@ -11,9 +12,8 @@ import Testing
     }
 
     /// Leaves a socket behind that nobody listens at, as existing Jitsi receivers do.
-    private func leaveDeadSocket() async throws {
-        let code = "import socket; socket.socket(socket.AF_UNIX).bind('\(place.socket)')"
-        #expect(await (try place.start(Places.tool("python3"), ["-c", code])).ended().status == 0)
+    private func leaveDeadSocket() throws {
+        try PeerSocket.listening(at: place.socket).close()
         #expect(try place.names() == ["s"])
     }
 
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `a dead socket is replaced`() async throws {
-        try await leaveDeadSocket()
+        try leaveDeadSocket()
         let receiver = try await place.receiver("--count", "1", "--json")
         #expect(try await place.send(jpeg).status == 0)
         #expect(await receiver.ended().status == 0)
@@ -58,17 +58,11 @@ import Testing
     }
 
     @Test func `a live server of another program is left alone`() async throws {
-        let code = """
-            import socket, sys
-            server = socket.socket(socket.AF_UNIX); server.bind('\(place.socket)'); server.listen()
-            print('listening', flush=True)
-            sys.stdin.read()
-            """
-        let live = try place.start(Places.tool("python3"), ["-c", code], input: .silence)
-        try await live.lines(1)
+        let live = try PeerSocket.listening(at: place.socket)
         let ending = await (try place.framesocket(["receive", place.socket])).ended()
         #expect(ending.status == 69, "\(ending)")
         #expect(try place.names() == ["s"])
+        withExtendedLifetime(live) {}
     }
 
     @Test func `a file that is not a socket is never touched`() async throws {
@@ -94,38 +88,18 @@ import Testing
             #expect(try FileManager.default.contentsOfDirectory(atPath: deep).isEmpty)
         }
 
-        /// A Python that every user may run.
-        private static let commonPython = "/usr/bin/python3"
-
         /// Root may become another user, who is then neither let in nor believed.
-        @Test(
-            .enabled(if: geteuid() == 0, "only root may become another user"),
-            .enabled(if: FileManager.default.isExecutableFile(atPath: commonPython))
-        )
+        @Test(.enabled(if: geteuid() == 0, "only root may become another user"))
         func `another user's process is turned away, and nothing is sent to its server`() async throws {
             let receiver = try await place.receiver("--count", "1", "--json")
-            let other = ["--reuid=65534", "--clear-groups", Self.commonPython, "-c"]
             // As far as the files go, everybody may.
             let files = FileManager.default
             try files.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: place.directory)
             try files.setAttributes([.posixPermissions: 0o666], ofItemAtPath: place.socket)
-            let connecting = """
-                import socket
-                s = socket.socket(socket.AF_UNIX); s.connect('\(place.socket)')
-                try: print(len(s.recv(1)))
-                except ConnectionError: print('reset')
-                """
-            let stranger = await (try place.start(Places.tool("setpriv"), other + [connecting])).ended()
+            let stranger = try await place.stranger("connect", place.socket).ended()
             #expect(stranger.status == 0 && stranger.text == "0\n", "\(stranger)")
 
-            let listening = """
-                import socket
-                s = socket.socket(socket.AF_UNIX); s.bind('\(place.path("other"))'); s.listen()
-                print('listening', flush=True)
-                print(len(s.accept()[0].recv(1)))
-                """
-            let server = try place.start(Places.tool("setpriv"), other + [listening])
-            try await server.lines(1)
+            let server = try await place.foreignServer(at: "other")
             let sender = await (try place.framesocket(["send", place.path("other"), jpeg, "--json"])).ended()
             #expect(sender.status == 69 && sender.errors.contains("belongs to user 65534"), "\(sender)")
             #expect(await server.ended().text == "listening\n0\n")
@@ -138,7 +112,7 @@ import Testing
 
     @Test func `a sender waits for a server that starts later, even at a dead socket`() async throws {
         for isDead in [false, true] {
-            if isDead { try await leaveDeadSocket() }
+            if isDead { try leaveDeadSocket() }
             let sender = try place.framesocket(["send", place.socket, jpeg, "--wait", "60"])
             let receiver = try await place.receiver("--count", "1")
             #expect(await sender.ended().status == 0)
@@ -147,7 +121,7 @@ import Testing
     }
 
     @Test func `a sender gives up on a dead socket`() async throws {
-        try await leaveDeadSocket()
+        try leaveDeadSocket()
         let ending = try await place.send(jpeg, "--wait", "0.3")
         #expect(ending.status == 69)
         #expect(ending.errors.contains(place.socket))

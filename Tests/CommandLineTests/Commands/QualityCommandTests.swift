@@ -87,7 +87,8 @@ import Testing
         ("--quality 40-50 --passthrough", "--passthrough sends JPEGs unchanged"),
     ])
     func `numbers that are wrong are usage errors`(options: String, reason: String) async throws {
-        let ending = try await place.shell("$F send $S $X/jpeg/chelsea-420.jpg --wait 0.001 \(options)").ended()
+        let line = "send $S $X/jpeg/chelsea-420.jpg --wait 0.001 \(options)"
+        let ending = try await place.framesocket(words: line).ended()
         #expect(ending.status == 64 && ending.errors.contains(reason), "\(ending)")
     }
 }

@@ -106,14 +106,9 @@ import enum TestSupport.HandmadeJPEG
         @Test(.leftOut(of: .address, .thread, because: "the sanitizer uses memory of its own"))
         func `many frames need no more memory than a few`() async throws {
             let (frameSize, options) = (1920 * 1080 * 4, ["--size", "1920x1080", "--format", "bgra"])
-            // More frames come for as long as it lives.
-            #expect(await (try place.shell("mkfifo $D/pipe")).ended().status == 0)
-            _ = try place.shell("cat /dev/zero >$D/pipe")
             let receiver = try await place.receiver("--json")
-            let sender = try place.framesocket(
-                ["send", place.socket, "-"] + options,
-                input: .file(place.path("pipe"))
-            )
+            // More frames come for as long as it lives.
+            let sender = try place.framesocket(["send", place.socket, "-"] + options, input: .file("/dev/zero"))
             try await receiver.lines(2 + 4)
             let few = try sender.peakMemory()
             try await receiver.lines(2 + 40)
@@ -149,22 +144,7 @@ import enum TestSupport.HandmadeJPEG
     /// A JPEG that carries another one, whole, in its Exif segment, made by Pillow.
     private func jpegWithThumbnail() async throws -> [UInt8] {
         let file = place.path("thumbnail.jpg")
-        let code = """
-            import io, struct
-            from PIL import Image
-            photo = Image.open("\(Places.fixture("photos/chelsea-451x300.png"))")
-            small = io.BytesIO()
-            photo.resize((96, 64)).save(small, "JPEG")
-            thumbnail = small.getvalue()
-            first = 8 + 2 + 4
-            second = struct.pack("<HHHII HHII HHII I".replace(" ", ""), 3, 0x0103, 3, 1, 6,
-                0x0201, 4, 1, first + 2 + 3 * 12 + 4, 0x0202, 4, 1, len(thumbnail), 0)
-            exif = b"Exif\\0\\0II*\\0" + struct.pack("<IHI", 8, 0, first) + second + thumbnail
-            photo.save("\(file)", "JPEG", exif=exif)
-            assert Image.open("\(file)").getexif() is not None
-            """
-        let ending = try await place.start(Places.python, ["-c", code]).ended()
-        try #require(ending.status == 0, "\(ending)")
+        try await place.script("make_jpeg", "thumbnail", Places.fixture("photos/chelsea-451x300.png"), file)
         let bytes = try Data.bytes(at: file)
         // It begins and ends twice.
         try #require(zip(bytes, bytes.dropFirst()).count { $0 == 0xFF && $1 == 0xD8 } == 2)
@@ -207,12 +187,13 @@ import enum TestSupport.HandmadeJPEG
     @Test func `frames without an end marker are sent while the stream continues`() async throws {
         let stream = try jpegs
         let receiver = try await place.receiver("--count", "4", "--output", place.path("out"))
-        _ = try place.file("input", stream.flatMap { $0.dropLast(2) })
-        let pipe = try place.shell("mkfifo $D/hold && { cat $D/input; cat $D/hold; } | $F send $S - --passthrough")
+        let input = try InputPipe()
+        let sender = try place.framesocket(["send", place.socket, "-", "--passthrough"], input: .pipe(input))
+        input.write(stream.flatMap { $0.dropLast(2) })
         #expect(await receiver.ended().status == 0)
         #expect(try place.contents(of: "out") == Array(stream[..<4]))
-        let release = try place.shell(": > $D/hold")
-        _ = await (release.ended(), pipe.ended())
+        input.end()
+        _ = await sender.ended()
     }
 
     /// Expects that so many frames of a stream are sent, and can be decoded.
@@ -283,15 +264,12 @@ import enum TestSupport.HandmadeJPEG
         ("\u{89}PNG\r\n\u{1A}\n........", "image2pipe"), ("P6 1 1 255\n.........", "PNM, which is not supported"),
     ])
     func `what is no stream of JPEGs is named at once, with what to do`(start: String, advice: String) async throws {
-        _ = try place.file("input", start.unicodeScalars.map { UInt8($0.value) })
         let receiver = try await place.receiver()
-        // It does not end.
-        let program = try place.shell("mkfifo $D/hold && { cat $D/input; cat $D/hold; } | $F send $S -; echo $? >&2")
-        try await program.told(advice)
-        let release = try place.shell(": > $D/hold")
-        _ = await release.ended()
+        // The input does not end.
+        let program = try place.framesocket(["send", place.socket, "-"], input: .pipe(InputPipe()))
+        program.write(start.unicodeScalars.map { UInt8($0.value) })
         let ending = await program.ended()
-        #expect(ending.errors.hasSuffix("65\n"), "\(ending)")
+        #expect(ending.status == 65 && ending.errors.contains(advice), "\(ending)")
         receiver.send(.interrupt)
         _ = await receiver.ended()
     }
@@ -334,9 +312,11 @@ import enum TestSupport.HandmadeJPEG
     @Test func `a stream may arrive in pieces of any size`() async throws {
         let stream = try jpegs
         let receiver = try await place.receiver("--count", "\(stream.count)", "--output", place.path("out"))
-        _ = try place.file("input", stream.flatMap(\.self))
-        let pipe = try place.shell("dd if=$D/input bs=7 2>/dev/null | $F send $S - --passthrough")
-        #expect(await pipe.ended().status == 0)
+        let input = try InputPipe()
+        let sender = try place.framesocket(["send", place.socket, "-", "--passthrough"], input: .pipe(input))
+        for piece in stream.flatMap(\.self).pieces(of: 7) { input.write(piece) }
+        input.end()
+        #expect(await sender.ended().status == 0)
         #expect(await receiver.ended().status == 0)
         #expect(try place.contents(of: "out") == stream)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import TestSupport
 import Testing
 
@@ -58,20 +59,15 @@ import Testing
         let receiver = try await place.receiver("--stats", "json", "--json")
         let jpeg = try Data.bytes(at: Places.fixture("jpeg/chelsea-420.jpg"))
         // Numbers 1 and 5: three between them were dropped before the socket.
-        let stream = [1, 5].flatMap { number in
-            Array(
-                """
-                HTTP/1.1 200 OK\r\nContent-Length: \(jpeg.count)\r\nBuffer-Width: 451\r\nBuffer-Height: 300\r
-                Buffer-Orientation: 1\r\nBuffer-Sequence: \(number)\r\n\r\n
-                """.utf8
-            ) + jpeg
+        let sender = try PeerSocket.connected(to: place.socket)
+        for number in [1, 5] as [UInt64] {
+            try await sender.write(PeerMessage.frame(jpeg, width: 451, height: 300, sequence: number).bytes)
         }
-        _ = try place.file("stream", stream)
-        _ = try place.shell("{ cat $D/stream; sleep 60; } | socat -u - UNIX-CONNECT:$S")
         try #require(await becomesTrue { receiver.hasPrinted(#""frames":2,"#) })
         receiver.send(.interrupt)
         let reading = try #require(try statistics(await receiver.ended().lines).first { $0["frames"] as? Int == 2 })
         #expect(reading["missing"] as? Int == 3 && reading["connections"] as? Int == 1)
+        withExtendedLifetime(sender) {}
     }
 
     @Test func `statistics go to standard error if frames go to standard output`() async throws {

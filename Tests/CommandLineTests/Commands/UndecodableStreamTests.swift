@@ -38,7 +38,7 @@ import Testing
         command: String,
         fault: Fault
     ) async throws {
-        let program = try place.shell("exec $F \(command)")
+        let program = try place.framesocket(words: command)
         let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
         // All of them at once, and then the sender's end: what has arrived by then changes nothing.
         let stream = (0..<40).flatMap { message(fault.body($0), width: 64, height: 48) }
@@ -69,7 +69,7 @@ import Testing
     func `so does the eighth that is looked at, if only the newest frames are`(command: String, fault: Fault)
         async throws
     {
-        let program = try place.shell("exec $F \(command)")
+        let program = try place.framesocket(words: command)
         let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
         try await program.printed(#""event":"connected""#)
         let before = try await program.lines(2).count

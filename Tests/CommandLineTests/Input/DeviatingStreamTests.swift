@@ -120,7 +120,7 @@ import Testing
         let all = try await place.framesocket(["send", place.socket] + files + ["--passthrough", "--force"]).ended()
         #expect(all.status == 0, "\(all)")
         let shown = try place.file("shown.jpg", Self.deviations[0].apply(Self.good))
-        _ = try place.shell("{ cat \(shown); exec sleep 1000; } | $F send $S - --quiet --passthrough --no-padding")
+        try site.sender(showing: shown, options: "--no-padding")
         let state = try await site.state { $0.frames == 1 && $0.width != nil }
         #expect(state.state == "live" && state.width == 75 && state.height == 51 && state.undecodable == 0)
         #expect(try await site.get("/snapshot.jpg", "--output", place.path("snapshot.jpg"))["status"] == 200)
@@ -136,9 +136,7 @@ import Testing
             let site = try await isLenient ? PreviewSite(place, "--lenient") : PreviewSite(place)
             // What has to be rotated is rotated for those who look.
             let viewer = try await site.viewer()
-            _ = try place.shell(
-                "{ cat \(file); exec sleep 1000; } | $F send $S - --quiet --passthrough --no-padding --orientation 6"
-            )
+            try site.sender(showing: file, options: "--no-padding", "--orientation", "6")
             let state = try await site.state { $0.frames == 1 }
             #expect(state.undecodable == (isLenient ? 0 : 1))
             if isLenient {

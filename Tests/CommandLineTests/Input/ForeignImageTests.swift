@@ -67,7 +67,8 @@ import Testing
         let written = try await place.shell("\(writer) >$D/in.mjpeg").ended()
         #expect(written.status == 0, "\(writer): \(written)")
         let receiver = try await place.receiver("--count", "\(count)", "--json", "--output", place.path("out"))
-        let sent = try await place.shell("$F send $S - --passthrough --quiet --wait 30 <$D/in.mjpeg").ended()
+        let stream = Program.Input.file(place.path("in.mjpeg"))
+        let sent = try await place.send("-", "--passthrough", "--quiet", "--wait", "30", input: stream)
         #expect(sent.status == 0, "\(writer): \(sent)")
         receiver.send(.interrupt)
         _ = await receiver.ended()
@@ -75,7 +76,7 @@ import Testing
         #expect(files.count == count, "\(writer)")
 
         let decoder = try place.framesocket(["receive", place.socket, "--count", "\(count)", "--raw", "rgb"])
-        let again = try await place.shell("$F send $S - --passthrough --quiet --wait 30 <$D/in.mjpeg").ended()
+        let again = try await place.send("-", "--passthrough", "--quiet", "--wait", "30", input: stream)
         #expect(again.status == 0, "\(again)")
         let pixels = await decoder.ended().output
         var expected: [UInt8] = []
@@ -193,12 +194,11 @@ import Testing
     @Test(arguments: ["chelsea-420", "chelsea-422", "chelsea-gray"])
     func `motion JPEG without Huffman tables is sent as the image it shows`(name: String) async throws {
         let (bare, whole) = try bareJPEG(name)
-        _ = try place.file("bare", bare + bare)
-        _ = try place.file("whole", whole + whole)
         var received: [[UInt8]] = []
-        for input in ["bare", "whole"] {
+        for jpeg in [bare, whole] {
             let receiver = try place.framesocket(["receive", place.socket, "--count", "2", "--raw", "rgb"])
-            let sent = try await place.shell("$F send $S - --quality 90 --quiet --wait 30 <$D/\(input)").ended()
+            let input = Program.Input.file(try place.file("in.mjpeg", jpeg + jpeg))
+            let sent = try await place.send("-", "--quality", "90", "--quiet", "--wait", "30", input: input)
             #expect(sent.status == 0, "\(sent)")
             received.append(await receiver.ended().output)
         }
@@ -209,13 +209,13 @@ import Testing
         async throws
     {
         let bare = try bareJPEG("chelsea-420").bare
-        _ = try place.file("bare", bare)
+        let file = try place.file("bare.jpg", bare)
         let receiver = try await place.receiver("--json", "--decode")
-        let sent = try await place.shell("$F send $S - --passthrough --quiet --wait 30 <$D/bare").ended()
+        let sent = try await place.send("-", "--passthrough", "--quiet", "--wait", "30", input: .file(file))
         #expect(sent.status == 0, "\(sent)")
         // A file is looked at before it is sent.
-        let file = try await place.send(place.file("bare.jpg", bare), "--passthrough")
-        #expect(file.status == 65 && file.errors.contains("Huffman table"), "\(file)")
+        let named = try await place.send(file, "--passthrough")
+        #expect(named.status == 65 && named.errors.contains("Huffman table"), "\(named)")
         receiver.send(.interrupt)
         let errors = try await receiver.ended().events("error")
         #expect(errors.count == 1 && errors[0].description.contains("Huffman table"), "\(errors)")

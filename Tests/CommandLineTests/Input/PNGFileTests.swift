@@ -50,7 +50,7 @@ import Testing
         ("$D/x.png --passthrough --background black", "--passthrough sends JPEGs unchanged"),
     ])
     func `a background that cannot be used is a mistake`(arguments: String, reason: String) async throws {
-        let ending = try await place.shell("$F send $S \(arguments)").ended()
+        let ending = try await place.framesocket(words: "send $S \(arguments)").ended()
         #expect(ending.status == 64 && ending.errors.contains(reason), "\(ending)")
     }
 

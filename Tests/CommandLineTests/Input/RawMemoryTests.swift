@@ -38,19 +38,17 @@
             let frame = row.width * row.height * 4
             // Areas of one gray; longer than a frame by a few pixels, so that every frame differs from the one before.
             var grays = SplitMix(seed: 1)
-            var bytes = Data(capacity: frame + 400)
+            var bytes: [UInt8] = []
             while bytes.count < frame + 388 {
-                bytes += Data(repeating: UInt8(truncatingIfNeeded: grays.next()), count: 388)
+                bytes += [UInt8](repeating: UInt8(truncatingIfNeeded: grays.next()), count: 388)
             }
-            try bytes.write(to: URL(filePath: place.path("pixels")))
-            #expect(await (try place.shell("mkfifo $D/pipe")).ended().status == 0)
-            // More frames come for as long as it lives.
-            _ = try place.shell("while cat $D/pixels; do :; done >$D/pipe")
             let receiver = try await place.receiver("--json")
             let sender = try place.framesocket(
                 ["send", place.socket, "-", "--size", row.size, "--format", "bgra"] + row.options,
-                input: .file(place.path("pipe"))
+                input: .pipe(InputPipe())
             )
+            // More than it is waited for.
+            for _ in 0..<100 { sender.write(bytes) }
             try await receiver.lines(2 + 12)
             let peak = try sender.peakMemory()
             #expect(peak >= frame && peak < frame + row.rest, "\(peak - frame) bytes besides the image")

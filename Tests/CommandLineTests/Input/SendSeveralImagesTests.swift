@@ -63,28 +63,13 @@ import Testing
     }
 
     @Test func `images that the first one lists belong to it`() async throws {
-        let code = """
-            import sys
-            from PIL import Image
-            photo = Image.open("\(Places.fixture("photos/chelsea-451x300.png"))").convert("RGB")
-            photo.save(sys.stdout.buffer, "MPO", save_all=True, append_images=[photo.resize((90, 60))])
-            """
-        let (ending, frames) = try await send("\(Places.python) -c '\(code)'", "$D/x")
+        try await place.script("make_jpeg", "list", Places.fixture("photos/chelsea-451x300.png"), place.path("list"))
+        let (ending, frames) = try await send("cat $D/list", "$D/x")
         #expect(ending.status == 0 && frames == 1, "\(ending)")
     }
 
     @Test func `a photo behind one that lists images which are not there is reported`() async throws {
-        let code = """
-            import io
-            from PIL import Image
-            photo = Image.open("\(Places.fixture("photos/chelsea-451x300.png"))").convert("RGB")
-            file = io.BytesIO()
-            photo.save(file, "MPO", save_all=True, append_images=[photo.resize((90, 60))])
-            file = file.getvalue()
-            open("\(place.path("stale"))", "wb").write(file[:file.rindex(bytes([255, 216, 255]))])
-            """
-        let made = try await place.start(Places.python, ["-c", code]).ended()
-        try #require(made.status == 0, "\(made)")
+        try await place.script("make_jpeg", "stale", Places.fixture("photos/chelsea-451x300.png"), place.path("stale"))
         let (ending, frames) = try await send("cat $D/stale $D/stale", "$D/x")
         #expect(ending.status == 65 && frames == 1, "\(ending)")
         #expect(ending.errors.contains("only the first image of 1 file was sent"), "\(ending)")

@@ -21,8 +21,8 @@ import Testing
     {
         let place = try Workplace()
         let receiver = try await place.receiver()
-        try Data(input.utf8).write(to: URL(fileURLWithPath: place.path("in")))
-        let ending = try await place.shell("$F send $S - --quiet --wait 30 <$D/in").ended()
+        let file = try place.file("in", Array(input.utf8))
+        let ending = try await place.send("-", "--quiet", "--wait", "30", input: .file(file))
         #expect(ending.status == code && ending.errors.contains(reason), "\(ending)")
         _ = receiver
     }
@@ -48,18 +48,18 @@ import Testing
 
     @Test func `a stride that is too small is rejected before anything is sent`() async throws {
         let place = try Workplace()
-        let ending = try await place.shell(
-            "head -c 1000 /dev/zero | $F send $S - --size 8x8 --format gray --stride 7 --wait 1"
-        ).ended()
+        let options = ["--size", "8x8", "--format", "gray", "--stride", "7", "--wait", "1"]
+        let ending = try await place.framesocket(["send", place.socket, "-"] + options, input: .file("/dev/zero"))
+            .ended()
         #expect(ending.status == 64 && ending.errors.contains("rows have 8 bytes"), "\(ending)")
     }
 
     @Test func `video without chroma is sent as gray`() async throws {
         let place = try Workplace()
-        let receiver = try place.shell("$F receive $S --count 1 --quiet --raw rgb")
-        let pixels = Data("YUV4MPEG2 W16 H16 Cmono XCOLORRANGE=FULL\nFRAME\n".utf8) + Data(repeating: 77, count: 256)
-        try pixels.write(to: URL(fileURLWithPath: place.path("in")))
-        let sent = try await place.shell("$F send $S - --quiet --wait 30 <$D/in").ended()
+        let receiver = try place.framesocket(["receive", place.socket, "--count", "1", "--quiet", "--raw", "rgb"])
+        let header = Array("YUV4MPEG2 W16 H16 Cmono XCOLORRANGE=FULL\nFRAME\n".utf8)
+        let file = try place.file("in", header + [UInt8](repeating: 77, count: 256))
+        let sent = try await place.send("-", "--quiet", "--wait", "30", input: .file(file))
         #expect(sent.status == 0, "\(sent)")
         let output = await receiver.ended().output
         #expect(output.count == 768 && output.allSatisfy { abs(Int($0) - 77) <= 2 })

@@ -42,8 +42,8 @@ import Testing
             _ = try place.file("out/frame-\(number).jpg", [1, 2, 3])
         }
         // Neither a start nor a sender's absence costs a frame.
-        let idle = "$F receive $S --output $D/out --overwrite --keep 3 --timeout 0.1"
-        #expect(try await place.shell(idle).ended().status == 75)
+        let idle = ["receive", place.socket, "--output", place.path("out"), "--overwrite", "--keep", "3"]
+        #expect(try await place.framesocket(idle + ["--timeout", "0.1"]).ended().status == 75)
         #expect(try place.names(in: "out").count == 4)
         let taken = try await receive("--overwrite", "--keep", "3")
         #expect(taken.status == 0, "\(taken)")
@@ -86,7 +86,7 @@ import Testing
     @Test(arguments: [0o600, 0o700], ["file", "file/out"])
     func `a directory that is a file is reported before anything is received`(mode: mode_t, name: String) async throws {
         try #require(unsafe chmod(place.file("file", [1]), mode) == 0)
-        let ending = try await place.shell("timeout 60 $F receive $S --output $D/\(name)").ended()
+        let ending = try await place.framesocket(["receive", place.socket, "--output", place.path(name)]).ended()
         #expect(ending.status == 73 && ending.errors.contains("file: Not a directory"), "\(ending)")
         #expect(!ending.errors.contains("listening"))
     }
@@ -132,11 +132,13 @@ import Testing
         @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root can plant another user's link"))
         func `another user's link at a recording's path is not followed`() async throws {
             let victim = try place.file("victim", [1, 2, 3])
-            let open = try place.shell("mkdir -m 1777 $D/open; chmod 755 $D")
-            _ = await open.ended()
-            let planting = try place.shell("setpriv --reuid 65534 --clear-groups ln -s $D/victim $D/open/r.mkv")
-            try #require(await planting.ended().status == 0)
-            let ending = try await place.shell("$F record $S $D/open/r.mkv --overwrite").ended()
+            let (open, link) = (place.path("open"), place.path("open/r.mkv"))
+            try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
+            for (path, mode) in [(open, 0o1777), (place.directory, 0o755)] {
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            }
+            _ = try await place.run("setpriv", "--reuid", "65534", "--clear-groups", "ln", "-s", victim, link)
+            let ending = try await place.framesocket(["record", place.socket, link, "--overwrite"]).ended()
             #expect(ending.status == 73 && ending.errors.contains("symbolic link"), "\(ending)")
             #expect(try Data.bytes(at: victim) == [1, 2, 3])
         }

@@ -26,29 +26,6 @@ import Testing
         return ending
     }
 
-    /// How far a raw image is from what Pillow makes of a JPEG in each mode, by the rules of `FrameDecoder.Viewport`: the
-    /// mean difference of a sample.
-    private static let pillow = """
-        import json, sys
-        from PIL import Image, ImageChops, ImageStat
-        jpeg, raw, W, H = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-        found = Image.frombytes("RGB", (W, H), open(raw, "rb").read())
-        image = Image.open(jpeg).convert("RGB")
-        w, h = image.size
-        isWider = w * H > h * W
-        def near(n, d): return max(1, (2 * n + d) // (2 * d))
-        fit = Image.new("RGB", (W, H))
-        size = (W, near(h * W, w)) if isWider else (near(w * H, h), H)
-        fit.paste(image.resize(size, Image.BILINEAR), ((W - size[0]) // 4 * 2, (H - size[1]) // 4 * 2))
-        part = (max(1, h * W // H), h) if isWider else (w, max(1, w * H // W))
-        x, y = (w - part[0]) // 4 * 2, (h - part[1]) // 4 * 2
-        fill = image.crop((x, y, x + part[0], y + part[1])).resize((W, H), Image.BILINEAR)
-        stretch = image.resize((W, H), Image.BILINEAR)
-        for name, expected in ("--letterbox", fit), ("--fill", fill), ("--stretch", stretch):
-            mean = ImageStat.Stat(ImageChops.difference(found, expected)).mean
-            print(json.dumps({"event": name, "difference": round(sum(mean) / 3 * 1000)}))
-        """
-
     /// Smaller and larger than the photo of 451x300, in one direction or in both.
     ///
     /// Shows P336.
@@ -62,12 +39,7 @@ import Testing
         )
         try #require(ending.output.count == 3 * width * height)
         let raw = try place.file("raw", Array(ending.output))
-        let comparison = try place.start(
-            Places.python,
-            ["-c", Self.pillow, photo, raw, "\(width)", "\(height)"]
-        )
-        let told = await comparison.ended()
-        #expect(told.status == 0, "\(told)")
+        let told = try await place.script("compare_modes", photo, raw, "\(width)", "\(height)")
         for other in Self.modes {
             let difference = try #require(try told.events(other).first?["difference"])
             #expect(other == mode ? difference < 3_000 : difference > 8_000, "\(other): \(difference)")

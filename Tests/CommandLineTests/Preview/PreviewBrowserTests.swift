@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import Testing
 
 /// The page of `framesocket preview` in a real browser.
@@ -57,6 +58,11 @@ struct PreviewBrowserTests {
         """
     }
 
+    /// An upright image of 451 by 300 pixels.
+    private func chelsea() throws -> PeerMessage {
+        .frame(try Data.bytes(at: Places.fixture("jpeg/chelsea-420.jpg")), width: 451, height: 300)
+    }
+
     private func expectClean(_ browser: Program) async throws {
         let ending = await browser.ended()
         #expect(ending.status == 0, "\(ending)")
@@ -89,32 +95,26 @@ struct PreviewBrowserTests {
 
     @Test func `the only image of a still screen is shown, and a pause is displayed`() async throws {
         let site = try await PreviewSite(place)
-        let status =
-            #"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: status\r\nSender-State: %s\r\nControl-Version: 1\r\n\r\n"#
-        let frame =
-            #"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nBuffer-Width: 451\r\nBuffer-Height: 300\r\nBuffer-Orientation: 1\r\n\r\n"#
-        let wait = { (name: String) in "while ! [ -e $D/\(name) ]; do sleep 0.02; done" }
-        _ = try place.shell(
-            """
-            { \(wait("begin")); printf '\(frame)' "$(wc -c <$X/jpeg/chelsea-420.jpg)"; cat $X/jpeg/chelsea-420.jpg
-              \(wait("pause")); printf '\(status)' paused; \(wait("resume")); printf '\(status)' live
-              exec sleep 1000; } | socat -u - UNIX-CONNECT:$S
-            """
-        )
+        let sender = try PeerSocket.connected(to: place.socket)
+        let status = { (state: String) -> PeerMessage in
+            let fields = [("Message-Type", "status"), ("Sender-State", state), ("Control-Version", "1")]
+            return PeerMessage(startLine: "HTTP/1.1 200 OK", fields: fields.map { (name: $0, value: $1) })
+        }
         let browser = try site.browser([
             Self.says("Waiting"), Self.says("Live"), Self.shows(451, 300), Self.fact("age", "No new frame for"),
             Self.says("Paused"), Self.tells("The sender has paused"), Self.shows(451, 300),
             Self.says("Live"), Self.says("Preview ended"),
         ])
-        for (count, name) in [(1, "begin"), (4, "pause"), (7, "resume")] {
+        for (count, message) in try [(1, chelsea()), (4, status("paused")), (7, status("live"))] {
             try await browser.lines(count)
-            _ = try place.file(name, [])
+            try await sender.write(message.bytes)
         }
         try await browser.lines(8)
         site.program.send(.interrupt)
         #expect(await site.program.ended().status == 130)
         let ending = await browser.ended()
         #expect(ending.status == 0, "\(ending)")
+        withExtendedLifetime(sender) {}
     }
 
     private static func chooses(_ value: String) -> String {
@@ -170,13 +170,13 @@ struct PreviewBrowserTests {
             ],
             query: query
         )
-        try site.sender(showing: "cat $X/jpeg/chelsea-420.jpg")
+        try site.sender(showing: Places.fixture("jpeg/chelsea-420.jpg"))
         try await expectClean(browser)
     }
 
     @Test func `a sender is selected from a list, and when it leaves, the latest is shown again`() async throws {
         let site = try await PreviewSite(place)
-        let first = try site.sender(showing: "cat $X/jpeg/chelsea-420.jpg")
+        let first = try site.sender(showing: Places.fixture("jpeg/chelsea-420.jpg"))
         try await site.state { $0.frames == 1 }
         let list = "document.getElementById('choice')"
         let browser = try site.browser([
@@ -190,7 +190,7 @@ struct PreviewBrowserTests {
             "\(list).hidden",
         ])
         try await browser.lines(2)
-        try site.sender(showing: "cat $X/jpeg/phone-563x1219.jpg")
+        try site.sender(showing: Places.fixture("jpeg/phone-563x1219.jpg"))
         try await browser.lines(12)
         first.kill()
         let ending = await browser.ended()
@@ -199,7 +199,7 @@ struct PreviewBrowserTests {
 
     @Test func `a viewer without a place is told so, and sees the stream once there is one`() async throws {
         let site = try await PreviewSite(place, "--viewers", "1")
-        try site.sender(showing: "cat $X/jpeg/chelsea-420.jpg")
+        try site.sender(showing: Places.fixture("jpeg/chelsea-420.jpg"))
         let viewer = try await site.viewer()
         try await site.state { $0.frames == 1 }
         let browser = try site.browser([
@@ -219,7 +219,6 @@ struct PreviewBrowserTests {
     ]
 
     @Test func `the image of a rotated sender is upright`() async throws {
-        _ = try place.file("raw", Quarters.pixels(width: 96, height: 64))
         let site = try await PreviewSite(place)
         let places = ["0.25, 0.25", "0.75, 0.25", "0.25, 0.75", "0.75, 0.75"]
         let steps = Self.rotations.map { _, width, height, colours in
@@ -230,15 +229,16 @@ struct PreviewBrowserTests {
         let browser = try site.browser([Self.colour] + steps)
         for (index, rotation) in Self.rotations.enumerated() {
             try await browser.lines(1 + index)
-            let options = "--format rgb --orientation \(rotation.0) --quiet"
-            _ = try place.shell("{ cat $D/raw; exec sleep 1000; } | $F send $S - --size 96x64 \(options)")
+            let options = ["--size", "96x64", "--format", "rgb", "--orientation", "\(rotation.0)", "--quiet"]
+            let sender = try place.framesocket(["send", place.socket, "-"] + options, input: .pipe(InputPipe()))
+            sender.write(Quarters.pixels(width: 96, height: 64))
         }
         try await expectClean(browser)
     }
 
     @Test func `a sender's own Exif orientation is ignored`() async throws {
         let site = try await PreviewSite(place)
-        try site.sender(showing: "cat $X/jpeg/chelsea-exif-6.jpg")
+        try site.sender(showing: Places.fixture("jpeg/chelsea-exif-6.jpg"))
         let browser = try site.browser([
             Self.says("Live"), Self.shows(300, 451), "image.getBoundingClientRect().width === 300",
         ])
@@ -247,35 +247,27 @@ struct PreviewBrowserTests {
 
     @Test func `a frame that the browser cannot decode is reported, and the next one is shown`() async throws {
         let site = try await PreviewSite(place)
-        let header =
-            #"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nBuffer-Width: 451\r\nBuffer-Height: 300\r\nBuffer-Orientation: 1\r\n\r\n"#
         // Samples of 12 bits are part of the standard, and of no browser.
-        var deep = try Data.bytes(at: Places.fixture("jpeg/chelsea-420.jpg"))
-        let frameHeader = try #require(deep.indices.first { deep[$0...].starts(with: [0xFF, 0xC0]) })
-        deep[frameHeader + 4] = 12
-        _ = try place.file("deep", deep)
-        _ = try place.shell(
-            """
-            { for J in $D/deep $X/jpeg/chelsea-420.jpg; do
-                printf '\(header)' "$(wc -c <$J)"; cat $J
-                while ! [ -e $D/seen ]; do sleep 0.02; done; done; exec sleep 1000; } | socat -u - UNIX-CONNECT:$S
-            """
-        )
+        var deep = try chelsea()
+        let frameHeader = try #require(deep.body.indices.first { deep.body[$0...].starts(with: [0xFF, 0xC0]) })
+        deep.body[frameHeader + 4] = 12
+        let sender = try PeerSocket.connected(to: place.socket)
+        try await sender.write(deep.bytes)
         let browser = try site.browser([
             Self.tells("browser cannot decode"), "image.hidden",
             "document.getElementById('save').hasAttribute('href')",
             Self.shows(451, 300), "!\(Self.tells("cannot decode"))",
         ])
         try await browser.lines(3)
-        _ = try place.file("seen", [])
+        try await sender.write(chelsea().bytes)
         try await expectClean(browser)
+        withExtendedLifetime(sender) {}
     }
 
     @Test func `the page says that none of a sender's frames can be decoded`() async throws {
         let site = try await PreviewSite(place)
-        _ = try place.shell(
-            #"{ printf 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\nBuffer-Width: 1\r\nBuffer-Height: 1\r\nBuffer-Orientation: 1\r\n\r\nno image.'; exec sleep 1000; } | socat -u - UNIX-CONNECT:$S"#
-        )
+        let sender = try PeerSocket.connected(to: place.socket)
+        try await sender.write(PeerMessage.frame(Array("no image.".utf8), width: 1, height: 1).bytes)
         try await expectClean(
             site.browser([
                 Self.tells("none of its frames can be decoded"), Self.fact("age", "So far: 1"),
@@ -283,6 +275,7 @@ struct PreviewBrowserTests {
                 "image.hidden",
             ])
         )
+        withExtendedLifetime(sender) {}
     }
 
     @Test func `the command that starts a sender is copied, and an image is shown pixel by pixel`() async throws {
@@ -304,13 +297,13 @@ struct PreviewBrowserTests {
             "\(button("zoom")).click() ?? true", "image.getBoundingClientRect().height < 1219",
         ])
         try await browser.lines(5)
-        try site.sender(showing: "cat $X/jpeg/phone-563x1219.jpg")
+        try site.sender(showing: Places.fixture("jpeg/phone-563x1219.jpg"))
         try await expectClean(browser)
     }
 
     @Test func `on a narrow page the state is one line, and the senders are listed above the image`() async throws {
         let site = try await PreviewSite(place)
-        for _ in 0..<2 { try site.sender(showing: "cat $X/jpeg/phone-563x1219.jpg") }
+        for _ in 0..<2 { try site.sender(showing: Places.fixture("jpeg/phone-563x1219.jpg")) }
         try await site.state { $0.choices.count == 2 && $0.choices.allSatisfy { $0.width != nil } }
         let box = { (name: String) in "document.getElementById('\(name)').getBoundingClientRect()" }
         let browser = try site.browser(
@@ -331,7 +324,7 @@ struct PreviewBrowserTests {
     @Test(arguments: [["--size", "400x800"], ["--dark"]])
     func `the page fits into a narrow window, and is dark if that is preferred`(options: [String]) async throws {
         let site = try await PreviewSite(place)
-        try site.sender(showing: "cat $X/jpeg/phone-563x1219.jpg")
+        try site.sender(showing: Places.fixture("jpeg/phone-563x1219.jpg"))
         let browser = try site.browser(
             [
                 Self.says("Live"), Self.shows(563, 1219),

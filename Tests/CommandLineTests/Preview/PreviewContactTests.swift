@@ -25,6 +25,18 @@ struct PreviewContactTests {
           && document.getElementById("full").disabled && !document.getElementById("save").hasAttribute("href")
         """
 
+    /// Starts a sender of the same image, again and again until the test ends.
+    private func sendImages(to site: PreviewSite, every interval: Duration) throws {
+        let sender = try site.sender()
+        let image = try Data.bytes(at: Places.fixture("jpeg/chelsea-420.jpg"))
+        Task { [weak sender] in
+            while let sender {
+                sender.write(image)
+                try await Task.sleep(for: interval)
+            }
+        }
+    }
+
     private static let shows = "image.width === 451 && !image.hidden"
 
     @Test func `eight tabs of one browser all show frames and rates, and recover when the preview is back`()
@@ -32,8 +44,7 @@ struct PreviewContactTests {
     {
         let site = try await PreviewSite(place)
         let port = try #require(URL(string: site.url)?.port)
-        let images = "while cat $X/jpeg/chelsea-420.jpg; do sleep 0.1; done"
-        try site.sender(showing: images)
+        try sendImages(to: site, every: .milliseconds(100))
         let browser = try site.browser(
             [
                 Self.shows, Self.says("Live"), Self.fact("rate", "^[1-9].* frames.s$"),
@@ -51,7 +62,7 @@ struct PreviewContactTests {
         _ = await site.program.ended()
         try await browser.lines(8)
         let again = try await PreviewSite(place, http: "127.0.0.1:\(port)")
-        try again.sender(showing: images)
+        try sendImages(to: again, every: .milliseconds(100))
         let ending = await browser.ended()
         #expect(ending.status == 0, "\(ending)")
     }
@@ -61,7 +72,7 @@ struct PreviewContactTests {
     {
         let site = try await PreviewSite(place)
         let port = try #require(URL(string: site.url)?.port)
-        let sender = try site.sender(showing: "cat $X/jpeg/chelsea-420.jpg")
+        let sender = try site.sender(showing: Places.fixture("jpeg/chelsea-420.jpg"))
         let browser = try site.browser([
             Self.shows, Self.fact("frames", "^1$"), Self.says("Preview ended"), Self.isBlank,
             Self.fact("message", "It ended at"), Self.says("Live"), "image.width === 563", Self.fact("frames", "^1$"),
@@ -73,14 +84,14 @@ struct PreviewContactTests {
         sender.kill()
         // Its first image has the number that the page has seen.
         let again = try await PreviewSite(place, http: "127.0.0.1:\(port)")
-        try again.sender(showing: "cat $X/jpeg/phone-563x1219.jpg")
+        try again.sender(showing: Places.fixture("jpeg/phone-563x1219.jpg"))
         let ending = await browser.ended()
         #expect(ending.status == 0, "\(ending)")
     }
 
     @Test func `a page without a free connection does not say that the preview has ended`() async throws {
         let site = try await PreviewSite(place)
-        try site.sender(showing: "cat $X/jpeg/chelsea-420.jpg")
+        try site.sender(showing: Places.fixture("jpeg/chelsea-420.jpg"))
         let browser = try site.browser([
             Self.shows,
             "(globalThis.others = [1, 2, 3, 4, 5, 6].map((n) => Object.assign(new Image(), { src: `/stream?${n}` }))).length",
@@ -94,7 +105,7 @@ struct PreviewContactTests {
 
     @Test func `a hidden page asks for no images, and gives its place to others`() async throws {
         let site = try await PreviewSite(place, "--viewers", "1")
-        try site.sender(showing: "while cat $X/jpeg/chelsea-420.jpg; do sleep 0.05; done")
+        try sendImages(to: site, every: .milliseconds(50))
         let hide = { (isHidden: Bool) in
             """
             Object.defineProperty(document, "hidden", { value: \(isHidden), configurable: true })

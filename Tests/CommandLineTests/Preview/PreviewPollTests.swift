@@ -14,19 +14,16 @@ import Testing
 
     @Test func `every image of a slow sender is answered once, when it arrives`() async throws {
         let site = try await PreviewSite(place)
-        let names = ["420", "422", "444", "gray"].map { "chelsea-\($0).jpg" }
-        let wait = "while ! [ -e $J.seen ]; do sleep 0.02; done"
-        try site.sender(
-            showing: "cd $D; for J in \(names.joined(separator: " ")); do cat $X/jpeg/$J; \(wait); done"
-        )
-        let viewer = try await site.viewer("--parts", "\(names.count)", as: "poll")
-        for (index, name) in names.enumerated() {
+        let files = ["420", "422", "444", "gray"].map { Places.fixture("jpeg/chelsea-\($0).jpg") }
+        let sender = try site.sender(showing: files[0])
+        let viewer = try await site.viewer("--parts", "\(files.count)", as: "poll")
+        for index in files.indices {
             try await viewer.lines(2 + index)
             #expect(try await site.state().viewers == 1)
-            _ = try place.file("\(name).seen", [])
+            if index + 1 < files.count { sender.write(try Data.bytes(at: files[index + 1])) }
         }
         let parts = try await viewer.ended().events("part").map { $0.text("sha256") }
-        #expect(try await parts == names.asyncMap { try await place.digest(Places.fixture("jpeg/\($0)")) })
+        #expect(try await parts == files.asyncMap { try await place.digest($0) })
     }
 
     @Test func `a request without news is answered at once, or after the time that it would wait`() async throws {
@@ -34,7 +31,7 @@ import Testing
         let patient = ["--field", "Prefer: wait=1"]
         #expect(try await site.get("/snapshot.jpg")["status"] == 404)
         #expect(try await site.get("/snapshot.jpg", options: patient)["status"] == 204)
-        try site.sender(showing: "cat \(jpeg)")
+        try site.sender(showing: jpeg)
         try await site.state { $0.frames == 1 }
         let first = try await site.get("/snapshot.jpg", options: patient)
         let tag = try #require(first.text("etag"))
@@ -52,7 +49,7 @@ import Testing
         // Another preview numbers its images alike.
         let path = place.path("t")
         let other = try await PreviewSite(place, at: path)
-        _ = try place.shell("{ cat \(jpeg); exec sleep 1000; } | $F send \(path) - --quiet --passthrough")
+        try other.sender(showing: jpeg)
         try await other.state { $0.frames == 1 }
         #expect(try await other.get("/snapshot.jpg", options: known)["status"] == 200)
     }
@@ -60,7 +57,7 @@ import Testing
     @Test(arguments: Program.Signal.allCases)
     func `those who wait are told of the end`(signal: Program.Signal) async throws {
         let site = try await PreviewSite(place)
-        try site.sender(showing: "cat \(jpeg)")
+        try site.sender(showing: jpeg)
         let viewer = try await site.viewer(as: "poll")
         try await viewer.lines(2)
         site.program.send(signal)
@@ -74,12 +71,7 @@ import Testing
     @Test func `a page that reads nothing delays no other, and then shows the latest image`() async throws {
         let site = try await PreviewSite(place)
         let screen = Places.fixture("jpeg/phone-563x1219.jpg")
-        try site.sender(
-            showing: """
-                cat \(screen); while ! [ -e $D/begin ]; do sleep 0.02; done
-                for I in $(seq 200); do cat \(screen); done; cat \(gray)
-                """
-        )
+        let sender = try site.sender(showing: screen)
         let slow = try await site.viewer(
             "--room",
             "4096",
@@ -90,7 +82,8 @@ import Testing
             as: "poll"
         )
         let quick = try await site.viewer("--until", place.digest(gray), as: "poll")
-        _ = try place.file("begin", [])
+        for _ in 0..<200 { sender.write(try Data.bytes(at: screen)) }
+        sender.write(try Data.bytes(at: gray))
         let seen = await quick.ended()
         #expect(seen.status == 0, "\(seen)")
         try await site.state { ($0.frames ?? 0) + ($0.superseded ?? 0) == 202 }
@@ -103,7 +96,7 @@ import Testing
 
     @Test func `pages have places like other viewers, which they keep while they ask`() async throws {
         let site = try await PreviewSite(place, "--viewers", "2")
-        try site.sender(showing: "cat \(jpeg)")
+        try site.sender(showing: jpeg)
         try await site.state { $0.frames == 1 }
         let page = try await site.viewer("--wait", "1", as: "poll")
         let program = try await site.viewer()
@@ -122,17 +115,13 @@ import Testing
 
     @Test func `as many pages as viewers see the last of many images`() async throws {
         let site = try await PreviewSite(place)
-        try site.sender(
-            showing: """
-                cat \(jpeg); while ! [ -e $D/begin ]; do sleep 0.02; done
-                for I in $(seq 100); do cat \(jpeg); done; cat \(gray)
-                """
-        )
+        let sender = try site.sender(showing: jpeg)
         let last = try await place.digest(gray)
         var pages: [Program] = []
         for _ in 0..<16 { pages.append(try await site.viewer("--until", last, as: "poll")) }
         #expect(try await site.state().viewers == 16)
-        _ = try place.file("begin", [])
+        for _ in 0..<100 { sender.write(try Data.bytes(at: jpeg)) }
+        sender.write(try Data.bytes(at: gray))
         for page in pages {
             let ending = await page.ended()
             #expect(ending.status == 0, "\(ending)")

@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import TestDescriptions
 import TestSupport
 import Testing
@@ -22,7 +23,7 @@ import Testing
         #expect(empty.state == "none" && empty.path == place.socket && empty.senders == 0 && empty.width == nil)
         #expect(empty.maximumViewers == 16)
 
-        let sender = try site.sender(showing: "cat \(jpeg)")
+        let sender = try site.sender(showing: jpeg)
         let state = try await site.state { $0.frames == 1 }
         #expect(state.state == "live" && state.senders == 1 && state.connection == 1)
         #expect(state.pid != nil && state.uid == Int(getuid()))
@@ -49,8 +50,7 @@ import Testing
         let site = try await PreviewSite(place)
         let small = HandmadeJPEG.plain(width: 16, height: 16)
         try #require(small.count < 2_000)
-        _ = try place.file("small.jpg", small)
-        try site.sender(showing: "cat $D/small.jpg")
+        try site.sender().write(small)
         let state = try await site.state { $0.frames == 1 }
         #expect(state.bytes == small.count)
         // Half a second is the least that a rate covers.
@@ -59,10 +59,10 @@ import Testing
 
     @Test func `of several senders the named one is shown, or the latest if none is named`() async throws {
         let site = try await PreviewSite(place)
-        let first = try site.sender(showing: "cat \(jpeg)")
+        let first = try site.sender(showing: jpeg)
         try await site.state { $0.frames == 1 }
         let phone = Places.fixture("jpeg/phone-563x1219.jpg")
-        try site.sender(showing: "cat \(phone)")
+        try site.sender(showing: phone)
         let latest = try await site.state { $0.connection == 2 && $0.width == 563 }
         #expect(latest.choices.map(\.connection) == [1, 2] && latest.choices.map(\.width) == [451, 563])
         #expect(Set(latest.choices.map(\.pid)).count == 2)
@@ -105,14 +105,11 @@ import Testing
         let site = try await PreviewSite(place)
         let names = ["420", "422", "444", "gray"].map { "chelsea-\($0).jpg" }
         let viewer = try await site.viewer()
-        // The next one is sent when this one has been seen twice.
-        let wait = "while ! [ -e $J.seen ]; do sleep 0.02; done"
-        try site.sender(
-            showing: "cd $D; for J in \(names.joined(separator: " ")); do cat $X/jpeg/$J; \(wait); done"
-        )
+        let sender = try site.sender()
         for (index, name) in names.enumerated() {
+            sender.write(try Data.bytes(at: Places.fixture("jpeg/\(name)")))
+            // The next one is sent when this one has been seen twice.
             try await viewer.lines(3 + 2 * index)
-            _ = try place.file("\(name).seen", [])
         }
         viewer.kill()
         let parts = try await viewer.ended().events("part").map { $0.text("sha256") }
@@ -132,8 +129,10 @@ import Testing
         )
         let quick = try await site.viewer("--until", place.digest(gray))
         // 200 images of 105 kB: much more than the system's buffers hold.
-        let screen = Places.fixture("jpeg/phone-563x1219.jpg")
-        try site.sender(showing: "for I in $(seq 200); do cat \(screen); done; cat \(gray)")
+        let screen = try Data.bytes(at: Places.fixture("jpeg/phone-563x1219.jpg"))
+        let sender = try site.sender()
+        for _ in 0..<200 { sender.write(screen) }
+        sender.write(try Data.bytes(at: gray))
         let seen = await quick.ended()
         #expect(seen.status == 0, "\(seen)")
         let state = try await site.state { $0.width == 451 && $0.viewers == 1 }
@@ -162,7 +161,7 @@ import Testing
         first.kill()
         try await site.state { $0.viewers == 1 }
         let third = try await site.viewer()
-        let sender = try site.sender(showing: "cat \(jpeg)")
+        let sender = try site.sender(showing: jpeg)
         try await third.lines(3)
         sender.kill()
         try await site.state { $0.senders == 0 }
@@ -174,7 +173,7 @@ import Testing
     @Test(arguments: ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
     func `a page that points its own name here learns nothing`(host: String) async throws {
         let site = try await PreviewSite(place)
-        try site.sender(showing: "cat \(jpeg)")
+        try site.sender(showing: jpeg)
         try await site.state { $0.frames == 1 }
         for path in ["/", "/state", "/snapshot.jpg", "/stream"] {
             let answer = try await site.get(path, "--field", "Host: \(host)")
@@ -217,7 +216,7 @@ import Testing
         let site = try await PreviewSite(place)
         let viewer = try await site.viewer()
         let idle = try await site.viewer("--pause-until", place.path("never"))
-        let sender = try site.sender(showing: "cat \(jpeg)")
+        let sender = try site.sender(showing: jpeg)
         try await viewer.lines(2)
         site.program.send(signal)
         let ending = await site.program.ended()
@@ -267,7 +266,7 @@ import Testing
 
     @Test func `a JPEG's own orientation is left out`() async throws {
         let site = try await PreviewSite(place)
-        try site.sender(showing: "cat $X/jpeg/chelsea-exif-6.jpg")
+        try site.sender(showing: Places.fixture("jpeg/chelsea-exif-6.jpg"))
         let state = try await site.state { $0.frames == 1 }
         #expect(state.width == 300 && state.height == 451)
         #expect(try await site.get("/snapshot.jpg", "--output", place.path("seen.jpg"))["status"] == 200)
@@ -282,30 +281,21 @@ import Testing
 
     @Test func `an invalid image is counted and not shown`() async throws {
         let site = try await PreviewSite(place)
-        let text = String(repeating: "no image ", count: 1_000)
-        _ = try place.file("text", Array(text.utf8))
-        let header =
-            #"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nBuffer-Width: 451\r\nBuffer-Height: 300\r\nBuffer-Orientation: 6\r\n\r\n"#
-        // Good, no JPEG, and one whose second half is missing, which has to be turned.
-        let sender = try place.shell(
-            """
-            head -c 17000 $X/jpeg/chelsea-420.jpg >$D/half
-            { for J in $X/jpeg/chelsea-420.jpg $D/text $D/half; do
-                printf '\(header)' "$(wc -c <$J)"; cat $J
-                while ! [ -e $D/seen-$(basename $J) ]; do sleep 0.02; done; done; exec sleep 1000; } | socat -u - UNIX-CONNECT:$S
-            """
-        )
+        let good = try Data.bytes(at: jpeg)
+        let text = Array(String(repeating: "no image ", count: 1_000).utf8)
+        let sender = try PeerSocket.connected(to: place.socket)
         // A damaged image is found out when it is turned, which it is for those who look.
         _ = try await site.viewer()
-        for (index, name) in ["chelsea-420.jpg", "text"].enumerated() {
+        // Good, no JPEG, and one whose second half is missing, which has to be turned.
+        for (index, body) in [good, text, Array(good.prefix(17_000))].enumerated() {
+            try await sender.write(PeerMessage.frame(body, width: 451, height: 300, orientation: 6).bytes)
             try await site.state { $0.frames == index + 1 }
-            _ = try place.file("seen-\(name)", [])
         }
-        let state = try await site.state { $0.frames == 3 }
+        let state = try await site.state()
         #expect(state.undecodable == 2 && state.state == "live")
         #expect(state.width == 300 && state.height == 451)
         #expect(try await site.get("/snapshot.jpg")["status"] == 200)
-        sender.kill()
+        withExtendedLifetime(sender) {}
     }
 
     @Test func `help fits in a terminal`() async throws {

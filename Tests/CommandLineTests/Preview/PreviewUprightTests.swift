@@ -23,12 +23,11 @@ import Testing
         size: (width: Int, height: Int),
         orientation: Int
     ) async throws {
-        _ = try place.file("raw", Quarters.pixels(width: size.width, height: size.height))
         let site = try await PreviewSite(place)
-        let options = "--orientation \(orientation) --subsampling 4:2:0 --quality 95"
-        _ = try place.shell(
-            "{ cat $D/raw; exec sleep 1000; } | $F send $S - --size \(size.width)x\(size.height) --format rgb --quiet \(options)"
-        )
+        let format = ["--size", "\(size.width)x\(size.height)", "--format", "rgb"]
+        let options = ["--orientation", "\(orientation)", "--subsampling", "4:2:0", "--quality", "95", "--quiet"]
+        let sender = try place.framesocket(["send", place.socket, "-"] + format + options, input: .pipe(InputPipe()))
+        sender.write(Quarters.pixels(width: size.width, height: size.height))
         let state = try await site.state { $0.frames == 1 }
         let isTurned = orientation > 4
         let (width, height) = isTurned ? (size.height, size.width) : (size.width, size.height)

@@ -20,17 +20,15 @@ import Testing
             "--output",
             place.path("out")
         )
+        let names = ["411", "420", "422", "440", "444", "phone", "gray", "420", "440", "444"].map {
+            $0 == "phone" ? "phone-563x1219" : "chelsea-\($0)"
+        }
+        let files = names.map { Places.fixture("jpeg/\($0).jpg") }
         // Ten files ten times, each with its own size.
-        let sender = try place.shell(
-            #"""
-            { for i in 0 1 2 3 4 5 6 7 8 9; do for J in $X/jpeg/chelsea-4*.jpg $X/jpeg/phone-563x1219.jpg \
-                $X/jpeg/chelsea-gray.jpg $X/jpeg/chelsea-4*0.jpg $X/jpeg/chelsea-444.jpg; do
-                case $J in *phone*) W=562 H=1218;; *) W=451 H=300;; esac
-                printf 'HTTP/1.1 200 OK\r\nContent-Length: %d\r\nBuffer-Width: %d\r\nBuffer-Height: %d\r\nBuffer-Orientation: 1\r\n\r\n' \
-                    "$(wc -c <$J)" $W $H
-                cat $J
-            done; done; } | socat -u - UNIX-CONNECT:$S
-            """#
+        let sender = try place.start(
+            "/bin/sh",
+            [Places.package + "Tests/Peers/send_files.sh", place.socket, "10"]
+                + files.flatMap { [$0] + ($0.contains("phone") ? ["562", "1218"] : ["451", "300"]) }
         )
         #expect(await sender.ended().status == 0)
         let ending = await receiver.ended()
@@ -38,10 +36,7 @@ import Testing
         let frames = try ending.events("frame")
         #expect(frames.map { $0["index"] } == Array(0..<100))
         #expect(try ending.events("error") == [])
-        let names = ["411", "420", "422", "440", "444", "phone", "gray", "420", "440", "444"].map {
-            $0 == "phone" ? "phone-563x1219" : "chelsea-\($0)"
-        }
-        let sent = try names.map { try Data.bytes(at: Places.fixture("jpeg/\($0).jpg")) }
+        let sent = try files.map { try Data.bytes(at: $0) }
         #expect(try place.contents(of: "out") == Array(repeating: sent, count: 10).flatMap(\.self))
     }
 

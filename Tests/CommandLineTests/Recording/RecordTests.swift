@@ -156,14 +156,8 @@ import Testing
         let received = try await jpegs()
         try #require(received.count == 9)
         // Pillow turns all of them to one image.
-        let code = """
-            import sys
-            from PIL import Image, ImageOps
-            for number in range(9):
-                image = ImageOps.exif_transpose(Image.open("\(place.path("jpegs"))/%06d.jpg" % (number + 1)))
-                sys.stdout.buffer.write(image.convert("RGB").tobytes())
-            """
-        let pillow = try await place.start(Places.python, ["-c", code]).ended()
+        let files = try place.names(in: "jpegs").map { place.path("jpegs/\($0)") }
+        let pillow = try await place.start(Places.python, ["-B", Places.peer("turn_upright")] + files).ended()
         try #require(pillow.status == 0, "\(pillow)")
         let images = pillow.output.pieces(of: 144 * 96 * 3)
         try #require(images.count == 9)
@@ -235,12 +229,14 @@ import Testing
         try await send(recordedBy: try await recorder("--once"))
         let file = try place.file("first.mkv", Data.bytes(at: place.path("r.mkv")))
         let recorder = try await recorder("--overwrite", "--count", "3")
-        let first = try place.shell(
-            "{ cat $X/jpeg/chelsea-420.jpg; sleep 60; } | $F send $S - --passthrough --quiet"
+        let first = try place.framesocket(
+            ["send", place.socket, "-", "--passthrough", "--quiet"],
+            input: .pipe(InputPipe())
         )
+        first.write(try Data.bytes(at: Self.fixtures[0]))
         _ = try await recorder.lines(3)
-        for command in ["send '\(place.socket)' '\(Self.fixtures[1])'", "replay '\(place.socket)' '\(file)'"] {
-            let ending = try await place.shell("$F \(command) --json --wait 0.3").ended()
+        for (command, source) in [("send", Self.fixtures[1]), ("replay", file)] {
+            let ending = try await place.framesocket([command, place.socket, source, "--json", "--wait", "0.3"]).ended()
             #expect(ending.status == 69 && ending.errors.contains("no free slot"), "\(ending)")
             #expect(try ending.events.map(\.name) == ["sent", "failed"])
         }

@@ -19,12 +19,24 @@ import enum TestSupport.HandmadeJPEG
         Places.fixture("jpeg/\($0).jpg")
     }
 
-    /// Records what is sent with `framesocket send` or by a peer into `$D/r.mkv`, and gives the frames' events.
+    /// Records what a program sends into `$D/r.mkv`, and gives the frames' events.
     private func record(_ sender: () async throws -> Ending) async throws -> [Event] {
         let arguments = ["record", place.socket, place.path("r.mkv"), "--once", "--json"]
         let (taken, sent) = try await place.take(arguments, from: sender)
         try #require(taken.status == 0 && sent.status == 0, "\(taken) \(sent)")
         return try taken.events("frame")
+    }
+
+    /// Records what a sender writes before it ends into `$D/r.mkv`.
+    private func record(_ stream: [UInt8]) async throws {
+        let recorder = try place.framesocket(["record", place.socket, place.path("r.mkv"), "--once", "--json"])
+        try await recorder.lines(1)
+        let sender = try PeerSocket.connected(to: place.socket)
+        try await sender.write(stream)
+        sender.finishWriting()
+        let ending = await recorder.ended()
+        try #require(ending.status == 0, "\(ending)")
+        withExtendedLifetime(sender) {}
     }
 
     /// Replays a file to `receive`, which writes the bodies to `$D/out`.
@@ -91,16 +103,9 @@ import enum TestSupport.HandmadeJPEG
         let jpegs = [photo, upright, Array(twice)]
         let orientations = [1, 3, 6, 8]
         let frames = jpegs.flatMap { jpeg in orientations.map { (jpeg, $0) } }
-        _ = try await record {
-            let stream = frames.flatMap {
-                PeerMessage.frame($0.0, width: 300, height: 451, orientation: $0.1).bytes
-            }
-            let sender = try PeerSocket.connected(to: place.socket)
-            try await sender.write(stream)
-            sender.finishWriting()
-            _ = try await sender.read(.max)
-            return try await place.shell("exit 0").ended()
-        }
+        try await record(
+            frames.flatMap { PeerMessage.frame($0.0, width: 300, height: 451, orientation: $0.1).bytes }
+        )
         let facts = try await place.run(
             "ffprobe",
             "-v",
@@ -230,8 +235,7 @@ import enum TestSupport.HandmadeJPEG
 
     @Test func `what was recorded behind an end marker comes back`() async throws {
         let body = try Data.bytes(at: Self.fixtures[0]) + [0x12, 0x34]
-        _ = try place.file("message", message(body))
-        _ = try await record { try await place.shell("socat -u FILE:$D/message UNIX-CONNECT:$S").ended() }
+        try await record(message(body))
         let (frames, ending) = try await replay(place.path("r.mkv"), "--speed", "0")
         #expect(ending.status == 0 && frames.count == 1, "\(ending)")
         #expect(try place.contents(of: "out") == [body])

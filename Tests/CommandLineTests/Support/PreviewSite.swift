@@ -5,6 +5,8 @@ import TestSupport
 struct PreviewSite {
     let place: Workplace
     let program: Program
+    /// The path at which it listens.
+    let path: String
     /// Where the page is.
     let url: String
 
@@ -16,7 +18,8 @@ struct PreviewSite {
         http: String = "127.0.0.1:0"
     ) async throws {
         self.place = place
-        program = try place.framesocket(["preview", path ?? place.socket, "--http", http, "--json"] + arguments)
+        self.path = path ?? place.socket
+        program = try place.framesocket(["preview", self.path, "--http", http, "--json"] + arguments)
         let events = try await program.lines(2).map { try Event($0) }
         guard let url = events.last?.text("url") else { throw Program.Failure(description: "no address: \(events)") }
         self.url = url
@@ -70,10 +73,13 @@ struct PreviewSite {
         return viewer
     }
 
-    /// Starts a sender that shows images, which the shell writes one after another, and then stays.
+    /// Starts a sender that shows images of files, and then stays; the test may write more to it.
     @discardableResult
-    func sender(showing images: String, _ options: String = "--passthrough") throws -> Program {
-        try place.shell("{ \(images); exec sleep 1000; } | $F send $S - --quiet \(options)")
+    func sender(showing files: String..., options: String...) throws -> Program {
+        let arguments = ["send", path, "-", "--quiet", "--passthrough"] + options
+        let sender = try place.framesocket(arguments, input: .pipe(InputPipe()))
+        for file in files { sender.write(try Data.bytes(at: file)) }
+        return sender
     }
 
     /// Opens the page in Chromium, and waits for each of the steps; see Tests/Browser/look.py.

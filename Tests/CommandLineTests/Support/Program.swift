@@ -21,8 +21,12 @@ final class Program: Sendable {
         case file(String)
         /// A pipe to which nobody writes, and which does not end.
         case silence
+        /// What the test writes, at any time.
+        case pipe(InputPipe)
     }
 
+    /// What the process reads; a pipe ends with it at the latest.
+    let input: Input
     private let process: pid_t
     private let name: String
     private let silence: Int32?
@@ -46,9 +50,11 @@ final class Program: Sendable {
             let pipe = try PipeEnds()
             inputPipe = pipe
             standardInput = pipe.readEnd
+        case .pipe(let pipe): standardInput = pipe.readEnd
         }
         guard standardInput >= 0 else { throw SystemFailure(call: "open", error: errno) }
         defer { if inputPipe == nil { close(standardInput) } }
+        self.input = input
         name = ([executable] + arguments).joined(separator: " ")
         process = try spawn(executable, arguments, [standardInput, output.writeEnd, errors.writeEnd])
         silence = inputPipe?.writeEnd

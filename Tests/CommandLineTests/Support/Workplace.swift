@@ -65,7 +65,22 @@ final class Workplace: @unchecked Sendable {
 
     /// Starts `framesocket`, whose own limits of time are so many times what they are.
     func framesocket(_ arguments: [String], timeScale: Double) throws -> Program {
-        try start("/usr/bin/env", ["FRAMESOCKET_TIME_SCALE=\(timeScale)", Places.framesocket] + arguments)
+        try framesocket(arguments, with: "FRAMESOCKET_TIME_SCALE=\(timeScale)")
+    }
+
+    /// Starts `framesocket` with the words of a line, which spaces separate, and in which `$S` is the socket, `$D` the directory
+    /// and `$X` Fixtures.
+    func framesocket(words line: String) throws -> Program {
+        let places = ["$S": socket, "$D": directory, "$X": Places.fixture("")]
+        let words = line.split(separator: " ").map { word in
+            places.reduce(String(word)) { $0.replacing($1.key, with: $1.value) }
+        }
+        return try framesocket(words)
+    }
+
+    /// Starts `framesocket` with more in its environment, each as `NAME=value`.
+    func framesocket(_ arguments: [String], with settings: String...) throws -> Program {
+        try start("/usr/bin/env", settings + [Places.framesocket] + arguments)
     }
 
     /// Starts `framesocket receive` at the socket, and waits until it listens.
@@ -129,19 +144,23 @@ final class Workplace: @unchecked Sendable {
         String(decoding: try await run("sha256sum", path).prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
     }
 
+    /// Runs a script of Tests/Peers to its end, which has to be a good one.
+    @discardableResult
+    func script(_ name: String, _ arguments: String...) async throws -> Ending {
+        let ending = try await start(Places.python, ["-B", Places.peer(name)] + arguments).ended()
+        guard ending.status == 0 else { throw Program.Failure(description: "\(name): \(ending)") }
+        return ending
+    }
+
+    /// Starts a peer of user 65534, as Tests/Peers/stranger.py says; only root can start it.
+    func stranger(_ arguments: String...) throws -> Program {
+        try start(Places.python, ["-B", Places.peer("stranger")] + arguments)
+    }
+
     /// Starts a server of user 65534, which prints how many bytes it gets, at most one; only root can start it.
     func foreignServer(at name: String) async throws -> Program {
         try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: directory)
-        let code = """
-            import socket
-            s = socket.socket(socket.AF_UNIX); s.bind('\(path(name))'); s.listen()
-            print('listening', flush=True)
-            print(len(s.accept()[0].recv(1)))
-            """
-        let server = try start(
-            Places.tool("setpriv"),
-            ["--reuid=65534", "--clear-groups", "/usr/bin/python3", "-c", code]
-        )
+        let server = try stranger("listen", path(name))
         try await server.lines(1)
         return server
     }

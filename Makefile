@@ -1,6 +1,7 @@
 # Each target sets up what it needs. SWIFTFLAGS goes to every build, so that one set of flags builds everything once.
 SWIFTFLAGS ?=
-DEBUG   := --scratch-path .build
+# The tests' build: see OPTIMIZED in Package.swift.
+DEBUG   := OPTIMIZED=1 swift build --scratch-path .build
 # Links Swift's runtime into the programs: they run where no Swift is installed, and a frame touches fewer cold pages.
 STATIC  := $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
 RELEASE := --scratch-path .build-release --configuration release $(STATIC)
@@ -25,7 +26,7 @@ build: ## build the framesocket command and the benchmarks into .build-release/r
 # Not optimized, which takes half the time, and in the build that the tests continue.
 demo: ## send the images of Fixtures from one process to another, and compare what arrives
 	@scripts/setup build
-	swift build $(DEBUG) $(SWIFTFLAGS) --product framesocket
+	$(DEBUG) $(SWIFTFLAGS) --product framesocket
 	scripts/demo .build/debug/framesocket
 
 test: ## run all tests; FILTER=NAME runs only the Swift tests that match, TARGETS=NAME builds and runs only those of one target
@@ -34,7 +35,7 @@ ifdef TARGETS
 	TEST_TARGETS='$(TARGETS)' swift build --scratch-path .build-targets $(SWIFTFLAGS) --build-tests
 	TEST_TARGETS='$(TARGETS)' BUILD=.build-targets scripts/test $(if $(FILTER),'$(FILTER)')
 else
-	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
+	$(DEBUG) $(SWIFTFLAGS) --build-tests
 	PEERS='$(if $(FILTER),,$(PYTHON) Tests/Peers/test_peers.py)' scripts/test $(if $(FILTER),'$(FILTER)')
 endif
 
@@ -55,7 +56,7 @@ costs: ## count the instructions that a frame costs at either end, under callgri
 
 faults: ## run the transport tests with injected faults for SEEDS seeds (20), and kill either side KILLS times (50)
 	@scripts/setup test
-	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
+	$(DEBUG) $(SWIFTFLAGS) --build-tests
 	scripts/check-faults --first $(or $(FIRST),1) --seeds $(or $(SEEDS),20) --kills $(or $(KILLS),50) $(if $(HIDDEN),--hidden $(HIDDEN))
 
 sanitize: ## run the tests with sanitizers; ONLY=address or ONLY=thread selects one, FILTER=NAME tests, TARGETS what is built
@@ -80,7 +81,7 @@ reference: ## compare the program with the one before the reduction; ARGUMENTS='
 
 memcheck: ## run the transport tests under valgrind; FILTER=NAME selects tests
 	@scripts/setup check
-	swift build $(DEBUG) $(SWIFTFLAGS) --build-tests
+	$(DEBUG) $(SWIFTFLAGS) --build-tests
 	scripts/check-memory $(if $(FILTER),--filter '$(FILTER)')
 
 soak: ## move frames for MINUTES (2) with peers that connect, leave, stall and misbehave; SEED=N repeats a run
@@ -144,7 +145,7 @@ kqueue: ## run the transport tests through the code for Apple systems, with a kq
 
 api: ## compare the public API with docs/api; UPDATE=1 records it
 	@scripts/setup build
-	scripts/check-api $(if $(UPDATE),--update) -- $(SWIFTFLAGS)
+	OPTIMIZED=1 scripts/check-api $(if $(UPDATE),--update) -- $(SWIFTFLAGS)
 
 docs: ## compile the snippets of articles and comments, and build the documentation site into .build-docs
 	@scripts/setup build

@@ -98,7 +98,6 @@ let package = Package(
         .target(
             name: "FrameTransport",
             dependencies: ["FrameWire", "CFrameTransport", "ErrorShape", "Locking", "SystemMemory"],
-            // For FrameBytes.span: a property that returns a span has to state whose memory that is.
             swiftSettings: settings
         ),
         .target(
@@ -327,4 +326,19 @@ if Context.environment["SIMULATE"] != nil {
             swiftSettings: settings + [.unsafeFlags(["-enforce-exclusivity=unchecked"])]
         )
     )
+}
+
+// `make test`: what computes pixels and parses is optimized, as half of the tests' time went there, but keeps its assertions. The
+// sanitizers' builds are not.
+if Context.environment["OPTIMIZED"] != nil {
+    let computing = ["FrameWire", "PixelFormats", "TurboJPEG", "FrameSocket", "FrameSocketAudio", "JPEGStreams", "TestSupport"]
+    for target in package.targets {
+        if computing.contains(target.name) {
+            target.swiftSettings?.append(
+                .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
+            )
+        } else if target.name == "CJPEGStrips" {
+            target.cSettings = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
+        }
+    }
 }

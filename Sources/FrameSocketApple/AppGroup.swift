@@ -19,7 +19,7 @@
         /// The socket's name in the container, as in Jitsi, react-native-webrtc and flutter-webrtc.
         ///
         /// GetStream uses `broadcast_share`.
-        package static let socketName = "rtc_SSFD"
+        public static let socketName = "rtc_SSFD"
 
         /// The group's identifier, such as `group.com.example.app`.
         public let identifier: String
@@ -36,7 +36,7 @@
         }
 
         /// The bundle identifier of the extension named in the app's Info.plist; nil if there is none.
-        package static var extensionIdentifier: String? {
+        public static var extensionIdentifier: String? {
             Bundle.main.object(forInfoDictionaryKey: extensionKey) as? String
         }
 

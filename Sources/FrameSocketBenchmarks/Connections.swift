@@ -88,7 +88,7 @@ extension FrameMessage {
     /// A message as large as the frames of a screen are that changes a little.
     static var benchmark: FrameMessage {
         FrameMessage(
-            jpeg: FrameBytes(copying: [UInt8](repeating: 1, count: benchmarkBytes)),
+            jpeg: FrameBytes([UInt8](repeating: 1, count: benchmarkBytes)),
             info: FrameInfo(bufferSize: BufferSize(width: 1920, height: 1080))
         )
     }

@@ -96,6 +96,8 @@ struct Report {
     private var compiler: String {
         #if compiler(>=6.4)
             "6.4 or later"
+        #elseif compiler(>=6.3.1)
+            "6.3.1"
         #elseif compiler(>=6.3)
             "6.3"
         #else

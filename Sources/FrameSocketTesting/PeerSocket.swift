@@ -9,7 +9,7 @@ internal import Locking
     internal import Darwin
 #endif
 
-/// A socket that does what a test says, using plain system calls: a peer that shares no code with what is tested.
+/// A socket that does what a test says, by plain system calls: a peer without the protocol code of what is tested.
 ///
 /// Whatever may take a while is `async` and blocks no thread of Swift's pool. It ends with an error if its task is
 /// cancelled, or if the other end does nothing for longer than ``patience``.

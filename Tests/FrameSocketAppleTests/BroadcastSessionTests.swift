@@ -115,6 +115,8 @@ import Testing
             $0.values = ["channelName": "room", "user": "Ana", "a b": "no token", "text": "two\nlines", "empty": ""]
             try? $0.connection.info.set("own", for: "user")
         }
+        // They come before the first frame.
+        _ = session.send(try testImage(16, 16))
         #expect(await becomesTrue { !host.info.values.isEmpty })
         #expect(host.info.values == ["channelName": "room", "user": "own", "empty": ""])
         #expect(host.info.offersAudio == true && session.values["text"] == "two\nlines")

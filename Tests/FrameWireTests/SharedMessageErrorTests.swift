@@ -176,7 +176,7 @@ import Testing
 
     @Test func `nothing that a message of shared memory states is left for the next one`() {
         var plain = SharedStreams.frame
-        (plain.changedRows, plain.timestamp, plain.sequence) = (nil, nil, nil)
+        (plain.changedRows, plain.info.timestamp, plain.info.sequence) = (nil, nil, nil)
         (plain.format, plain.planes) = (.bgra, [.init(offset: 0, bytesPerRow: 20)])
         let incomplete = Streams.header(["Content-Length: 0", "Message-Type: shared-frame"])
         let stream = SharedStreams.frame.encoded() + plain.encoded() + SharedStreams.buffer.encoded() + Streams.good

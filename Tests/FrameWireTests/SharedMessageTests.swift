@@ -69,13 +69,15 @@ import Testing
 
     @Test func `the ends of every range of shared memory's fields are accepted`() {
         var low = SharedStreams.frame
-        (low.buffer, low.bufferSize, low.orientation) = (0, BufferSize(width: 1, height: 1), .unknown)
+        (low.buffer, low.info.bufferSize, low.info.orientation) = (0, BufferSize(width: 1, height: 1), .unknown)
         low.planes = Array(repeating: .init(offset: 0, bytesPerRow: 1), count: 3)
-        (low.changedRows, low.timestamp, low.sequence) = (0..<0, 0, 0)
+        (low.changedRows, low.info.timestamp, low.info.sequence) = (0..<0, 0, 0)
         var high = low
-        (high.buffer, high.bufferSize, high.orientation) = (7, BufferSize(width: 16_384, height: 2_048), .left)
+        (high.buffer, high.info.bufferSize, high.info.orientation) = (
+            7, BufferSize(width: 16_384, height: 2_048), .left
+        )
         high.planes = Array(repeating: .init(offset: 1 << 30, bytesPerRow: 1 << 30), count: 3)
-        (high.changedRows, high.timestamp, high.sequence) = (65_535..<131_070, .max, .max)
+        (high.changedRows, high.info.timestamp, high.info.sequence) = (65_535..<131_070, .max, .max)
         let buffers = [(0, 1), (7, 1 << 30)].map { SharedFrameHeader.Buffer(index: $0.0, byteCount: $0.1) }
         let stream = low.encoded() + buffers[0].encoded() + high.encoded() + buffers[1].encoded()
         let events = transcript(ofEverySplitOf: stream).messages.map(\.kind)
@@ -120,13 +122,13 @@ import Testing
             let buffer = SharedFrameHeader.Buffer(index: number(), byteCount: number())
             var frame = SharedStreams.frame
             frame.format = PixelFormat.allCases.randomElement(using: &random) ?? .bgra
-            (frame.buffer, frame.bufferSize) = (number(), BufferSize(width: number(), height: number()))
+            (frame.buffer, frame.info.bufferSize) = (number(), BufferSize(width: number(), height: number()))
             frame.planes = (0..<Int.random(in: 0...5, using: &random)).map { _ in
                 .init(offset: number(), bytesPerRow: number())
             }
             let ends = [number(), number()].sorted()
             frame.changedRows = ends[0]..<ends[1]
-            (frame.timestamp, frame.sequence) = (random.next(), random.next())
+            (frame.info.timestamp, frame.info.sequence) = (random.next(), random.next())
             let (bufferCount, frameCount) = (buffer.encoded().count, frame.encoded().count)
             #expect(
                 bufferCount <= SharedFrameHeader.Buffer.maximumEncodedByteCount

@@ -83,12 +83,6 @@ extension FrameMessage {
     }
 }
 
-extension FrameBytes {
-    package convenience init(_ bytes: [UInt8]) {
-        self.init(copying: bytes.span)
-    }
-}
-
 extension FrameServer {
     /// Consumes the frames of every connection until the server ends, each on the thread that reads it.
     @discardableResult

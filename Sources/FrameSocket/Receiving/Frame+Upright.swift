@@ -1,5 +1,5 @@
 public import FrameTransport
-public import FrameWire
+package import FrameWire
 public import TurboJPEG
 
 extension JPEGTransform {

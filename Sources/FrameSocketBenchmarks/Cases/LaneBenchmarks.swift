@@ -166,7 +166,7 @@ enum LaneBenchmarks {
                 try await Task(preferring: connection.thread) { [connection, decoder] in
                     try await connection.receive(frames) { frame in
                         guard frame.shared != nil, let sequence = frame.sequence else { throw BenchmarkFailure() }
-                        let status = try decoder.decode(frame, as: .bgra).withPlane(0) { bytes in
+                        let status = try decoder.decode(frame, as: .bgra).image.withPlane(0) { bytes in
                             unsafe bytes.withUnsafeBufferPointer {
                                 unsafe baseline_lane_read(
                                     $0.baseAddress,

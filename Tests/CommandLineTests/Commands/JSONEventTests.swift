@@ -97,14 +97,10 @@ import Testing
             ["error file.unfit", "sent", "failed"]
         ),
         ("{ cat $D/r; head -c 999 /dev/zero; } | $F replay $S - --json", 65, ["error file.unfit", "sent", "failed"]),
-        ("head -c 60 $D/l >$D/x; $F replay $S $D/x --json", 0, ["error file.truncated", "sent"]),
-        // Behind the header of the second record, which has bytes.
-        ("head -c 63 $D/l >$D/x; $F replay $S $D/x --json", 0, ["error file.truncated", "sent"]),
         ("printf a >$D/k; chmod 600 $D/k; $F receive $D/t --token-file $D/k --json", 65, ["failed"]),
         ("printf a >$D/k; chmod 600 $D/k; $F send $S $X/jpeg --token-file $D/k --json", 65, ["sent", "failed"]),
         // Nothing is done, and nothing said, if a command was typed wrong.
-        ("$F send tcp:9 $X/jpeg --json", 64, []), ("$F replay tcp:9 $D/l --json", 64, []),
-        ("$F replay tcp:9 $D/r --json", 64, []), ("$F send", 64, []),
+        ("$F send tcp:9 $X/jpeg --json", 64, []), ("$F replay tcp:9 $D/r --json", 64, []), ("$F send", 64, []),
         // Except why a command cannot listen.
         ("$F record tcp:0 $D/x --json", 64, ["error handshake.tokenRequired"]),
         ("$F receive tcp:0 --json", 64, ["error handshake.tokenRequired"]),
@@ -112,7 +108,7 @@ import Testing
     ])
     func `events say what happened`(command: String, code: Int, expected: [String]) async throws {
         let place = self.place
-        try await recordings()
+        try await record()
         let receiver = try await place.receiver("--json")
         let ending = try await place.shell(command).ended()
         let found = try ending.events.map { event in
@@ -124,22 +120,19 @@ import Testing
         _ = await receiver.ended()
     }
 
-    /// A recording of three frames, and a wire log: the same in all cases, so they are made once.
-    private static let recordings = Task { () -> (recording: [UInt8], log: [UInt8]) in
+    /// A recording of three frames: the same in all cases, so it is made once.
+    private static let recording = Task {
         let place = try Workplace()
-        for command in ["record $S $D/r --once --quiet", "receive $S --count 1 --wire-log $D/l --quiet"] {
-            let program = try place.shell("exec $F \(command)")
-            let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
-            _ = try await place.send(jpeg, "--loop", "3", "--passthrough", "--quiet", "--wait", "60")
-            #expect(await program.ended().status == 0)
-        }
-        return (try Data.bytes(at: place.path("r")), try Data.bytes(at: place.path("l")))
+        let program = try place.shell("exec $F record $S $D/r --once --quiet")
+        let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+        _ = try await place.send(jpeg, "--loop", "3", "--passthrough", "--quiet", "--wait", "60")
+        #expect(await program.ended().status == 0)
+        return try Data.bytes(at: place.path("r"))
     }
 
-    /// Writes the recording `$D/r` and the wire log `$D/l`.
-    private func recordings() async throws {
-        let (recording, log) = try await Self.recordings.value
-        _ = try (place.file("r", recording), place.file("l", log))
+    /// Writes the recording `$D/r`.
+    private func record() async throws {
+        _ = try place.file("r", await Self.recording.value)
     }
 
     @Test(arguments: [nil, 6]) func `a preview reports the frames that it cannot show`(orientation: Int?) async throws {
@@ -162,11 +155,11 @@ import Testing
     }
 
     @Test(arguments: [
-        "send $S $X/jpeg/chelsea-420.jpg", "send $S $D/x $X/jpeg/chelsea-420.jpg", "replay $S $D/r", "replay $S $D/l",
+        "send $S $X/jpeg/chelsea-420.jpg", "send $S $D/x $X/jpeg/chelsea-420.jpg", "replay $S $D/r",
         "receive $D/t", "record $D/t $D/x.mkv", "preview $D/t --http 127.0.0.1:0", "doctor $S",
     ])
     func `events that cannot be written are a failure with exit code 73`(command: String) async throws {
-        try await recordings()
+        try await record()
         _ = try place.file("x", [1])
         let receiver = try await place.receiver("--json")
         let ending = try await place.shell("$F \(command) --json >/dev/full").ended()
@@ -175,9 +168,9 @@ import Testing
         _ = await receiver.ended()
     }
 
-    @Test(arguments: ["send $S $X/jpeg/chelsea-420.jpg", "replay $S $D/r", "replay $S $D/l"])
+    @Test(arguments: ["send $S $X/jpeg/chelsea-420.jpg", "replay $S $D/r"])
     func `a reader that has gone is no failure of a sender`(command: String) async throws {
-        try await recordings()
+        try await record()
         let receiver = try await place.receiver("--json")
         // Standard output is a pipe whose reader has gone before anything is written.
         let shell = "mkfifo $D/p; exec 3<>$D/p 4>$D/p 3<&-; $F \(command) --json --quiet >&4"

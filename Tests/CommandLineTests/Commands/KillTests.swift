@@ -20,7 +20,9 @@
 
     private func killSenders() async throws {
         let site = try KillSite()
-        let server = try FrameServer(at: site.place.socket)
+        var configuration = FrameServer.Configuration()
+        configuration.pool = site.pool
+        let server = try FrameServer(at: site.place.socket, configuration: configuration)
         // One that nothing happens to, and that must notice nothing.
         let steady = try site.sender("--fps", "50")
         let undisturbed = try #require(try await firstConnection(of: server))

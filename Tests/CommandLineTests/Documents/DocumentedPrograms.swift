@@ -108,7 +108,7 @@ extension DocumentedCommand {
         let send = "framesocket send PATH \(jpeg) --passthrough --loop 3 --wait 30 --quiet"
         for index in run.commands.indices {
             for form in forms(of: run.use(index)) {
-                try await run.takePort()
+                if form.contains("$PORT") { try await run.takePort() }
                 let words = form.split(separator: " ")
                 switch words.prefix(2).last {
                 case "receive", "record":

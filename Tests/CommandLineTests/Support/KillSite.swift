@@ -12,8 +12,13 @@
         private let seed: UInt64
         private let kills: Int
 
-        /// What the survivor may grow by: less than two of its frames for each of the fewest kills.
-        private static let memoryTolerance = 16 << 20
+        /// Where the survivor's frames are.
+        let pool = FrameBytes.Pool(maximumIdleBytes: 64 << 20)
+
+        /// How many frames the survivor may need more: fewer than two for each of the fewest kills.
+        private static let frameTolerance = 20
+        /// And how many bytes besides.
+        private static let memoryTolerance = 4 << 20
 
         var description: String { "KILLS=\(kills) SEED=\(seed)" }
 
@@ -62,17 +67,19 @@
         /// Calls `body`, which kills a process, as often as it was told to, and looks at what this process keeps of it.
         func killRepeatedly(_ body: (Moment) async throws -> Void) async throws {
             var random = SplitMix(seed: seed)
-            var before: (descriptors: [String: Int], memory: Int)?
+            var before: (descriptors: [String: Int], frames: Int, memory: Int)?
             // The first ones make what stays: pools, threads, what Dispatch has.
             for _ in 0..<2 {
                 for _ in 0..<max(1, before == nil ? kills / 10 : kills) {
                     let delay = Int.random(in: 0...20_000, using: &random)
                     try await body(Moment(frames: Int.random(in: 0...4, using: &random), delay: delay))
                 }
-                if before == nil { before = (try await descriptorsAtStart(), try allocatedBytes()) }
+                if before == nil { before = (try await descriptorsAtStart(), pool.allocations, try allocatedBytes()) }
             }
             let start = try #require(before)
             #expect(await becomesTrue { descriptorsAdded(to: start.descriptors).isEmpty }, "\(self)")
+            let frames = pool.allocations - start.frames
+            #expect(frames < Self.frameTolerance, "\(self): memory for \(frames) frames more")
             let growth = try allocatedBytes() - start.memory
             #expect(growth < Self.memoryTolerance, "\(self): \(growth) bytes more than \(start.memory)")
         }
@@ -83,7 +90,7 @@
         func message(_ index: Int) -> FrameMessage {
             let jpeg = jpegs[index % jpegs.count]
             return FrameMessage(
-                jpeg: FrameBytes(jpeg),
+                jpeg: FrameBytes(copying: jpeg.span, pool: pool),
                 info: FrameInfo(bufferSize: BufferSize(width: 500, height: 500))
             )
         }
@@ -112,17 +119,9 @@
     }
 
     extension FrameBytes {
-        /// Whether these are the bytes; without a copy, and in one call.
+        /// Whether these are the bytes.
         fileprivate func holds(_ bytes: [UInt8]) -> Bool {
-            unsafe span.withUnsafeBytes { own in
-                unsafe bytes.withUnsafeBytes { bytes in
-                    guard own.count == bytes.count, let first = own.baseAddress, let second = bytes.baseAddress
-                    else {
-                        return false
-                    }
-                    return unsafe memcmp(first, second, bytes.count) == 0
-                }
-            }
+            count == bytes.count && withSpan { own in bytes.indices.allSatisfy { own[$0] == bytes[$0] } }
         }
     }
 #endif

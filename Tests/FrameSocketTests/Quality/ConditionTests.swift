@@ -5,7 +5,7 @@ import Testing
 @testable import FrameSocket
 
 /// Difficulties begin and end with hysteresis.
-@Suite struct ConditionTests {
+@Suite(.timeLimit(.minutes(5))) struct ConditionTests {
     private static let second: UInt64 = 1_000_000_000
 
     /// Shows P345.

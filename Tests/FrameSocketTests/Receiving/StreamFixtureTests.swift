@@ -49,7 +49,7 @@ import Testing
             #expect(frame.orientation.deployedRotation == expected.rotation)
             #expect(Data(frame.bytes) == Data(bytes[expected.body]))
             let received = try #require(frame.jpeg)
-            let header = try JPEGHeader(inspecting: received.span)
+            let header = try received.withSpan { try JPEGHeader(inspecting: $0) }
             #expect((header.width, header.height) == (expected.jpegWidth, expected.jpegHeight))
             let image = try FrameDecoder().decode(frame, as: .i420).image
             #expect((image.width, image.height) == (expected.width, expected.height))

@@ -238,7 +238,7 @@ import Testing
             #expect(throws: TurboJPEGError.self) { try decoder.decode(bad) }
             // The connection is kept, and the next image is whole.
             let frame = try #require(try await frames.next())
-            #expect(try decoder.decode(frame).hasSamePixels(as: JPEGDecoder().decode(bytes: good, as: .bgra)))
+            #expect(try decoder.decode(frame).image.hasSamePixels(as: JPEGDecoder().decode(bytes: good, as: .bgra)))
         }
         try await sending
     }

@@ -5,6 +5,10 @@ import Locking
 import TestSupport
 import Testing
 
+#if os(Linux)
+    import Glibc
+#endif
+
 /// The uploader holds no lock while other code runs, or while it looks at every byte of a frame.
 @Suite(.timeLimit(.minutes(5))) struct UploaderLockTests {
     /// Shows P211.

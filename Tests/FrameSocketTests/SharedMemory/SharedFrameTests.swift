@@ -68,7 +68,7 @@ import TurboJPEG
         try await pair.uploader.finish()
         pair.uploader.send(copying: image)
         let copied = try await pair.next()
-        #expect(copied.shared?.format.rawValue == PixelFormat.bgra.name)
+        #expect(copied.shared?.format.rawValue == PixelFormat.bgra.rawValue)
         #expect(try FrameDecoder().decode(copied).image.hasSamePixels(as: submitted))
     }
 

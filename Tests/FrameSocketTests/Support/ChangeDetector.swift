@@ -21,7 +21,7 @@ struct ChangeDetector {
 
     /// Returns whether a JPEG differs, in its bytes or orientation, from the one that was kept.
     mutating func isChanged(_ jpeg: Span<UInt8>, orientation: FrameOrientation = .up) -> Bool {
-        let content = FrameContent.jpeg(FrameBytes(jpeg), BufferSize(width: 8, height: 8))
+        let content = FrameContent.jpeg(FrameBytes(copying: jpeg), BufferSize(width: 8, height: 8))
         examined = digester.digest(content, orientation: orientation)
         return examined != kept
     }

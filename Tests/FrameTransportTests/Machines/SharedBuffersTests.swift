@@ -121,7 +121,7 @@ import Testing
     ) throws {
         var buffers = try buffers(1)
         var frame = frame()
-        frame.bufferSize = BufferSize(width: width, height: height)
+        frame.info.bufferSize = BufferSize(width: width, height: height)
         frame.planes = [.init(offset: offset, bytesPerRow: bytesPerRow)]
         if fits {
             let isDelivered = try buffers.frame(frame)

@@ -72,11 +72,12 @@ import Testing
         let turns = Turns()
         let server = try directory.server {
             $0.delivery = .newest
-            $0.tap = turns
+            $0.onRead = { id, _ in turns.read(from: id) }
         }
         let path = directory.socket
         let innocent = try PeerSocket.connected(to: path)
         let connection = try #require(try await firstConnection(of: server))
+        turns.follow(connection.id)
         try await during { isOver in
             guard let flooder = try? PeerSocket.connected(to: path) else { return }
             while !isOver.isSet, flooder.sendOnce(flood.bytes) {}
@@ -109,10 +110,11 @@ import Testing
 
         let directory = try TemporaryDirectory()
         let turns = Turns()
-        let server = try directory.server { $0.tap = turns }
+        let server = try directory.server { $0.onRead = { id, _ in turns.read(from: id) } }
         let sender = directory.connection()
         try await sender.open(within: nil)
         let connection = try #require(try await firstConnection(of: server))
+        turns.follow(connection.id)
         let turn = Locked(())
         try await during { isOver in
             turn.withLock { _ in if !isOver.isSet, !host.sendAll(flood.bytes) { isOver.set() } }
@@ -167,8 +169,8 @@ import Testing
     }
 }
 
-/// Counts how often the process reads from sockets before it reads what a server's first connection has been sent.
-private final class Turns: FrameServer.Tap {
+/// Counts how often the process reads from sockets before it reads what one connection of a server has been sent.
+private final class Turns: Sendable {
     /// Those of two rounds, in each of which three others have 64 reads at most, and as many to spare.
     static let limit = 2 * 2 * 3 * 64
 
@@ -201,18 +203,17 @@ private final class Turns: FrameServer.Tap {
         #endif
     }
 
-    func connectionDidOpen(_ id: Int) {
-        state.withLock { if $0.innocent == nil { $0.innocent = id } }
+    /// Counts the reads before those of this connection.
+    func follow(_ id: Int) {
+        state.withLock { $0.innocent = id }
     }
 
-    func connection(_ id: Int, didRead bytes: Span<UInt8>) {
+    func read(from id: Int) {
         state.withLock { state in
             guard id == state.innocent, let start = state.start else { return }
             state.longest = max(state.longest, Self.reads - start)
         }
     }
-
-    func connectionDidClose(_ id: Int) {}
 }
 
 /// Counts the bytes that a server reads, and notes how many they are whenever a small frame arrives.

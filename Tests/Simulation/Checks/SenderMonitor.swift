@@ -47,6 +47,8 @@ final class SenderMonitor {
 
     /// Whether its info was asked for.
     var wantsInfo = false
+    /// Whether the receiver has ever asked for no frames, or paused: the info comes at once then, and may have no size.
+    var hasAskedForSilence = false
     /// What the receiver stated.
     var infoRead: ControlRequest.SessionInfo?
 

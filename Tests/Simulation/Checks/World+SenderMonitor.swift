@@ -267,6 +267,7 @@ extension World {
             }
             monitors[index].hasReadHello = true
             monitors[index].wantsInfo = hello.wantsInfo
+            if !hello.wants.contains(.frames) { monitors[index].hasAskedForSilence = true }
             monitors[index].questions += 1
             helloRead(hello, index)
             // A sender that has closed sends what it had accepted, whatever is wanted by then.
@@ -282,6 +283,7 @@ extension World {
             coverage.count(.pause)
             if !monitors[index].isPauseAsked { monitors[index].changedAt = now }
             monitors[index].isPauseAsked = true
+            monitors[index].hasAskedForSilence = true
             monitors[index].questions += 1
         case .resume:
             if monitors[index].isPauseAsked {

@@ -23,11 +23,11 @@ extension World {
         check(.infoIsWhole, isWhole, "sender \(sender.index) does not state \(info)")
     }
 
-    /// A frame begins: the receiver has the info, with a size, if it asks for it.
+    /// A frame begins: a receiver that asked, and has its answer, has the info, with a size if it always wanted frames.
     func checkInfoCame(_ header: FrameHeader, _ monitor: SenderMonitor) {
-        guard monitor.hasReadHello, monitor.wantsInfo else { return }
-        let info = monitor.info
-        check(.infoComesFirst, info?.size != nil, "a frame of \(header.bufferSize) after \(info as Any)")
+        guard monitor.wantsInfo, monitor.statuses > 0 else { return }
+        let isTold = monitor.info != nil && (monitor.hasAskedForSilence || monitor.info?.size != nil)
+        check(.infoComesFirst, isTold, "a frame of \(header.bufferSize) after \(monitor.info as Any)")
     }
 
     /// A receiver that asked, and gets no frames, has the info.

@@ -23,7 +23,7 @@ build: ## build the framesocket command and the benchmarks into .build-release/r
 	@scripts/setup build
 	swift build $(RELEASE) $(SWIFTFLAGS)
 
-# Not optimized, which takes half the time, and in the build that the tests continue.
+# In the build that the tests continue: a release takes twice as long.
 demo: ## send the images of Fixtures from one process to another, and compare what arrives
 	@scripts/setup build
 	$(DEBUG) $(SWIFTFLAGS) --product framesocket

@@ -331,7 +331,9 @@ if Context.environment["SIMULATE"] != nil {
 // `make test`: what computes pixels and parses is optimized, as half of the tests' time went there, but keeps its assertions. The
 // sanitizers' builds are not.
 if Context.environment["OPTIMIZED"] != nil {
-    let computing = ["FrameWire", "PixelFormats", "TurboJPEG", "FrameSocket", "FrameSocketAudio", "JPEGStreams", "TestSupport"]
+    let computing = [
+        "FrameWire", "PixelFormats", "TurboJPEG", "FrameSocket", "FrameSocketAudio", "JPEGStreams", "TestSupport",
+    ]
     for target in package.targets {
         if computing.contains(target.name) {
             target.swiftSettings?.append(

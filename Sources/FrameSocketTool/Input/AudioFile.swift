@@ -92,7 +92,11 @@ struct AudioFile: ~Copyable {
         if known != nil { info.format = Int32(SF_FORMAT_RAW | samples) }
         var functions = AudioInput.functions
         let context = unsafe Unmanaged.passUnretained(input).toOpaque()
-        guard let file = unsafe library.pointee.open_virtual(&functions, Int32(SFM_READ), &info, context) else {
+        var file = unsafe library.pointee.open_virtual(&functions, Int32(SFM_READ), &info, context)
+        if unsafe file == nil, known == nil, input.shorten() {
+            unsafe file = unsafe library.pointee.open_virtual(&functions, Int32(SFM_READ), &info, context)
+        }
+        guard let file = unsafe file else {
             if let failure = input.failure { throw CommandFailure(.noInput, failure.message) }
             let message = unsafe library.pointee.strerror(nil).map { unsafe String(cString: $0) } ?? "unknown format"
             throw input.failure("not audio that libsndfile reads: \(message)")
@@ -128,8 +132,8 @@ struct AudioFile: ~Copyable {
     var statedFrames: Int? {
         let frames = Int(info.frames)
         guard frames <= AudioInput.unknownLength >> 5, frames > 0 || !isWAVE else { return nil }
-        // Compressed, it is not known to the byte; this is eleven hours.
-        if isWAVE, bytesPerFrame == 0, frames > 0x7000_0000 { return nil }
+        // Compressed, it is not known to the byte; this is four hours.
+        if isWAVE, bytesPerFrame == 0, frames > 0x3000_0000 { return nil }
         let size = frames * bytesPerFrame
         let placeholders = [0x7F00_0000, 0x8000_0000, 0xFFFF_FFFF]
         return placeholders.contains { abs($0 - size) <= 0x1_0000 } ? nil : frames

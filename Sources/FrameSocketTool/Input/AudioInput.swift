@@ -28,6 +28,8 @@ final class AudioInput {
     private var position = 0
     /// Where the input ends for libsndfile.
     private var length: Int
+    /// How often libsndfile has read where there was nothing.
+    private var emptyReads = 0
     /// Whether the beginning is still kept, and may be skipped.
     var isOpening = true
     /// Whether libsndfile has asked for more samples when there was nothing left.
@@ -72,6 +74,15 @@ final class AudioInput {
         length = Self.unknownLength
     }
 
+    /// Begins again with a length that libsndfile can express in samples of any kind; returns false if it has that already.
+    ///
+    /// It counts the compressed samples of WAVE in 32 bits, and refuses more, although there are only the stated ones.
+    func shorten() -> Bool {
+        guard length == Self.unknownLength, failure == nil else { return false }
+        (length, position, emptyReads) = (1 << 30, 0, 0)
+        return true
+    }
+
     // MARK: What libsndfile calls
 
     /// Functions whose context is an input.
@@ -85,12 +96,15 @@ final class AudioInput {
             return unsafe sf_count_t(AudioInput.at(context)?.read(into: room) ?? 0)
         },
         write: nil,
-        tell: { context in unsafe AudioInput.at(context).map { sf_count_t($0.position - $0.origin) } ?? 0 }
+        tell: { context in unsafe AudioInput.at(context).map { sf_count_t($0.place) } ?? 0 }
     )
 
     private static func at(_ context: UnsafeMutableRawPointer?) -> AudioInput? {
         unsafe context.map { unsafe Unmanaged<AudioInput>.fromOpaque($0).takeUnretainedValue() }
     }
+
+    /// Where libsndfile is: at the end, if it looks for chunks where there are none, as it would until the stated length.
+    private var place: Int { (isOpening && emptyReads > 8 ? length : position) - origin }
 
     /// Moves to a place; returns it, or -1 if there is no such place.
     private func seek(to offset: Int, from whence: Int32) -> Int {
@@ -105,7 +119,10 @@ final class AudioInput {
     private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let wanted = max(0, min(buffer.count, length - position))
         var done = 0
-        defer { position += done }
+        defer {
+            position += done
+            if done == 0 { emptyReads += 1 }
+        }
         if !isSeekable {
             if isOpening { reach(position) }
             if position < head.count {

@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, .max, 1 << 62, -1] as [Int])
+    @Test(arguments: [0, .max, 1 << 62] as [Int])
     func `an unknown size of 64 bits means all samples up to the end`(size: Int) async throws {
         let sizes = chunk("ds64", long(size) + long(size) + long(0) + number(0))
         let bytes = wave([sizes, format(), data([5, -6], size: .max)], "RF64")

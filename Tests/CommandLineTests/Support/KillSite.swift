@@ -119,9 +119,19 @@
     }
 
     extension FrameBytes {
-        /// Whether these are the bytes.
+        /// Whether these are the bytes; without a copy, and in one call.
         fileprivate func holds(_ bytes: [UInt8]) -> Bool {
-            count == bytes.count && withSpan { own in bytes.indices.allSatisfy { own[$0] == bytes[$0] } }
+            withSpan { own in
+                unsafe own.withUnsafeBytes { own in
+                    unsafe bytes.withUnsafeBytes { bytes in
+                        guard own.count == bytes.count, let first = own.baseAddress, let second = bytes.baseAddress
+                        else {
+                            return false
+                        }
+                        return unsafe memcmp(first, second, bytes.count) == 0
+                    }
+                }
+            }
         }
     }
 #endif

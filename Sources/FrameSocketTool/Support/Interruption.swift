@@ -134,7 +134,7 @@ enum Interruption {
         }
         if mustExit { exit(code.rawValue) }
         // Whatever hangs, a signal ends the program.
-        if isFirst { alarm(UInt32(endLimit.components.seconds)) }
+        if isFirst { alarm(UInt32(clamping: endLimit.components.seconds)) }
         // Ctrl-C waits for no reader, even while the program drains.
         if !isDraining || number == SIGINT { BlockedCall.hurry() }
         guard let end else { return }

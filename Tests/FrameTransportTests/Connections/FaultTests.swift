@@ -13,7 +13,8 @@
     ///
     /// Run by `make faults`, under the library of Tests/Faults, which lets connections break, memory run out and servers
     /// be busy; without it there is nothing to see.
-    @Suite(.enabled(if: breaksConnections), .timeLimit(.minutes(5))) struct FaultTests {
+    @Suite(.enabled(if: breaksConnections, "make faults breaks connections"), .timeLimit(.minutes(5))) struct FaultTests
+    {
         private static let seed = UInt64(environment["FAULTS_SEED"] ?? "") ?? 0
 
         private static let senderCount = 3

@@ -74,7 +74,7 @@ extension SampleUploader {
         }
 
         /// The most frames per 1,000 seconds; nil if the source determines it.
-        package var rateInMillihertz: Int? {
+        public var rateInMillihertz: Int? {
             let rate: Double
             switch self.rate {
             case .everyFrame, .every: return nil

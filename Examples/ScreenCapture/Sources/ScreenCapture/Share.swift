@@ -44,7 +44,7 @@ extension SocketConnection {
 extension SampleUploader {
     /// The time from one image to the next, which a receiver may prefer to be longer.
     fileprivate var interval: Duration {
-        guard case .framesPerSecond(let rate) = configuration.pacing.rate else { return .zero }
-        return .seconds(1) / rate
+        guard let rate = configuration.pacing.rateInMillihertz else { return .zero }
+        return .seconds(1000) / rate
     }
 }

@@ -44,7 +44,7 @@
             case bgra
 
             /// The corresponding pixel format.
-            package var pixelFormat: PixelFormat {
+            fileprivate var pixelFormat: PixelFormat {
                 switch self {
                 case .nv12: .nv12
                 case .bgra: .bgra

@@ -223,7 +223,10 @@ final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
             expect(image.buffer.locks == 0, "the buffer stays locked")
             // The pixels as the buffer says, read back as a sender would.
             let lent = try PixelBuffer(image.buffer)
-            expect(lent.format == format.pixelFormat && lent.width == 64 && lent.height == 48, "it has another shape")
+            expect(
+                lent.format == (format == .nv12 ? .nv12 : .bgra) && lent.width == 64 && lent.height == 48,
+                "it has another shape"
+            )
             let expected: [[UInt8]] = format == .nv12 ? [[76], [85, 255]] : [[0, 0, 254, 255]]
             for (plane, samples) in expected.enumerated() {
                 lent.withRow(20, ofPlane: plane) { row in

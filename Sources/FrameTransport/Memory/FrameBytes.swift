@@ -3,7 +3,7 @@
 /// A body is read from the socket directly into this memory, and written to the socket directly from it. It is
 /// immutable once initialized, so tasks and threads may share it.
 ///
-/// - Note: `@unchecked Sendable` holds because only ``init(capacity:pool:initializingWith:)`` and the receiver that
+/// - Note: `@unchecked Sendable` holds because only `init(capacity:pool:initializingWith:)` and the receiver that
 ///   fills a new body write to it, before anything else can access it.
 public final class FrameBytes: @unchecked Sendable {
     /// The number of bytes.

@@ -206,6 +206,30 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         #expect(rig.submitted == [1, 2])
     }
 
+    /// Why no frame may be sent, how that ends, and what the caller is told meanwhile.
+    static let obstacles: [(UploaderRig.Step, UploaderRig.Step, SampleUploader.DropCause)] = [
+        (.disconnect, .connect, .notConnected), (.pause, .resume, .paused),
+        (.hello(wantsFrames: false), .hello(wantsFrames: true), .notWanted),
+        (.update(.init(pacing: .framesPerSecond(2))), .wait(500), .paced),
+    ]
+
+    /// Shows P66, P75.
+    @Test(arguments: obstacles.indices)
+    func `a frame is deferred for its cause, and of several the newest is sent when that ends`(index: Int) {
+        let (begins, ends, cause) = Self.obstacles[index]
+        var rig = UploaderRig()
+        rig.run([.connect, .offer(0), begins, .offer(1), .offer(2), .offer(3), ends])
+        #expect(rig.outcomes == [.taken] + [SampleUploader.Outcome](repeating: .deferred(cause), count: 3))
+        #expect(rig.submitted.last == 3 && rig.submitted.first == 0)
+        #expect(rig.machine.statistics.drops == [cause: 2] && rig.machine.statistics.sent == 2)
+    }
+
+    @Test func `a connection that has ended for good defers nothing, and an unchanged frame is not deferred`() {
+        var rig = UploaderRig(skippingForGood)
+        rig.run([.connect, .offer(1), .offer(2, shows: 1), .close, .offer(3)])
+        #expect(rig.outcomes == [.taken, .dropped(.unchanged), .dropped(.notConnected)])
+    }
+
     /// Shows P65.
     @Test func `a repeat keeps its number, timestamp and orientation`() throws {
         var rig = UploaderRig()

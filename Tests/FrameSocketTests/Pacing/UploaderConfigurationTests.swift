@@ -13,38 +13,6 @@ import Testing
         return image
     }
 
-    /// Shows P76.
-    @Test func `frames are taken at the configured rate`() async throws {
-        let image = try image(1)
-        // A hundredth of 60 and of 15 a second: frames that are held back wait for seconds, and no timer comes between.
-        let step = 100 * step
-        try await Wire.run(.init(pacing: .framesPerSecond(0.15))) { wire in
-            for index in 0..<40 {
-                let outcome = wire.uploader.send(image, timestamp: UInt64(index) * step)
-                #expect(outcome == (index % 4 == 0 ? .taken : .deferred(.paced)), "frame \(index)")
-                // Waiting for a frame that is held back would send it.
-                if outcome == .taken { try await wire.uploader.finish() }
-            }
-            #expect(wire.uploader.statistics.drops == [.paced: 30])
-            #expect(wire.uploader.statistics.inProgress == 0)
-            // The last one goes too, now that no newer one comes.
-            try await wire.uploader.finish()
-            let statistics = wire.uploader.statistics
-            #expect(statistics.offered == 40)
-            #expect(statistics.sent == 11)
-            #expect(statistics.drops == [.paced: 29])
-            // What the pacing left out is no loss to the receiver.
-            var reception = ReceptionStatistics()
-            for index in 0..<11 {
-                let frame = try await wire.next()
-                #expect(frame.sequence == UInt64(index))
-                #expect(frame.timestamp == UInt64(index < 10 ? 4 * index : 39) * step)
-                reception.add(frame)
-            }
-            #expect(reception.missing == 0)
-        }
-    }
-
     @Test func `unchanged frames cost nothing`() async throws {
         try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: .seconds(1000)))) { wire in
             var outcomes: [SampleUploader.Outcome] = []
@@ -65,36 +33,6 @@ import Testing
             try await wire.uploader.finish()
             #expect(wire.uploader.statistics.drops == [.unchanged: 3])
             #expect(wire.uploader.statistics.sent == 5)
-        }
-    }
-
-    @Test func `unchanged JPEGs are left out`() async throws {
-        let jpeg: [UInt8] = try JPEGEncoder().encode(try image(3))
-        let size = BufferSize(width: 32, height: 16)
-        try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil))) { wire in
-            #expect(wire.uploader.send(jpeg: FrameBytes(jpeg), bufferSize: size, timestamp: 0) == .taken)
-            try await wire.uploader.finish()
-            let second = wire.uploader.send(jpeg: FrameBytes(jpeg), bufferSize: size, timestamp: 1)
-            #expect(second == .dropped(.unchanged))
-        }
-    }
-
-    /// Shows P80.
-    @Test func `a frame can be requested`() async throws {
-        let image = try image(1)
-        try await Wire.run(.init(pacing: .framesPerSecond(0.001).skippingUnchanged(keepAlive: nil))) { wire in
-            #expect(wire.uploader.send(image, timestamp: 0) == .taken)
-            #expect(wire.uploader.send(image, timestamp: step) == .deferred(.paced))
-            _ = try await wire.next()
-            // The latest is the one that was held back; asked for again it is repeated.
-            for _ in 0..<2 {
-                wire.uploader.requestFrame()
-                let frame = try await wire.next()
-                #expect(frame.timestamp == step && frame.sequence == 1)
-            }
-            #expect(await becomesTrue { wire.uploader.statistics.repeats == 1 })
-            #expect(wire.uploader.statistics.sent == 2)
-            #expect(wire.uploader.send(image, timestamp: 3 * step) == .deferred(.paced))
         }
     }
 
@@ -123,28 +61,6 @@ import Testing
             #expect(second.bufferSize == BufferSize(width: 160, height: 90))
             #expect(second.sequence == nil)
             #expect(second.bytes.count < first.bytes.count)
-        }
-    }
-
-    @Test func `many threads may submit frames and change the configuration`() async throws {
-        let images = try (0..<4).map { try image(UInt8($0)) }
-        try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged())) { wire in
-            await withTaskGroup(of: Void.self) { group in
-                for task in 0..<4 {
-                    group.addTask {
-                        for index in 0..<200 {
-                            wire.uploader.send(images[(index + task) % 4])
-                            if index % 50 == task { wire.uploader.update { $0.quality = 20 + index % 60 } }
-                            if index % 70 == task { wire.uploader.requestFrame() }
-                        }
-                    }
-                }
-            }
-            try await wire.uploader.finish()
-            let statistics = wire.uploader.statistics
-            #expect(statistics.offered == 800)
-            #expect(statistics.sent + statistics.dropped == 800)
-            #expect(statistics.sent > 0)
         }
     }
 

@@ -71,11 +71,6 @@ import Testing
         for task in finishing { #expect(try await soon { try await task.value } != nil) }
     }
 
-    @Test func `nothing to send means nothing to wait for`() async throws {
-        let uploader = SampleUploader(connection: directory.connection { $0.connectTimeout = .seconds(3600) })
-        #expect(try await failure(of: uploader) == nil)
-    }
-
     @Test func `a handshake that is under way is waited for`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let tokens = HandshakeTokens(own: Array("sender".utf8), expected: Array("server".utf8))

@@ -87,22 +87,4 @@ import Testing
         }
         #expect(receiver.uploader.statistics.drops[.overMemoryBudget] == nil)
     }
-
-    /// An image that no JPEG can hold in the preferred size, or only just.
-    @Test(
-        arguments: [(16_384, 1), (1, 16_384), (1, 1), (16_384, 16_384)],
-        [(65_500, 2), (2, 65_500), (1, 1), (301, 97)]
-    )
-    func `extreme preferences are followed`(box: (Int, Int), size: (Int, Int)) async throws {
-        let receiver = try RawReceiver()
-        let visit = try await receiver.accept()
-        let preferences = ControlRequest.Preferences(size: BufferSize(width: box.0, height: box.1), quality: 1)
-        try await visit.ask(.helloForImages, .prefer(preferences))
-        _ = try await visit.framesBeforePong(1)
-        let image = try PixelBuffer(width: size.0, height: size.1, format: .bgra, zeroFilled: true)
-        receiver.uploader.send(image)
-        let frame = try #require(try await visit.frame())
-        #expect(1...size.0 ~= frame.width ?? 0)
-        #expect(receiver.uploader.statistics.drops.isEmpty)
-    }
 }

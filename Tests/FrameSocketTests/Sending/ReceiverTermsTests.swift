@@ -35,44 +35,6 @@ import Testing
         #expect(receiver.uploader.configuration.pacing == .everyFrame)
     }
 
-    @Test func `a receiver's preferences end with it while nobody is connected`() async throws {
-        let receiver = try RawReceiver()
-        let demanding = try await receiver.accept()
-        try await demanding.ask(.helloForImages, .prefer(Self.tiny))
-        #expect(await becomesTrue { receiver.uploader.configuration.quality == 1 })
-        unsafe unlink(receiver.directory.socket)
-        receiver.listener.close()
-        demanding.socket.close()
-        #expect(await becomesTrue { receiver.uploader.configuration.quality == 80 })
-    }
-
-    /// Shows P48.
-    @Test func `a pause and a selection end with the receiver that stated them`() async throws {
-        let receiver = try RawReceiver()
-        for request in [ControlRequest.pause, .hello(ControlRequest.Hello(wants: []))] {
-            let visit = try await receiver.accept()
-            try await visit.ask(.helloForImages, request)
-            _ = try await visit.framesBeforePong(1)
-            visit.socket.close()
-            let next = try await receiver.accept()
-            #expect(await becomesTrue { receiver.uploader.hasReceiver })
-            receiver.uploader.offer(1)
-            #expect(try await next.frame()?.body == body(1, count: 12_000))
-            next.socket.close()
-        }
-    }
-
-    /// Shows P27.
-    @Test func `a further hello changes neither preferences nor a pause`() async throws {
-        let receiver = try RawReceiver()
-        let visit = try await receiver.accept()
-        try await visit.ask(.helloForImages, .prefer(Self.tiny), .pause, .helloForImages)
-        _ = try await visit.framesBeforePong(1)
-        #expect(receiver.uploader.connection.receiver.isPaused)
-        #expect(receiver.uploader.configuration.quality == 1)
-        #expect(receiver.uploader.configuration.scale == .fit(width: 16, height: 16))
-    }
-
     /// Shows P46.
     @Test func `an empty prefer resets all preferences`() async throws {
         let receiver = try RawReceiver(.init(quality: 90))
@@ -110,19 +72,6 @@ import Testing
         uploader.send(try testImage(200, 120))
         #expect(try await visit.frame()?.width == 16)
         #expect(uploader.configuration.quality == 1)
-        withExtendedLifetime((directory, listener)) {}
-    }
-
-    /// Shows P49.
-    @Test func `a pause received before the uploader exists applies, and its end brings the latest frame`() async throws
-    {
-        let (directory, listener, connection, visit) = try await connection(after: [.helloForImages, .pause])
-        let uploader = SampleUploader(connection: connection)
-        uploader.offer(1)
-        try await uploader.settle()
-        #expect(try await visit.framesBeforePong(2).isEmpty)
-        try await visit.ask(.resume)
-        #expect(try await visit.frame()?.body == body(1, count: 12_000))
         withExtendedLifetime((directory, listener)) {}
     }
 }

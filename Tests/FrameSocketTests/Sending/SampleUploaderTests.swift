@@ -124,42 +124,6 @@ import Testing
         _ = server
     }
 
-    @Test func `without a server frames are deferred, and the first server gets the latest`() async throws {
-        let uploader = SampleUploader(connection: directory.connection())
-        for time in 0..<3 {
-            #expect(uploader.send(try testImage(8, 8), timestamp: UInt64(time)) == .deferred(.notConnected))
-        }
-        // Nobody can get them within the time that an attempt to connect may take.
-        let error = await #expect(throws: TransportError.self) { try await uploader.finish() }
-        #expect(error?.code == .openTimedOut)
-        #expect(uploader.statistics.drops == [.notConnected: 3] && uploader.statistics.offered == 3)
-        let server = try directory.server()
-        let received = try #require(try await firstConnection(of: server))
-        var frames = received.frames.makeAsyncIterator()
-        let frame = try #require(try await frames.next())
-        #expect(frame.timestamp == 2 && frame.sequence == 0)
-        #expect(await becomesTrue { uploader.statistics.sent == 1 })
-        #expect(uploader.statistics.drops == [.notConnected: 2])
-    }
-
-    /// Shows P135.
-    @Test func `an uploader opens its connection, and continues after it was lost`() async throws {
-        let uploader = SampleUploader(connection: directory.connection())
-        for round in 0..<3 {
-            let server = try PeerSocket.listening(at: directory.socket)
-            let peer = try await server.accepted()
-            #expect(await becomesTrue { uploader.hasReceiver })
-            #expect(uploader.send(jpeg: FrameBytes(body(round, count: 20_000)), bufferSize: Self.size) == .taken)
-            try await uploader.finish()
-            #expect(try await peer.read(100).count == 100)
-            unsafe unlink(directory.socket)
-            server.close()
-            peer.close()
-            #expect(await becomesTrue { !uploader.hasReceiver })
-        }
-        #expect(uploader.statistics.sent == 3)
-    }
-
     /// Shows P74, P210.
     @Test func `the newest frame replaces the waiting one`() async throws {
         let (uploader, server, received) = try await pair()
@@ -211,32 +175,6 @@ import Testing
         uploader.requestFrame()
         #expect(try await soon { try await received.frames.first { _ in true }?.sequence } == 9)
         _ = server
-    }
-
-    @Test(arguments: [(0, 1), (-1, 1), (101, 100), (.max, 100), (.min, 1)])
-    func `a quality outside its range becomes the nearest one, and frames are sent`(
-        quality: Int,
-        nearest: Int
-    ) async throws {
-        let (uploader, server, received) = try await pair(.init(quality: quality))
-        let image = try testImage(10, 10)
-        #expect(uploader.send(image) == .taken)
-        var frames = received.frames.makeAsyncIterator()
-        let frame = try #require(try await frames.next())
-        let expected = try JPEGEncoder(quality: nearest).encode(image)
-        #expect(frame.bytes.starts(with: expected))
-        _ = server
-    }
-
-    @Test func `a lost connection drops the frame being sent and the waiting one`() async throws {
-        let (uploader, server, peer) = try await rawPair()
-        await sendLarge(uploader)
-        uploader.send(try testImage(10, 10))
-        unsafe unlink(directory.socket)
-        server.close()
-        peer.close()
-        await #expect(throws: TransportError.self) { try await uploader.finish() }
-        #expect(uploader.statistics.drops == [.connectionLost: 1, .notConnected: 1])
     }
 
     /// Shows P78.

@@ -133,13 +133,6 @@ import Testing
         #expect(received.errors.contains("none in shared memory"), "\(received)")
     }
 
-    @Test(arguments: ["receive tcp:0 --shared", "send tcp:9 $X/jpeg --shared"])
-    func `nothing can be shared over a port`(command: String) async throws {
-        _ = try place.secret("token", Array("a token".utf8))
-        let ending = try await place.framesocket(words: "\(command) --token-file $D/token").ended()
-        #expect(ending.status == 64 && ending.errors.contains("--shared requires a path"), "\(ending)")
-    }
-
     // MARK: Tokens
 
     /// The tokens of a receiver and of a sender, for how long the sender tries, and a part of what it says.

@@ -123,19 +123,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ["a"], ["=b"], ["a b=c"], ["a=1", "a=2"], ["a=x\ny"], ["a=\(String(repeating: "v", count: 257))"],
-        ["\(String(repeating: "k", count: 257))=v"], (0..<17).map { "k\($0)=v" },
-        (0..<16).map { "k\($0)=\(String(repeating: "v", count: 256))" },
-    ])
-    func `values that cannot be stated are mistakes`(values: [String]) async throws {
-        let options = values.flatMap { ["--info", $0] }
-        for command in [["send", place.socket, photo], ["receive", place.socket]] {
-            let ending = try await place.framesocket(command + options).ended()
-            #expect(ending.status == 64 && ending.errors.contains("--info"), "\(ending)")
-        }
-    }
-
     // MARK: Versions
 
     @Test func `a receiver that does not accept the sender's version is a failure that says which to update`()

@@ -13,16 +13,6 @@ import Testing
         place = try Workplace()
     }
 
-    /// The names of the events in `lines`, each of which must fit the schema.
-    private func events(in lines: [String]) async throws -> Set<String> {
-        let file = try place.file("events", Array(lines.map { $0 + "\n" }.joined().utf8))
-        let arguments = ["-B", Places.peer("check_events")]
-        let program = try Program(Places.python, arguments, input: .file(file))
-        let ending = await program.ended()
-        #expect(ending.status == 0, "\(ending)")
-        return Set(ending.lines)
-    }
-
     @Test func `what the commands print fits the schema`() async throws {
         let path = place.path("t")
         let receiver = try await place.receiver("--json", "--decode", "--stats", "json", "--prefer-quality", "50")
@@ -49,7 +39,7 @@ import Testing
         lines += try await place.framesocket(["send", path, jpeg, "--json", "--wait", "0.1"]).ended().lines
         lines += try await place.framesocket(["receive", "/none/s", "--json"]).ended().lines
 
-        let names = try await events(in: lines)
+        let names = try await place.checkSchema(of: lines)
         let expected: Set = [
             "listening", "connected", "frame", "status", "statistics", "error", "closed", "sent", "recorded", "preview",
             "diagnosis", "failed", "info",
@@ -57,82 +47,9 @@ import Testing
         #expect(names == expected)
     }
 
-    @Test(arguments: [
-        ("$F send $D/none $X/jpeg/chelsea-420.jpg --json --wait 0.1 --quiet", 69),
-        ("$F receive $D/none/s --json --quiet", 73), ("$F receive $S --json --quiet --count 1 --timeout 0.1", 75),
-        ("$F record $D/none/s $D/r.mkv --json", 73), ("$F replay $S $D/none --json", 66),
-        ("$F preview $D/none/s --json --http 127.0.0.1:0", 73), ("ulimit -n 8; $F receive $S --json", 71),
-    ])
-    func `a failure is the last event and carries the exit code`(command: String, code: Int32) async throws {
-        let ending = try await place.shell(command).ended()
-        let last = try #require(try ending.events.last)
-        #expect(ending.status == code && last.name == "failed" && last["exitCode"] == Int(code), "\(ending)")
-        #expect(ending.errors.contains(last.text("message") ?? "?"))
-    }
-
-    /// What commands print that do what their options say, or cannot.
-    @Test(arguments: [
-        // Nobody can listen where another server does.
-        ("$F receive $S --json", 69, ["error path.inUse", "failed"]),
-        ("$F record $S $D/r.mkv --json", 69, ["error path.inUse", "failed"]),
-        ("$F preview $S --json --http 127.0.0.1:0", 69, ["error path.inUse", "failed"]),
-        ("mkdir -m 777 $D/o; $F record $D/o/s $D/r.mkv --json", 73, ["error path.unsafe", "failed"]),
-        // What was sent, whatever happened.
-        ("$F send $S $D/none.jpg --json", 66, ["sent", "failed"]),
-        ("echo x >$D/x; $F send $S $D/x --json", 65, ["sent", "failed"]),
-        ("$F send $S $X/jpeg --token-file $D/none --json", 66, ["sent", "failed"]),
-        ("$F send $S $X/jpeg --audio $D/none --json", 66, ["sent", "failed"]),
-        ("$F send $S $X/jpeg/chelsea-420.jpg $D/none --json --quiet", 65, ["error file.unfit", "sent", "failed"]),
-        ("$F replay $S $D/none --json", 66, ["sent", "failed"]),
-        ("echo x >$D/x; $F replay $S $D/x --json", 65, ["sent", "failed"]),
-        ("$F replay $S $D --json", 66, ["sent", "failed"]),
-        ("$F replay $S $D/r --token-file $D/none --json", 66, ["sent", "failed"]),
-        ("$F replay $D/none/s $D/r --json --wait 0.1", 69, ["sent", "failed"]),
-        // What is wrong with a file, if the command continues.
-        ("echo x >$D/x; $F send $S $D/x $X/jpeg/chelsea-420.jpg --json", 65, ["error file.unfit", "sent", "failed"]),
-        ("head -c 60000 $D/r >$D/x; $F replay $S $D/x --json", 0, ["error file.truncated", "sent"]),
-        ("head -c 60000 $D/r >$D/x; $F replay $S $D/x --json --quiet", 0, ["error file.truncated", "sent"]),
-        (
-            "{ head -c 60000 $D/r; tail -c +60002 $D/r; } >$D/x; $F replay $S $D/x --json", 65,
-            ["error file.unfit", "sent", "failed"]
-        ),
-        ("{ cat $D/r; head -c 999 /dev/zero; } | $F replay $S - --json", 65, ["error file.unfit", "sent", "failed"]),
-        ("printf a >$D/k; chmod 600 $D/k; $F receive $D/t --token-file $D/k --json", 65, ["failed"]),
-        ("printf a >$D/k; chmod 600 $D/k; $F send $S $X/jpeg --token-file $D/k --json", 65, ["sent", "failed"]),
-        // Nothing is done, and nothing said, if a command was typed wrong.
-        ("$F send tcp:9 $X/jpeg --json", 64, []), ("$F replay tcp:9 $D/r --json", 64, []), ("$F send", 64, []),
-        // Except why a command cannot listen.
-        ("$F record tcp:0 $D/x --json", 64, ["error handshake.tokenRequired"]),
-        ("$F receive tcp:0 --json", 64, ["error handshake.tokenRequired"]),
-        ("$F preview tcp:0 --json --http 127.0.0.1:0", 64, ["error handshake.tokenRequired"]),
-    ])
-    func `events say what happened`(command: String, code: Int, expected: [String]) async throws {
-        let place = self.place
-        try await record()
-        let receiver = try await place.receiver("--json")
-        let ending = try await place.shell(command).ended()
-        let found = try ending.events.map { event in
-            [event.name, event.name == "error" ? event.text("code") : nil].compactMap(\.self).joined(separator: " ")
-        }
-        #expect(ending.status == code && found == expected, "\(ending)")
-        _ = try await events(in: ending.lines)
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
-    }
-
-    /// A recording of three frames: the same in all cases, so it is made once.
-    private static let recording = Task {
-        let place = try Workplace()
-        let program = try place.shell("exec $F record $S $D/r --once --quiet")
-        let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
-        _ = try await place.send(jpeg, "--loop", "3", "--passthrough", "--quiet", "--wait", "60")
-        #expect(await program.ended().status == 0)
-        return try Data.bytes(at: place.path("r"))
-    }
-
     /// Writes the recording `$D/r`.
     private func record() async throws {
-        _ = try place.file("r", await Self.recording.value)
+        _ = try place.file("r", await CommandTableTests.recording.value)
     }
 
     @Test(arguments: [nil, 6]) func `a preview reports the frames that it cannot show`(orientation: Int?) async throws {
@@ -150,7 +67,7 @@ import Testing
         let errors = try ending.events("error")
         #expect(errors.count == 1 && errors.first?["connection"] == 1, "\(ending)")
         #expect(errors.first?.text("code")?.hasPrefix("jpeg.") == true)
-        _ = try await events(in: ending.lines)
+        try await place.checkSchema(of: ending.lines)
         viewer?.kill()
     }
 

@@ -11,75 +11,6 @@ import Testing
         place = try Workplace()
     }
 
-    @Test(arguments: [
-        (65, "echo text >$D/x.txt; $F send $S $D/x.txt", "x.txt: not a JPEG or PNG file"),
-        (65, ": >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg: the file is empty"),
-        (65, "printf 'P6 1 1 255 abc' >$D/x.ppm; $F send $S $D/x.ppm", "x.ppm: PNM files are not supported"),
-        (65, "printf GIF89a >$D/x.jpg; $F send $S $D/x.jpg", "x.jpg: GIF files are not supported"),
-        (65, "printf 'YUV4MPEG2 W4 H2\\n' >$D/x; $F send $S $D/x", "framesocket send PATH - < "),
-        (65, "(printf -- '--b\\r\\n\\r\\n'; cat $X/jpeg/chelsea-420.jpg) >$D/x; $F send $S $D/x", "send PATH - < "),
-        (65, "printf '\\032E\\337\\243' >$D/x; $F send $S $D/x", "x: no image file, but a Matroska file; send it with"),
-        (65, "printf '\\032E\\337\\243' >$D/x; $F send $S $D/x", "framesocket replay PATH "),
-        (65, ": >$D/x; $F replay $S $D/x", "not a Matroska file, but empty"),
-        (65, "printf 'RIFF1234AVI LIST' >$D/x; $F send $S $D/x", "/x -c:v copy -f mjpeg - | framesocket send PATH -"),
-        (65, "printf 'RIFF1234AVI LIST' >$D/x; $F replay $S $D/x", "/x -c:v copy -f mjpeg - | framesocket send PATH -"),
-        (65, "printf '....ftypqt  ' >$D/x; $F replay $S $D/x", "not a Matroska file, but QuickTime; if"),
-        (65, "printf 'RIFF1234AVI LIST' >\"$D/a b\"; $F send $S \"$D/a b\"", "/a b' -c:v copy -f mjpeg -"),
-        (65, "printf 'YUV4MPEG2 W4 H2\\n' >\"$D/a;b\"; $F send $S \"$D/a;b\"", "/a;b'"),
-        (65, "printf '\\032E\\337\\243' >\"$D/a b\"; $F send $S \"$D/a b\"", "framesocket replay PATH '"),
-        (65, "printf 'RIFF1234AVI LIST' | $F replay $S -", "ffmpeg -i - -c:v copy -f mjpeg -"),
-        (65, "printf 'YUV4MPEG2 W4 H2\\n' | $F replay $S -", "send it with framesocket send PATH -"),
-        (65, "$F replay $S $X/jpeg/chelsea-420.jpg", "but a JPEG; send it with framesocket send"),
-        (65, "head -c 5000 /dev/zero | tr '\\0' x | $F send $S -", "raw video requires --size and --format"),
-        (73, "$F send $X/jpeg/chelsea-420.jpg $S --wait 600", "the file at this path is not a socket"),
-        (73, "$F send $X/jpeg/chelsea-420.jpg $D/none --wait 600", "the file at this path is not a socket"),
-        (
-            73, "$F send /dev/null $X/jpeg/chelsea-420.jpg --wait 600",
-            "/dev/null: the file at this path is not a socket"
-        ),
-        (73, "$F send $D $X/jpeg --wait 600", "the file at this path is not a socket"),
-        (73, ": >$D/x; $F replay $D/x $X/jpeg/chelsea-420.jpg --wait 600", "x: the file at this path is not a socket"),
-        (65, "printf 'RIFF1234WEBPVP8 ' >$D/x; $F send $S $D/x", "WebP files are not supported"),
-        (65, "printf '\\0\\0\\0\\040ftypheic' >$D/x; $F send $S $D/x", "HEIF files are not supported"),
-        (65, "head -c 5000 $X/photos/chelsea-451x300.png >$D/x.png; $F send $S $D/x.png", "(libpng: "),
-        (65, "printf 'P5 20 1 255\\n' >$D/x; $F send $S $D/x", "PNM files are not supported"),
-        (65, "ffmpeg -v error -f lavfi -i color=s=20000x2 -frames:v 1 $D/x.png; $F send $S $D/x.png", "--width"),
-        (66, "$F send $S - <&-", "standard input"),
-        (66, "$F send $S $D/none.jpg", "none.jpg: no such file"),
-        (66, "$F send $S $D/none/a.jpg", "none/a.jpg: no such file"),
-        (66, ": >$D/x; $F send $S $D/x/a.jpg", "x/a.jpg: Not a directory"),
-        (64, "$F send $S \"$(printf '$D/\\377.jpg')\"", "not UTF-8"),
-        (73, "$F receive $D/t --json >&-", "standard output"),
-        (73, "$F --version >/dev/full", "standard output"),
-        (73, "$F record $D/t $D", "Is a directory; name a file in it"),
-        (73, "$F record $D/t $D --overwrite", "Is a directory; name a file in it"),
-        (73, "ln -s . $D/l; $F record $D/t $D/l", "Is a directory; name a file in it"),
-        (66, "printf t >$D/k; chmod 644 $D/k; $F send $S $X/jpeg --token-file $D/k", "chmod 600"),
-        (66, "printf t >\"$D/a b\"; chmod 644 \"$D/a b\"; $F send $S $X/jpeg --token-file \"$D/a b\"", "chmod 600 '"),
-        (66, "mkdir $D/p; ln -s gone.jpg $D/p/c.jpg; $F send $S $D/p", "p/c.jpg: no such file"),
-        (65, "$F send $S $X/jpeg --token-file /dev/zero", "at most 1024 bytes"),
-        (65, ": >$D/k; chmod 600 $D/k; $F send $S $X/jpeg --token-file $D/k --wait 1", "4 to 1024 bytes"),
-        (65, "(umask 77; printf abc >$D/k); $F send $S $X/jpeg --token-file $D/k", "has 3 bytes"),
-        (65, "(umask 77; echo abc >$D/k); $F receive $D/t --token-file $D/k", "has 3 bytes"),
-        (65, "(umask 77; head -c 1025 /dev/zero >$D/k); $F receive $D/t --token-file $D/k", "at most 1024 bytes"),
-        (65, "(umask 77; printf a >$D/k); $F record $D/t $D/x --token-file $D/k", "k: the token has 1 byte"),
-        (65, "(umask 77; printf ab >$D/k); $F preview $D/t --token-file $D/k --http 127.0.0.1:0", "has 2 bytes"),
-        (
-            65,
-            "(umask 77; printf abcd >$D/l; printf abc >$D/k); $F send $S $X/jpeg --token-file $D/l "
-                + "--peer-token-file $D/k", "k: the token has 3 bytes"
-        ),
-    ])
-    func `a failure names what was wrong and with which file`(code: Int32, command: String, reason: String) async throws
-    {
-        let receiver = try await place.receiver("--json")
-        let ending = try await place.shell(command).ended()
-        #expect(ending.status == code && ending.errors.contains(reason), "\(ending)")
-        #expect(ending.errors.split(separator: "\n").count { $0.contains(reason) } == 1)
-        receiver.send(.interrupt)
-        #expect(await receiver.ended().status == 130)
-    }
-
     @Test(arguments: ["--mjpeg", "--raw bgra"])
     func `frames are not written to a terminal`(option: String) async throws {
         let script = try Places.tool("script")
@@ -175,25 +106,6 @@ import Testing
             #expect(ending.status == 66 && ending.errors.contains("closed/a.jpg: Permission denied"), "\(ending)")
         }
     #endif
-
-    @Test func `a command with nothing but bad files ends with exit code 65`() async throws {
-        let receiver = try await place.receiver("--json")
-        let ending = try await place.shell(
-            "mkdir $D/p; echo bad >$D/p/a.jpg; echo bad >$D/p/b.jpg; $F send $S $D/p --loop 0"
-        ).ended()
-        #expect(ending.status == 65 && ending.errors.contains("2 files could not be sent"), "\(ending)")
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
-    }
-
-    @Test func `mismatched tokens are a failure that names the option`() async throws {
-        let (one, other) = (try place.secret("one", [1, 2, 3, 4]), try place.secret("other", [1, 2, 3, 5]))
-        let receiver = try await place.receiver("--token-file", one)
-        let ending = try await place.send(jpeg, "--token-file", other, "--wait", "1")
-        #expect(ending.status == 69 && ending.errors.contains("--token-file"), "\(ending)")
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
-    }
 
     @Test func `--timeout without --count is a success once a frame has arrived`() async throws {
         let receiver = try await place.receiver("--timeout", "1", "--json")

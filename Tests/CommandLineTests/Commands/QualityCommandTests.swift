@@ -71,24 +71,4 @@ import Testing
         )
         #expect(try sent.events("conditions").first?.values["present"] == .list(["budget.low"]), "\(sent)")
     }
-
-    @Test(arguments: [
-        ("--max-rate 0", "invalid value '0' for --max-rate: expected a whole number from 1"),
-        ("--max-rate=-1", "for --max-rate: expected a whole number from 1"),
-        ("--max-rate 9223372036854775808", "for --max-rate: expected a whole number from 1"),
-        ("--quality 90-40", "invalid value '90-40' for --quality: expected a whole number from 1 to 100, or a range"),
-        ("--quality 0-40", "for --quality: expected"),
-        ("--quality 40-101", "for --quality: expected"),
-        ("--quality 40-", "for --quality: expected"),
-        ("--quality=-40", "for --quality: expected"),
-        ("--quality 40-50-60", "for --quality: expected"),
-        ("--quality 101", "for --quality: expected"),
-        ("--prefer-motion", "--prefer-motion requires --max-rate, or a range of --quality such as 40-90"),
-        ("--quality 40-50 --passthrough", "--passthrough sends JPEGs unchanged"),
-    ])
-    func `numbers that are wrong are usage errors`(options: String, reason: String) async throws {
-        let line = "send $S $X/jpeg/chelsea-420.jpg --wait 0.001 \(options)"
-        let ending = try await place.framesocket(words: line).ended()
-        #expect(ending.status == 64 && ending.errors.contains(reason), "\(ending)")
-    }
 }

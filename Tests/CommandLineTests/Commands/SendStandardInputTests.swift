@@ -290,25 +290,6 @@ import enum TestSupport.HandmadeJPEG
         #expect(try place.contents(of: "out") == Array(jpegs[..<2]))
     }
 
-    /// Video without an image, as a program that fails leaves it, and the option that it takes.
-    @Test(
-        arguments: [
-            ("", []), ("", ["--passthrough"]), ("", ["--size", "4x4", "--format", "rgb"]),
-            ("", ["--size", "4x4", "--format", "i420"]), ("YUV4MPEG2 W64 H48 F25:1\n", []), ("\r\n--boundary\r\n", []),
-        ] as [(String, [String])]
-    )
-    func `standard input without an image ends with exit code 65`(input: String, options: [String]) async throws {
-        let receiver = try await place.receiver("--json", "--output", place.path("out"))
-        let sending = ["send", place.socket, "-", "--json"] + options
-        let ending = try await place.framesocket(sending, input: .file(place.file("in", Array(input.utf8)))).ended()
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
-        #expect(ending.status == 65, "\(ending)")
-        #expect(try ending.events.map(\.name) == ["sent", "failed"], "\(ending)")
-        #expect(try ending.events.last?.text("message")?.hasPrefix("no image on standard input: ") == true, "\(ending)")
-        #expect(try place.names(in: "out") == [])
-    }
-
     @Test func `a stream may arrive in pieces of any size`() async throws {
         let stream = try jpegs
         let receiver = try await place.receiver("--count", "\(stream.count)", "--output", place.path("out"))

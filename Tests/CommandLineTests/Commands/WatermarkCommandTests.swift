@@ -118,37 +118,4 @@ import Testing
             )
         }
     }
-
-    @Test(arguments: [
-        ("--watermark $D/mark.png --passthrough", 64, "--passthrough sends JPEGs unchanged"),
-        ("--watermark-at 0.1,0.1,0.1", 64, "--watermark-at requires --watermark"),
-        ("--watermark ''", 64, "invalid value '' for --watermark: expected a path"),
-        ("--watermark $D/mark.png --watermark-at 0.1,0.1", 64, "for --watermark-at: expected X,Y,S"),
-        ("--watermark $D/mark.png --watermark-at 0.1,0.1,0.1,0.1", 64, "for --watermark-at: expected"),
-        ("--watermark $D/mark.png --watermark-at 0,0,0", 64, "for --watermark-at: expected"),
-        ("--watermark $D/mark.png --watermark-at nan,0,1", 64, "for --watermark-at: expected"),
-        ("--watermark $D/mark.png --watermark-at 0,inf,1", 64, "for --watermark-at: expected"),
-        ("--watermark $D/mark.png --watermark-at 0,0,-1", 64, "for --watermark-at: expected"),
-        ("--watermark $D/mark.png --watermark-at 0,-1.1,1", 64, "for --watermark-at: expected"),
-        ("--watermark $D/mark.png --watermark-at 0,,1", 64, "for --watermark-at: expected"),
-        ("--watermark $D/none.png", 66, "none.png: no such file"),
-        ("--watermark $D/empty.png", 65, "empty.png: the file is empty"),
-        ("--watermark $D/cut.png", 65, "cut.png: The PNG cannot be read."),
-        ("--watermark $D/cut.jpg", 65, "cut.jpg: "),
-        ("--watermark $D/text.png", 65, "text.png: not a JPEG or PNG file"),
-        ("--watermark $D", 66, "Is a directory"),
-    ])
-    func `a watermark that cannot be used is an error, and nothing is sent`(
-        options: String,
-        status: Int32,
-        reason: String
-    ) async throws {
-        let bytes = try Data.bytes(at: mark())
-        _ = try place.file("cut.png", Array(bytes.dropLast(100)))
-        _ = try place.file("cut.jpg", Array(Data.bytes(at: Places.fixture("jpeg/chelsea-420.jpg")).prefix(300)))
-        _ = try place.file("empty.png", [])
-        _ = try place.file("text.png", Array("watermark".utf8))
-        let ending = try await place.shell("$F send $S $X/jpeg/chelsea-420.jpg --wait 0.001 \(options)").ended()
-        #expect(ending.status == status && ending.errors.contains(reason), "\(ending)")
-    }
 }

@@ -316,11 +316,6 @@ import Testing
         #expect(read(place.path("out.wav")).samples == samples)
     }
 
-    @Test func `standard input cannot have both images and audio`() async throws {
-        let ending = try await place.shell("$F send $S - --audio - </dev/null").ended()
-        #expect(ending.status == 64 && ending.errors.contains("both images and --audio"), "\(ending)")
-    }
-
     @Test(.needs("ffmpeg"), arguments: ["flac", "ogg", "aiff", "au", "w64", "caf", "mp3"])
     func `a file in another format is read, and one that is cut off is an error`(kind: String) async throws {
         let made = try await place.shell("\(Self.tone) -y $D/tone.wav && \(Self.tone) -y $D/tone.\(kind)").ended()

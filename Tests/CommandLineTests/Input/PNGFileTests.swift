@@ -44,16 +44,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("$D/x.png --background red", "expected white, black or #rrggbb"),
-        ("- --background black", "--background requires files"),
-        ("$D/x.png --passthrough --background black", "--passthrough sends JPEGs unchanged"),
-    ])
-    func `a background that cannot be used is a mistake`(arguments: String, reason: String) async throws {
-        let ending = try await place.framesocket(words: "send $S \(arguments)").ended()
-        #expect(ending.status == 64 && ending.errors.contains(reason), "\(ending)")
-    }
-
     #if os(Linux)
         @Test func `texts and profiles that inflate to megabytes take no memory`() async throws {
             var png = HandmadePNG(width: 64, height: 64, kind: .rgb, depth: 8) { x, y, _ in x + y }

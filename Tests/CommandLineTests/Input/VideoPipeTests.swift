@@ -27,25 +27,6 @@ import Testing
         _ = receiver
     }
 
-    @Test(
-        arguments: [
-            (["receive", "S", "--range", "limited"], "require --raw"),
-            (["receive", "S", "--raw", "bgra", "--range", "full"], "i420 or nv12"),
-            (["receive", "S", "--raw", "i420", "--stride", "64"], "3 planes"),
-            (["receive", "S", "--raw", "i420", "--stride", "64,x"], "--stride"),
-            (["receive", "S", "--y4m", "--raw", "i420"], "mutually exclusive"),
-            (["receive", "S", "--y4m", "--stride", "8,8,8"], "--stride requires"),
-            (["send", "S", "a.jpg", "--range", "full"], "standard input"),
-            (["send", "S", "-", "--stride", "8"], "--size"),
-            (["send", "S", "-", "--size", "8x8", "--format", "rgb", "--matrix", "bt709"], "i420 or nv12"),
-        ] as [([String], String)]
-    )
-    func `options of raw video that cannot apply are rejected`(arguments: [String], reason: String) async throws {
-        let place = try Workplace()
-        let ending = try await place.framesocket(arguments).ended()
-        #expect(ending.status == 64 && ending.errors.contains(reason), "\(ending)")
-    }
-
     @Test func `a stride that is too small is rejected before anything is sent`() async throws {
         let place = try Workplace()
         let options = ["--size", "8x8", "--format", "gray", "--stride", "7", "--wait", "1"]

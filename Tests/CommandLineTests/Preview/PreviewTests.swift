@@ -240,30 +240,6 @@ import Testing
         #expect(try place.names().contains("t") == false)
     }
 
-    @Test(
-        arguments: [
-            (64, "$F preview $S --http 0.0.0.0:0", "--http-open"),
-            (64, "$F preview $S --http [::]:0", "--http-open"),
-            (64, "$F preview $S --http 192.0.2.1:0", "--http-open"),
-            (64, "$F preview $S --http example.org:80", "for --http: expected an address"),
-            (64, "$F preview $S --http 127.0.0.1", "for --http: expected an address"),
-            (64, "$F preview $S --viewers 0", "for --viewers: expected"),
-            (64, "$F preview", "one path"),
-            (
-                69, "$F receive $S --quiet & sleep 0.01; while ! [ -e $S ]; do :; done; $F preview $S --http [::1]:0",
-                "another"
-            ),
-            (73, "$F preview $S --http 192.0.2.1:0 --http-open", "192.0.2.1:0: "),
-            (73, "$F preview $D/none/s --http 127.0.0.1:0", "directory"),
-        ].map { (Int32($0), Short($1), $2) }
-    )
-    func `what cannot be served is reported`(status: Int32, command: Short, complaint: String) async throws {
-        let ending = try await place.shell("trap 'kill $!' EXIT; " + command.text).ended()
-        #expect(ending.status == status, "\(ending)")
-        #expect(ending.errors.contains(complaint), "\(ending)")
-        #expect(ending.output.isEmpty)
-    }
-
     @Test func `a JPEG's own orientation is left out`() async throws {
         let site = try await PreviewSite(place)
         try site.sender(showing: Places.fixture("jpeg/chelsea-exif-6.jpg"))
@@ -296,13 +272,6 @@ import Testing
         #expect(state.width == 300 && state.height == 451)
         #expect(try await site.get("/snapshot.jpg")["status"] == 200)
         withExtendedLifetime(sender) {}
-    }
-
-    @Test func `help fits in a terminal`() async throws {
-        let ending = try await place.framesocket(["preview", "--help"]).ended()
-        #expect(ending.status == 0 && ending.text.contains("Usage: framesocket preview PATH"))
-        #expect(ending.lines.allSatisfy { $0.count <= 80 })
-        #expect(try await place.framesocket(["--help"]).ended().text.contains("preview"))
     }
 
     @Test func `the address of the preview is printed`() async throws {

@@ -259,24 +259,6 @@ import Testing
 
     // MARK: What goes wrong
 
-    @Test(arguments: [
-        (73, "$F record $D/t $D/there", "use --overwrite to replace it"),
-        (73, "$F record $D/t $D/none/r.mkv", "none/r.mkv"),
-        (75, "$F record $D/t $D/r.mkv --timeout 0.25", "did not end within 0.25 seconds"),
-        (64, "$F record $D/t", "and a file"),
-        (64, "$F record $D/t - --json", "standard output"),
-        (69, "$F record $S $D/r.mkv --overwrite", "another server"),
-    ])
-    func `every failure has its exit code`(code: Int32, command: String, reason: String) async throws {
-        let file = try place.file("there", [1, 2, 3])
-        let receiver = try await place.receiver("--json")
-        let ending = try await place.shell(command).ended()
-        #expect(ending.status == code && ending.errors.contains(reason), "\(ending)")
-        #expect(try Data.bytes(at: file) == [1, 2, 3])
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
-    }
-
     @Test func `a reader that has enough ends the program quietly`() async throws {
         let pipe = try place.shell("{ $F record $S - --quiet; echo $? >$D/code; } | head -c 100000 >/dev/null")
         _ = try place.framesocket(["send", place.socket] + Self.fixtures + ["--loop", "0", "--wait", "30", "--quiet"])

@@ -253,27 +253,4 @@ import enum TestSupport.HandmadeJPEG
         #expect(ending.status == 65 && frames.count == 3, "\(ending)")
         #expect(ending.errors.contains("frame 1: 8064x6048 pixels; receivers accept at most "), "\(ending)")
     }
-
-    @Test(arguments: [
-        (66, "$F replay $D/none $S", "none"),
-        (64, "mkfifo $D/p; cat $X/jpeg/chelsea-420.jpg >$D/p & $F replay $S $D/p --loop 2", "more than once"),
-        (65, "$F replay $X/jpeg/chelsea-420.jpg $S", "not a Matroska file"),
-        (65, "printf '\\032\\105\\337\\243\\200' >$D/x; $F replay $D/x $S", "no Motion JPEG"),
-        (64, "$F replay $D/x", "a server and a file"),
-        (64, "$F replay $D/x $S --speed -1", "for --speed: expected"),
-        (64, "$F replay $D/x $S --speed nan", "for --speed: expected"),
-        (64, "$F replay - $S --loop 2", "standard input"),
-        (
-            69,
-            "$F record $D/t $D/x.mkv --once --quiet & $F send $D/t $X/jpeg/chelsea-420.jpg --quiet; wait; "
-                + "$F replay $D/x.mkv $D/nobody --wait 0.2", "nobody"
-        ),
-    ])
-    func `every failure has its exit code`(code: Int32, command: String, reason: String) async throws {
-        let receiver = try await place.receiver("--json")
-        let ending = try await place.shell(command).ended()
-        #expect(ending.status == code && ending.errors.contains(reason), "\(ending)")
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
-    }
 }

@@ -152,6 +152,16 @@ final class Workplace: @unchecked Sendable {
         return ending
     }
 
+    /// Checks that events fit docs/events.schema.json; returns their names.
+    @discardableResult
+    func checkSchema(of lines: [String]) async throws -> Set<String> {
+        let file = try file("events", Array(lines.map { $0 + "\n" }.joined().utf8))
+        let arguments = ["-B", Places.peer("check_events")]
+        let ending = await (try start(Places.python, arguments, input: .file(file))).ended()
+        guard ending.status == 0 else { throw Program.Failure(description: "\(ending)") }
+        return Set(ending.lines)
+    }
+
     /// Starts a peer of user 65534, as Tests/Peers/stranger.py says; only root can start it.
     func stranger(_ arguments: String...) throws -> Program {
         try start(Places.python, ["-B", Places.peer("stranger")] + arguments)

@@ -1,0 +1,116 @@
+import Foundation
+import TestDescriptions
+import Testing
+
+@testable import FrameSocketTool
+
+/// The tables of Tests/Commands: what is wrong with words, and how commands end that people type.
+@Suite(.serialized) struct CommandTableTests {
+    // MARK: Words
+
+    /// The lines of a table without comments.
+    private static func lines(of table: String) throws -> [Substring] {
+        let text = try String(contentsOfFile: Places.package + "Tests/Commands/\(table).txt", encoding: .utf8)
+        return text.split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasPrefix("#") }
+    }
+
+    private static let commands: [any Command.Type] = [
+        ReceiveCommand.self, SendCommand.self, RecordCommand.self, ReplayCommand.self, PreviewCommand.self,
+        DoctorCommand.self,
+    ]
+
+    /// What is wrong with a command's words; nil if nothing is.
+    private func complaint(about words: [String]) -> String? {
+        guard let command = Self.commands.first(where: { $0.name == words.first }) else { return "no command" }
+        var arguments = Arguments(words.dropFirst())
+        do {
+            _ = try command.init(&arguments)
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
+    @Test func `words that make no sense are answered with what is wrong with them`() throws {
+        let rows = try Self.lines(of: "usage").filter { !$0.isEmpty }.map { $0.components(separatedBy: " | ") }
+        #expect(rows.count > 100 && rows.allSatisfy { $0.count == 2 })
+        let wrong = rows.compactMap { row in
+            let words = row[0].split(separator: " ").map { $0 == "''" ? "" : String($0) }
+            let found = complaint(about: words) ?? "nothing"
+            return found.contains(row[1]) ? nil : "\(row[0]): \(found)"
+        }
+        #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+    }
+
+    // MARK: Commands
+
+    /// A block of the table.
+    struct Case: Sendable, CustomTestStringConvertible {
+        var command = ""
+        var status: Int32 = 0
+        var words: [String] = []
+        var events: [String]?
+        var testDescription: String { shortened(command) }
+    }
+
+    static let cases: [Case] = {
+        guard let lines = try? lines(of: "failures") else { return [] }
+        return lines.split(whereSeparator: \.isEmpty).map { block in
+            var example = Case()
+            for line in block {
+                let rest = String(line.dropFirst(2))
+                switch line.first {
+                case "$": example.command = rest
+                case "?": example.status = Int32(rest) ?? -1
+                case "!": example.words.append(rest)
+                case ">": example.events = rest.components(separatedBy: ", ")
+                default: example.command = "not a line of a block: \(line)"
+                }
+            }
+            return example
+        }
+    }()
+
+    /// A recording of three frames, which no case changes.
+    static let recording = Task {
+        let place = try Workplace()
+        let program = try place.shell("exec $F record $S $D/r --once --quiet")
+        let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
+        _ = try await place.send(jpeg, "--loop", "3", "--passthrough", "--quiet", "--wait", "60")
+        #expect(await program.ended().status == 0)
+        return try Data.bytes(at: place.path("r"))
+    }
+
+    @Test func `the table of failures is read`() {
+        #expect(Self.cases.count > 90)
+    }
+
+    @Test(arguments: cases)
+    func `a command ends with its code, words and events, and disturbs no server`(_ example: Case) async throws {
+        let place = try Workplace()
+        _ = try place.file("r", await Self.recording.value)
+        let receiver = try await place.receiver("--json")
+        let programs = URL(filePath: Places.framesocket).deletingLastPathComponent().path()
+        let ending = try await place.shell("cd $D; PATH=\(programs):$PATH; \(example.command)").ended()
+        #expect(ending.status == example.status, "\(ending)")
+        for words in example.words {
+            let count = ending.errors.split(separator: "\n").count { $0.contains(words) }
+            #expect(count == 1, "\(words): \(ending)")
+        }
+        if let expected = example.events {
+            let events = try ending.events
+            let found = events.map { event in
+                [event.name, event.name == "error" ? event.text("code") : nil].compactMap(\.self)
+                    .joined(separator: " ")
+            }
+            #expect(found == expected, "\(ending)")
+            if let last = events.last, last.name == "failed" {
+                #expect(last["exitCode"] == Int(example.status), "\(ending)")
+                #expect(ending.errors.contains(last.text("message") ?? "?"), "\(ending)")
+            }
+            try await place.checkSchema(of: ending.lines)
+        }
+        receiver.send(.interrupt)
+        #expect(await receiver.ended().status == 130)
+    }
+}

@@ -151,7 +151,7 @@ import Testing
     }
 
     /// Shows P281.
-    @Test func `a caller that waits for a buffer is told if the memory of the last one is not available`() throws {
+    @Test func `a caller that waits for a buffer is told if the memory of the last one is not available, unless it was cancelled`() throws {
         var machine = UploaderMachine(.init(sharing: .allowed(buffers: 1)), owner: 1)
         var terms = ReceiverTerms()
         (terms.connection, terms.revision, terms.isConnected) = (1, 1, true)
@@ -163,6 +163,8 @@ import Testing
         let lent = machine.lend(BufferSize(width: 8, height: 8), .gray, 64)
         let lease = try #require(lent).lease
         machine.awaitBuffer(7, at: 0)
+        machine.awaitBuffer(8, at: 0)
+        machine.cancelWait(8)
         let before = machine.takeEffects().finished
         machine.lendingFailed(lease, at: 0)
         let after = machine.takeEffects().finished

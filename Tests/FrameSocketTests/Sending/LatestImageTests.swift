@@ -98,28 +98,6 @@ import Testing
         #expect(try await visit.framesBeforePong(4).isEmpty)
     }
 
-    /// Shows P303.
-    @Test func `a receiver of shared memory gets the latest image without loss, although its predecessor got a JPEG`()
-        async throws
-    {
-        let directory = try TemporaryDirectory()
-        let image = try testImage(128, 96, as: .bgra)
-        var pair = try await SharedPair(directory, accepts: false)
-        pair.uploader.send(image)
-        #expect(try await pair.next().shared == nil)
-        try await pair.uploader.settle()
-        pair.server.close()
-        let next = try directory.server { $0.acceptsSharedMemory = true }
-        let connection = try #require(try await firstConnection(of: next))
-        var frames = connection.frames.makeAsyncIterator()
-        let frame = try #require(try await frames.next())
-        #expect(frame.shared != nil)
-        #expect(try FrameDecoder().decode(frame, as: .bgra).image.hasSamePixels(as: image))
-        // The receiver may have a repeat before it is counted, and nothing waits for that.
-        let uploader = pair.uploader
-        #expect(await becomesTrue { uploader.statistics.repeats == 1 })
-    }
-
     @Test(arguments: [false, true])
     func `a preferred size applies at once to an image in shared memory`(isDrawn: Bool) async throws {
         let directory = try TemporaryDirectory()
@@ -137,40 +115,6 @@ import Testing
         let small = try await pair.next()
         #expect(small.shared != nil && small.bufferSize == BufferSize(width: 32, height: 24))
         #expect(small.sequence == 0)
-    }
-
-    @Test func `an image that was drawn in a buffer and scaled into another one does not keep the first`() async throws
-    {
-        let directory = try TemporaryDirectory()
-        var pair = try await SharedPair(directory, .init(scale: .half, sharing: .allowed(buffers: 2)))
-        try await pair.sharing()
-        for round in 0..<3 {
-            try await pair.uploader.waitForBuffer()
-            var image = try pair.uploader.makeBuffer(width: 64, height: 48, format: .bgra)
-            #expect(image.lender != nil, "round \(round)")
-            try image.fill(UInt8(round))
-            pair.uploader.send(consume image)
-            #expect(try await pair.next().bufferSize == BufferSize(width: 32, height: 24))
-            try await pair.uploader.settle()
-        }
-    }
-
-    @Test func `of many preferences at once the last one holds`() async throws {
-        let receiver = try RawReceiver()
-        let visit = try await receiver.accept()
-        try await visit.ask(.helloForImages)
-        _ = try await visit.framesBeforePong(1)
-        receiver.uploader.send(try testImage(128, 96))
-        _ = try await visit.frame()
-        let flood = (0..<2_000).flatMap { index in
-            ControlRequest.prefer(.init(size: BufferSize(width: 16 + index % 64, height: 16 + index % 64))).encoded()
-        }
-        let last = ControlRequest.prefer(.init(size: BufferSize(width: 96, height: 96))).encoded()
-        try await visit.socket.write(flood + last)
-        while let frame = try await visit.frame(), frame.width != 96 {}
-        try await receiver.uploader.settle()
-        #expect(try await visit.framesBeforePong(2).isEmpty)
-        #expect(receiver.uploader.statistics.sent == 1)
     }
 
     /// Shows P199.

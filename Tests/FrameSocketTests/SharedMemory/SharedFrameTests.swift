@@ -91,56 +91,6 @@ import TurboJPEG
         #expect(pair.uploader.statistics.shared == 8 && pair.uploader.statistics.sent == 8)
     }
 
-    /// Shows P285.
-    @Test func `drawing in an image that was sent changes a copy, as long as the receiver has it and afterwards`()
-        async throws
-    {
-        var pair = try await SharedPair(directory)
-        try await pair.sharing()
-        var images = try (0..<2).map { _ in try pair.uploader.makeBuffer(width: 16, height: 16, format: .gray) }
-        var received: [PixelBuffer] = []
-        for index in images.indices {
-            try images[index].fill(UInt8(index + 1))
-            #expect(pair.uploader.send(images[index]) == .taken)
-            received.append(try FrameDecoder().decode(try await pair.next(), as: .gray).image)
-            try await pair.uploader.finish()
-        }
-        // The uploader has let go of the first one: only the program and the receiver have it.
-        for index in images.indices { try images[index].fill(99) }
-        #expect(received[0].row(0) == [UInt8](repeating: 1, count: 16))
-        #expect(received[1].row(0) == [UInt8](repeating: 2, count: 16))
-        #expect(images[0].row(0) == [UInt8](repeating: 99, count: 16) && !(images[0].lender is SharedClaim))
-    }
-
-    /// Shows P286.
-    @Test(arguments: [1, 3]) func `an image of another uploader's buffers arrives as it was drawn`(buffers: Int)
-        async throws
-    {
-        var first = try await SharedPair(directory)
-        var second = try await SharedPair(try TemporaryDirectory(), .init(sharing: .allowed(buffers: buffers)))
-        try await first.sharing()
-        try await second.sharing()
-        // A frame of the second uploader's own is in the buffer of the same number.
-        #expect(second.uploader.send(try testImage(16, 16, as: .gray)) == .taken)
-        _ = try await second.next()
-        try await second.uploader.finish()
-        // The last one is in a buffer that the second uploader may not have.
-        var images = try (0..<3).map { _ in try first.uploader.makeBuffer(width: 16, height: 16, format: .gray) }
-        for (index, number) in zip(images.indices, 40...42 as ClosedRange<UInt8>) {
-            try images[index].fill(number)
-            #expect(first.uploader.send(images[index]) == .taken)
-            #expect(
-                try FrameDecoder().decode(try await first.next(), as: .gray).image.row(3)
-                    == [UInt8](repeating: number, count: 16)
-            )
-            #expect(second.uploader.send(images[index]) == .taken)
-            #expect(
-                try FrameDecoder().decode(try await second.next(), as: .gray).image.row(3)
-                    == [UInt8](repeating: number, count: 16)
-            )
-        }
-    }
-
     @Test(arguments: [PixelFormat.i420, .nv12])
     func `the changed rows of an image that is converted include those that share its chroma`(format: PixelFormat)
         async throws
@@ -314,25 +264,6 @@ import TurboJPEG
         #expect(try FrameDecoder().decode(again).image.peakSignalToNoiseRatio(against: image) > 20)
         // What it still holds stays readable.
         #expect(try FrameDecoder().decode(first).image.hasSamePixels(as: image))
-    }
-
-    @Test(arguments: [false, true])
-    func `a frame is sent again at once, held by the receiver or not`(isHeld: Bool) async throws {
-        var pair = try await SharedPair(directory)
-        let image = try testImage(64, 48, as: .nv12)
-        pair.uploader.send(image)
-        var first: Frame? = try await pair.next()
-        let sequence = try #require(first).sequence
-        if !isHeld {
-            first = nil
-            try await pair.uploader.finish()
-        }
-        pair.received.send(.refresh)
-        let again = try await pair.next()
-        #expect(again.sequence == sequence)
-        #expect(try FrameDecoder().decode(again, as: .nv12).image.hasSamePixels(as: image))
-        withExtendedLifetime(first) {}
-        #expect(pair.uploader.statistics.sent == 1)
     }
 
     /// Shows P275.

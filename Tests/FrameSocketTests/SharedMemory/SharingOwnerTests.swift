@@ -49,45 +49,6 @@ import TurboJPEG
         } ?? nil
     }
 
-    /// The thread that submits a frame is interrupted after the decision to send it, and the receiver changes meanwhile.
-    ///
-    /// Shows P301.
-    @Test(arguments: [true, false])
-    func `a frame that was to be sent to one receiver reaches the next as that one accepts it, and once`(
-        sharesAgain: Bool
-    ) async throws {
-        let first = try server()
-        let connection = directory.connection()
-        let uploader = uploader(connection)
-        var received = try await firstConnection(of: first)
-        #expect(await becomesTrue { uploader.isSharing })
-        let image = try drawn(200, by: uploader)
-        let effects = uploader.machine.withLock { machine in
-            let now = MonotonicClock.now()
-            _ = machine.offer(UploadFrame(.pixels(image), offeredAt: now), at: now)
-            return machine.takeEffects()
-        }
-        guard effects.message?.shared != nil else {
-            Issue.record("the frame is not sent in shared memory")
-            return
-        }
-        first.close()
-        try await first.closed()
-        received = nil
-        #expect(await becomesTrue { connection.state != .connected })
-
-        let next = try directory.server { $0.acceptsSharedMemory = sharesAgain }
-        received = try await firstConnection(of: next)
-        #expect(await becomesTrue { connection.terms.connection == 2 && connection.terms.isConnected })
-        uploader.perform(effects)
-        var frames = try #require(received).frames.makeAsyncIterator()
-        #expect(try brightness(try await frames.next()) == 200)
-        uploader.send(try testImage(8, 8, as: .gray))
-        #expect(try brightness(try await frames.next()) != 200)
-        try await uploader.finish()
-        #expect(uploader.statistics.sent == 2)
-    }
-
     /// Shows P302.
     @Test func `while the receiver holds a buffer of one uploader, the frames of another are sent as JPEGs`()
         async throws
@@ -154,29 +115,5 @@ import TurboJPEG
             received.close()
         }
         #expect(await becomesTrue { second.statistics.sent == 2 })
-    }
-
-    /// Shows P276.
-    @Test func `the next receiver gets the latest frame in buffers of its own`() async throws {
-        var settings = FrameServer.Configuration()
-        settings.acceptsSharedMemory = true
-        let server = try FrameServer(at: directory.socket, configuration: settings)
-        let connection = SocketConnection(path: directory.socket)
-        let uploader = SampleUploader(connection: connection, configuration: .init(sharing: .allowed()))
-        // Kept until the first receiver has said hello, and for every one after it.
-        let image = try testImage(64, 48, as: .bgra)
-        var connections = server.connections.makeAsyncIterator()
-        var kept: [Frame] = []
-        for _ in 0..<4 {
-            let received = try #require(try await connections.next())
-            if kept.isEmpty { uploader.send(image) }
-            var frames = received.frames.makeAsyncIterator()
-            let frame = try #require(try await frames.next())
-            #expect(frame.shared != nil && frame.sequence == 0)
-            kept.append(frame)
-            received.close()
-        }
-        #expect(kept.count == 4)
-        for frame in kept { #expect(try FrameDecoder().decode(frame).image.hasSamePixels(as: image)) }
     }
 }

@@ -92,19 +92,6 @@ private func expect(
         expect(detector.isChanged(same), false)
     }
 
-    @Test func `images are compared with the last one that was kept`() throws {
-        var detector = ChangeDetector()
-        let (first, second) = (try image(.bgra, seed: 1), try image(.bgra, seed: 2))
-        _ = detector.isChanged(first)
-        detector.keep()
-        // The second was looked at and not sent, so it still differs from what was sent.
-        expect(detector.isChanged(second), true)
-        expect(detector.isChanged(second), true)
-        expect(detector.isChanged(first), false)
-        detector.forget()
-        expect(detector.isChanged(first), true)
-    }
-
     @Test(arguments: [0, 1, 7, 8, 63, 64, 65, 1000])
     func `a change of any byte of a JPEG is found`(count: Int) {
         var detector = ChangeDetector()

@@ -7,24 +7,6 @@ import Testing
 @Suite(.tags(.computes)) struct OrientationTests {
     static let sizes = [(1, 1), (1, 5), (5, 1), (3, 2), (7, 5), (33, 31)]
 
-    @Test(arguments: FrameOrientation.allCases, PixelFormat.allCases)
-    func `every orientation works in every format`(orientation: FrameOrientation, format: PixelFormat) throws {
-        for (width, height) in Self.sizes {
-            let image = try PixelBuffer(width: width, height: height, format: format) { plane, x, y in
-                UInt8(truncatingIfNeeded: plane * 91 + x * 7 + y * 31 + x * y)
-            }
-            let upright = try image.upright(from: orientation)
-            let expected = image.matrices.map { matrix in
-                (0..<orientation.rotation / 90).reduce(orientation.isMirrored ? matrix.flipped : matrix) { turned, _ in
-                    turned.turned
-                }
-            }
-            #expect(upright.matrices == expected, "\(width)x\(height)")
-            #expect(upright.format == format)
-            #expect((upright.width, upright.height) == (orientation.swapsAxes ? (height, width) : (width, height)))
-        }
-    }
-
     /// The definition itself, spelled out for an image of two rows.
     @Test(
         arguments: [
@@ -45,14 +27,6 @@ import Testing
         let image = try testImage(20, 30, as: .bgra)
         #expect(try image.upright(from: .up).address == image.address)
         #expect(try image.upright(from: .unknown).address == image.address)
-    }
-
-    @Test func `a part of a larger image is rotated as if it were the whole`() throws {
-        for format in PixelFormat.allCases {
-            let part = try testImage(41, 37, as: format).cropped(toWidth: 21, height: 19)
-            let expected = part.matrices.map(\.turned)
-            #expect(try part.upright(from: .left).matrices == expected, "\(format.rawValue)")
-        }
     }
 
     @Test func `rotating repeatedly needs no new memory`() throws {

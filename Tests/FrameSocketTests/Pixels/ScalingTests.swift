@@ -33,29 +33,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [(2, 2), (64, 48), (66, 2), (126, 250), (562, 34)])
-    func `half-size gray is the rounded mean of four samples`(width: Int, height: Int) throws {
-        let image = try testImage(width, height, as: .gray)
-        let half = try image.scaled(toWidth: width / 2, height: height / 2)
-        for y in 0..<height / 2 {
-            let (upper, lower) = (image.row(2 * y), image.row(2 * y + 1))
-            let expected = (0..<width / 2).map { x in
-                let sum = Int(upper[2 * x]) + Int(upper[2 * x + 1]) + Int(lower[2 * x]) + Int(lower[2 * x + 1])
-                return UInt8((sum + 2) / 4)
-            }
-            #expect(half.row(y) == expected, "row \(y)")
-        }
-    }
-
-    @Test(arguments: PixelFormat.allCases, [2, 4])
-    func `whole divisors give means in every format`(format: PixelFormat, divisor: Int) throws {
-        let image = try testImage(48, 32, as: format)
-        let scaled = try image.scaled(toWidth: 48 / divisor, height: 32 / divisor)
-        #expect(scaled.format == format)
-        // Half of packed pixels is rounded twice.
-        #expect(scaled.worstError(ofMeansOf: image) <= (divisor == 2 ? 1 : 0.501))
-    }
-
     @Test(arguments: PixelFormat.allCases, [(3, 4), (2, 3), (3, 8), (1, 3), (1, 5), (1, 7)])
     func `other fractions of a smooth image are close to means`(format: PixelFormat, fraction: (Int, Int)) throws {
         let image = try PixelBuffer(width: 84, height: 84, format: format) { plane, x, y in
@@ -96,18 +73,6 @@ import Testing
         }
         // libyuv interpolates with 7 bits: the side that does not shrink makes samples two steps too dark at most.
         #expect(try image.scaled(toWidth: to.0, height: to.1).worstError(ofMeansOf: image) <= 3)
-    }
-
-    @Test(arguments: PixelFormat.allCases) func `a uniform color stays uniform at any size`(format: PixelFormat) throws
-    {
-        let image = try PixelBuffer(width: 37, height: 23, format: format) { plane, _, _ in UInt8(50 + 60 * plane) }
-        for (width, height) in [(1, 1), (2, 1), (1, 2), (36, 22), (18, 11), (37, 1), (64, 64), (500, 3)] {
-            let scaled = try image.scaled(toWidth: width, height: height)
-            for (plane, matrix) in scaled.matrices.enumerated() {
-                let isAsExpected = matrix.rows.joined().joined().allSatisfy { abs(Int($0) - (50 + 60 * plane)) <= 1 }
-                #expect(isAsExpected, "\(width)x\(height), plane \(plane)")
-            }
-        }
     }
 
     /// libyuv's filter for packed pixels stops the process for some of these, if it is asked.
@@ -162,15 +127,6 @@ import Testing
         }
     }
 
-    @Test(arguments: PixelFormat.allCases, [(1, 1), (2, 1), (16, 9), (160, 5)])
-    func `a thumbnail of a white image is white`(format: PixelFormat, size: (Int, Int)) throws {
-        let image = try PixelBuffer(width: 1920, height: 1080, format: format) { _, _, _ in 255 }
-        let scaled = try image.scaled(toWidth: size.0, height: size.1)
-        for plane in 0..<scaled.planeCount {
-            #expect(scaled.row(0, ofPlane: plane).allSatisfy { $0 == 255 })
-        }
-    }
-
     @Test(arguments: [PixelFormat.bgra, .bgrx, .rgba], [(36_000, 6), (65_500, 4)])
     func `a wide image is sent at every fraction of its size`(format: PixelFormat, size: (Int, Int)) throws {
         let (width, height) = size
@@ -188,24 +144,5 @@ import Testing
             let worst = (0..<result.width).map { abs(Int(row[$0 * step]) - 50 - $0 * 100 / result.width) }.max() ?? 0
             #expect(worst <= 2, "\(numerator)/\(denominator)")
         }
-    }
-
-    @Test(
-        arguments: [
-            (SampleUploader.OutputScale.full, (1125, 2436), (1125, 2436)), (.half, (1125, 2436), (562, 1218)),
-            (.half, (1, 1), (1, 1)),
-            (.half, (2, 3), (1, 1)), (.fraction(numerator: 3, denominator: 4), (1920, 1080), (1440, 810)),
-            (.fraction(numerator: 1, denominator: 3), (100, 2), (33, 1)),
-            (.fraction(numerator: 0, denominator: 3), (100, 2), (100, 2)),
-            (.fraction(numerator: 1, denominator: 0), (100, 2), (100, 2)),
-            (.fraction(numerator: .max, denominator: 1), (100, 2), (100, 2)),
-        ] as [(SampleUploader.OutputScale, (Int, Int), (Int, Int))]
-    )
-    func `a scale rounds down to at least one pixel`(
-        scale: SampleUploader.OutputScale,
-        size: (Int, Int),
-        expected: (Int, Int)
-    ) {
-        #expect(scale.size(forWidth: size.0, height: size.1) == expected)
     }
 }

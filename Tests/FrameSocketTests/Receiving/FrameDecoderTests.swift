@@ -82,17 +82,6 @@ import Testing
         #expect(image.matrices[0] == whole.matrices[0].resized(toWidth: wanted.width, height: wanted.height))
     }
 
-    @Test(arguments: FrameOrientation.allCases, [PixelFormat.bgra, .i420])
-    func `images are rotated upright on request`(orientation: FrameOrientation, format: PixelFormat) throws {
-        var configuration = FrameDecoder.Configuration()
-        configuration.isUpright = true
-        let frame = frame(try jpeg(37, 23), 36, 23, orientation: orientation)
-        let plain = try FrameDecoder().decode(frame, as: format).image
-        let upright = try FrameDecoder(configuration: configuration).decode(frame, as: format).image
-        #expect(try upright.hasSamePixels(as: plain.upright(from: orientation)))
-        #expect((plain.width, plain.height) == (36, 23))
-    }
-
     @Test func `zero bytes after a JPEG are ignored`() throws {
         let jpeg = try jpeg(40, 30)
         let padded = frame(jpeg + [UInt8](repeating: 0, count: 10_240 - jpeg.count), 40, 30)

@@ -27,19 +27,6 @@ import Testing
         return Frame(jpeg: jpeg, header: header, index: index, receivedAt: receivedAt, transferTime: .nanoseconds(7))
     }
 
-    @Test(
-        arguments: [
-            ([0, 1, 2], 0), ([0, 3], 2), ([5], 0), ([5, 6, 10, 11], 3), ([0, nil, 2], 1), ([3, 3], 0), ([3, 1, 2], 0),
-            ([0, .max], .max - 1), ([], 0), ([nil, nil], 0),
-        ] as [([UInt64?], UInt64)]
-    )
-    func `gaps in the numbers are frames that were dropped before the socket`(sequences: [UInt64?], missing: UInt64) {
-        var statistics = ReceptionStatistics()
-        for sequence in sequences { statistics.add(frame(sequence)) }
-        #expect(statistics.missing == missing)
-        #expect(statistics.frames == sequences.count)
-    }
-
     /// Which numbers a connection delivers, by the index of the frame in it.
     @Test(
         arguments: [
@@ -82,20 +69,6 @@ import Testing
         #expect(statistics.missing == UInt64(dropped), "seed \(seed)")
         #expect(UInt64(statistics.frames + superseded) + statistics.missing == count, "seed \(seed)")
         #expect(abs(statistics.loss.rate - Double(dropped) / Double(count)) < 1e-9, "seed \(seed)")
-    }
-
-    @Test func `bytes and times add up, and a time in the future is not a latency`() {
-        var statistics = ReceptionStatistics()
-        statistics.add(frame(nil, timestamp: 400, bytes: 10))
-        statistics.add(frame(nil, timestamp: 1000, bytes: 5))
-        statistics.add(frame(nil, timestamp: 1001))
-        statistics.add(frame(nil))
-        #expect(statistics.bytes == 17)
-        #expect(
-            statistics.latency.count == 2 && statistics.latency.maximum == .nanoseconds(600)
-                && statistics.latency.mean == .nanoseconds(300)
-        )
-        #expect(statistics.transfer.count == 4 && statistics.transfer.mean == .nanoseconds(7))
     }
 
     @Test func `times are summarized`() {

@@ -14,37 +14,6 @@ import Testing
         return image
     }
 
-    /// Whatever the ratio, each new sample is the mean of whole samples that it covers, in every channel.
-    @Test(arguments: PixelFormat.allCases, [2, 3, 4, 5, 6, 8])
-    func `samples at whole ratios are means`(_ format: PixelFormat, ratio: Int) throws {
-        // High enough for several bands.
-        let (width, height) = (6, 44)
-        let image = try Self.noise(format, width: width * ratio, height: height * ratio)
-        let result = try image.scaled(toWidth: width, height: height)
-        var worst = 0.0
-        for plane in 0..<image.planeCount {
-            let (from, to) = (image.plane(plane), result.plane(plane))
-            for y in 0..<to.height {
-                for x in 0..<to.visibleBytesPerRow {
-                    let (sample, channel) = x.quotientAndRemainder(dividingBy: to.bytesPerSample)
-                    var sum = 0
-                    for row in y * ratio..<(y + 1) * ratio {
-                        sum += image.withRow(row, ofPlane: plane) { row in
-                            (0..<ratio).reduce(0) {
-                                $0 + Int(row[(sample * ratio + $1) * from.bytesPerSample + channel])
-                            }
-                        }
-                    }
-                    let mean = Double(sum) / Double(ratio * ratio)
-                    let found = result.withRow(y, ofPlane: plane) { Double($0[x]) }
-                    worst = max(worst, abs(found - mean))
-                }
-            }
-        }
-        // Half of packed pixels is rounded twice.
-        #expect(worst <= (ratio == 2 ? 1 : 0.501))
-    }
-
     /// Detail that a smaller image cannot show becomes gray, and no pattern.
     @Test(arguments: PixelFormat.allCases, [(26, 15), (50, 37), (18, 25)])
     func `detail that is too small is averaged`(_ format: PixelFormat, size: (Int, Int)) throws {

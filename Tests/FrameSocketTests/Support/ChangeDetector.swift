@@ -30,9 +30,4 @@ struct ChangeDetector {
     mutating func keep() {
         kept = examined
     }
-
-    /// Treats the next frame as changed.
-    mutating func forget() {
-        kept = nil
-    }
 }

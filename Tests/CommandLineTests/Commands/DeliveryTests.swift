@@ -127,47 +127,6 @@ import Testing
         #expect(ending.status == 69 && ending.errors.contains(place.socket), "\(ending)")
     }
 
-    @Test func `a receiver that leaves early in an orderly way is a failure that states the number of frames`()
-        async throws
-    {
-        let receiver = try await place.receiver("--count", "3")
-        let ending = try await place.send(jpeg, "--loop", "20", "--fps", "50")
-        #expect(ending.status == 69, "\(ending)")
-        #expect(await receiver.ended().status == 0)
-    }
-
-    @Test func `a sender with the right token retries at a port without a free slot`() async throws {
-        let token = try place.secret("token", Array("a secret of both".utf8))
-        let receiver = try place.framesocket(["receive", "tcp:0", "--token-file", token, "--json", "--count", "1"])
-        let address = try #require(try Event(try await receiver.lines(1)[0]).text("path"))
-        let port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) })
-        // They show no token, and hold every place for as long as they may.
-        let idle = try (0..<64).map { _ in try PeerSocket.connected(to: .loopback(port: port)) }
-        let ending = try await place.framesocket([
-            "send", "tcp:\(port)", jpeg, "--token-file", token, "--wait", "60",
-        ]).ended()
-        #expect(ending.status == 0, "\(ending)")
-        #expect(await receiver.ended().status == 0)
-        for peer in idle { peer.close() }
-    }
-
-    @Test(arguments: ["1", "20"], ["a secret of both", "four"])
-    func `a server that expects a token says so to a sender without one`(loops: String, secret: String) async throws {
-        let token = try place.secret("token", Array(secret.utf8))
-        let receiver = try await place.receiver("--token-file", token, "--json")
-        let ending = try await place.send(jpeg, "--loop", loops)
-        #expect(ending.status == 69 && ending.errors.contains("--token-file"), "\(ending)")
-        receiver.send(.interrupt)
-        #expect(try await receiver.ended().events.map(\.name) == ["listening", "error"])
-    }
-
-    @Test func `a receiver that asks the sender to stop has everything it wanted`() async throws {
-        let receiver = try await place.receiver("--stop-after", "3")
-        let ending = try await place.send(jpeg, "--loop", "0", "--fps", "50")
-        #expect(ending.status == 0, "\(ending)")
-        #expect(await receiver.ended().status == 0)
-    }
-
     @Test(arguments: Source.allCases)
     func `a receiver that gives the place to another sender is a failure`(source: Source) async throws {
         let arguments = try await arguments(for: source) + ["--wait", "60", "--loop", "0", "--json"]

@@ -225,41 +225,6 @@ import Testing
         #expect(await sender.ended().status == 0)
     }
 
-    /// A phone that lies on its side is landscape, as it is seen: the image that is sent stands.
-    ///
-    /// Shows P334.
-    @Test(arguments: [5, 6, 7, 8], ["landscape", "portrait"])
-    func `the direction of a preset is what the viewer sees`(orientation: Int, direction: String) async throws {
-        let frame = try #require(
-            try await frames(
-                1,
-                sending: screen,
-                "--orientation",
-                "\(orientation)",
-                "--preset",
-                "720p-\(direction)"
-            ).first
-        )
-        // 2436x1125 as it is seen.
-        let seen = direction == "landscape" ? (1280, 592) : (720, 332)
-        #expect(frame["width"] == seen.1 && frame["height"] == seen.0)
-        #expect(frame["orientation"] == orientation)
-    }
-
-    @Test func `a phone that is rotated mid-stream loses no frame`() async throws {
-        let frames = try await frames(
-            6,
-            sending: screen,
-            Places.fixture("screens/desktop-typing/000.png"),
-            "--loop",
-            "3",
-            "--orientation",
-            "6"
-        )
-        #expect(frames.map { $0["width"] } == [1125, 1920, 1125, 1920, 1125, 1920])
-        #expect(frames.allSatisfy { $0["rotation"] == 270 })
-    }
-
     // MARK: Time
 
     @Test func `presentation times and sequence numbers are preserved from capture to consumer`() async throws {

@@ -52,25 +52,6 @@ import Testing
         _ = try place.file("r", await CommandTableTests.recording.value)
     }
 
-    @Test(arguments: [nil, 6]) func `a preview reports the frames that it cannot show`(orientation: Int?) async throws {
-        let site = try await PreviewSite(place)
-        let whole = try Data.bytes(at: jpeg)
-        // Without a viewer the JPEG's header is enough; with one, the image has to be rotated.
-        let viewer = orientation == nil ? nil : try await site.viewer()
-        let bad = orientation == nil ? Array("no JPEG".utf8) : Array(whole.prefix(20_000))
-        let stream = message(whole) + message(bad, orientation: orientation ?? 1)
-        let file = try place.file("stream", stream)
-        #expect(await (try place.peer("send_stream", file)).ended().status == 0)
-        try await site.program.printed(#""event":"closed""#)
-        site.program.send(.interrupt)
-        let ending = await site.program.ended()
-        let errors = try ending.events("error")
-        #expect(errors.count == 1 && errors.first?["connection"] == 1, "\(ending)")
-        #expect(errors.first?.text("code")?.hasPrefix("jpeg.") == true)
-        try await place.checkSchema(of: ending.lines)
-        viewer?.kill()
-    }
-
     @Test(arguments: [
         "send $S $X/jpeg/chelsea-420.jpg", "send $S $D/x $X/jpeg/chelsea-420.jpg", "replay $S $D/r",
         "receive $D/t", "record $D/t $D/x.mkv", "preview $D/t --http 127.0.0.1:0", "doctor $S",

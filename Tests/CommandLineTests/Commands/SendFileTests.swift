@@ -74,13 +74,6 @@ import Testing
 
     // MARK: Images
 
-    @Test(arguments: [("1/2", 225, 150), ("1/3", 150, 100), ("3/4", 338, 225), ("1", 451, 300)])
-    func `--scale applies to both sides, rounded down`(scale: String, width: Int, height: Int) async throws {
-        let frame = try await frames(1, photo, "--scale", scale)[0]
-        #expect(frame["width"] == width && frame["height"] == height)
-        #expect(frame["jpegWidth"] == width && frame["jpegHeight"] == height)
-    }
-
     @Test func `the orientation is sent, and the image is left as it is`() async throws {
         for orientation in 0...8 {
             let frame = try await frames(1, jpeg, "--passthrough", "--orientation", "\(orientation)")[0]
@@ -88,18 +81,6 @@ import Testing
             #expect(frame["rotation"] == [8: 90, 3: 180, 6: 270][orientation, default: 0])
             #expect(try Data.bytes(at: place.path("out/frame-000000.jpg")) == Data.bytes(at: jpeg))
         }
-    }
-
-    @Test func `a higher quality costs bytes and preserves more`() async throws {
-        let original = try await place.pixels(of: photo)
-        var (sizes, ratios): ([Int], [Double]) = ([], [])
-        for quality in ["20", "60", "90", "100"] {
-            sizes.append(try await frames(1, photo, "--quality", quality)[0]["bytes"] ?? 0)
-            let received = try await place.djpeg(place.path("out/frame-000000.jpg"))
-            ratios.append(peakSignalToNoiseRatio(received, original))
-        }
-        #expect(sizes == sizes.sorted() && Set(sizes).count == 4)
-        #expect(ratios == ratios.sorted() && ratios[2] > 38)
     }
 
     @Test(arguments: [
@@ -142,16 +123,6 @@ import Testing
                 "Buffer-Presentation-Time", "Buffer-Sequence", "", "",
             ]
         )
-    }
-
-    @Test func `a short body is padded with zeros unless that is turned off`() async throws {
-        let small = RecordedStream.smallFrames.bodies[0]
-        try #require(small.count < 10_240)
-        let size = RecordedStream.smallFrames.frames[0]
-        let file = try place.file("small.jpg", small)
-        let header = { (body: [UInt8]) in message(body, width: size.jpegWidth, height: size.jpegHeight) }
-        #expect(try await bytes(file, "--plain", "--passthrough") == header(small.padded))
-        #expect(try await bytes(file, "--plain", "--passthrough", "--no-padding") == header(small))
     }
 
     // MARK: Telling

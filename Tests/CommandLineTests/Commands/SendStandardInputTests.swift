@@ -102,35 +102,6 @@ import enum TestSupport.HandmadeJPEG
         #expect(try place.names(in: "out").count == 2)
     }
 
-    #if os(Linux)
-        @Test(.leftOut(of: .address, .thread, because: "the sanitizer uses memory of its own"))
-        func `many frames need no more memory than a few`() async throws {
-            let (frameSize, options) = (1920 * 1080 * 4, ["--size", "1920x1080", "--format", "bgra"])
-            let receiver = try await place.receiver("--json")
-            // More frames come for as long as it lives.
-            let sender = try place.framesocket(["send", place.socket, "-"] + options, input: .file("/dev/zero"))
-            try await receiver.lines(2 + 4)
-            let few = try sender.peakMemory()
-            try await receiver.lines(2 + 40)
-            #expect(try sender.peakMemory() - few < 2 * frameSize)
-            sender.send(.interrupt)
-            #expect(await sender.ended().status == 130)
-        }
-    #endif
-
-    @Test func `another program's output can be sent`() async throws {
-        let receiver = try await place.receiver("--count", "50", "--json")
-        let pipe = try place.shell(
-            """
-            ffmpeg -nostdin -loglevel error -f lavfi -i testsrc=size=320x240:rate=25 -frames:v 50 \
-            -pix_fmt bgra -f rawvideo - | $F send $S - --size 320x240 --format bgra
-            """
-        )
-        #expect(await pipe.ended().status == 0)
-        let frames = try await receiver.ended().events("frame")
-        #expect(frames.count == 50 && frames.allSatisfy { $0["width"] == 320 && $0["height"] == 240 })
-    }
-
     // MARK: Streams of JPEGs
 
     private var jpegs: [[UInt8]] {
@@ -206,23 +177,6 @@ import enum TestSupport.HandmadeJPEG
         #expect(events.count { $0.name == "frame" } == count && !events.contains { $0.name == "error" })
     }
 
-    /// What stands behind each frame.
-    static let envelopes: [[UInt8]] = [
-        [UInt8](repeating: 0, count: 5000), Array("\r\n--limit\r\nContent-Type: image/jpeg\r\n\r\n".utf8),
-    ]
-
-    @Test(arguments: envelopes, [[], ["--lenient"], ["--passthrough"]])
-    func `frames without an end marker are sent, whatever programs write behind them`(
-        envelope: [UInt8],
-        options: [String]
-    ) async throws {
-        let frames = try ["chelsea-420", "chelsea-422", "chelsea-gray", "chelsea-444"].map {
-            try Data.bytes(at: Places.fixture("jpeg/\($0).jpg"))
-        }
-        let file = try place.file("frames", envelope + frames.flatMap { $0.dropLast(2) + envelope })
-        try await expect(frames.count, of: file, options)
-    }
-
     /// A JPEG whose compressed data ends with a byte 0: chroma that is the same everywhere is coded as bits 0.
     private func jpegEndingWithZero() throws -> [UInt8] {
         for side in 9..<100 {
@@ -272,34 +226,6 @@ import enum TestSupport.HandmadeJPEG
         #expect(ending.status == 65 && ending.errors.contains(advice), "\(ending)")
         receiver.send(.interrupt)
         _ = await receiver.ended()
-    }
-
-    @Test(arguments: [[], [UInt8](repeating: 0, count: 100), Array("\r\n--boundary\r\n\r\n".utf8)])
-    func `the JPEG after one that was cut off is sent`(filling: [UInt8]) async throws {
-        let jpegs = try jpegs
-        let ending = try await send(jpegs[0].prefix(1000) + filling + jpegs[1] + jpegs[2], "--passthrough")
-        #expect(ending.status == 65 && ending.errors.contains("frame 0"), "\(ending)")
-        #expect(try place.contents(of: "out") == Array(jpegs[1...2]))
-    }
-
-    @Test func `a truncated JPEG ends with exit code 65, and those before it are sent`() async throws {
-        let jpegs = try jpegs
-        let ending = try await send(jpegs[0] + jpegs[1] + jpegs[2].prefix(1000), "--passthrough")
-        #expect(ending.status == 65)
-        #expect(ending.errors.contains("frame 2"))
-        #expect(try place.contents(of: "out") == Array(jpegs[..<2]))
-    }
-
-    @Test func `a stream may arrive in pieces of any size`() async throws {
-        let stream = try jpegs
-        let receiver = try await place.receiver("--count", "\(stream.count)", "--output", place.path("out"))
-        let input = try InputPipe()
-        let sender = try place.framesocket(["send", place.socket, "-", "--passthrough"], input: .pipe(input))
-        for piece in stream.flatMap(\.self).pieces(of: 7) { input.write(piece) }
-        input.end()
-        #expect(await sender.ended().status == 0)
-        #expect(await receiver.ended().status == 0)
-        #expect(try place.contents(of: "out") == stream)
     }
 
     @Test func `what one command receives another one sends`() async throws {

@@ -87,35 +87,4 @@ import Testing
         let found = try #require(reds(pixels, width: 120), "the red pixels form no rectangle")
         #expect(found.columns == 60...89 && found.rows == 40...79)
     }
-
-    @Test(arguments: HandmadePNG.Kind.allCases, [false, true])
-    func `a PNG of any kind can be the watermark`(kind: HandmadePNG.Kind, isInterlaced: Bool) async throws {
-        let depths: [Int] = kind == .gray ? [1, 2, 4, 8, 16] : kind == .palette ? [1, 2, 4, 8] : [8, 16]
-        for depth in depths {
-            let top = 1 << depth - 1
-            // White, and where there is alpha, transparent in the right half.
-            var png = HandmadePNG(width: 8, height: 8, kind: kind, depth: depth, isInterlaced: isInterlaced) {
-                x,
-                _,
-                channel in
-                let isAlpha = [.grayAlpha, .rgba].contains(kind) && channel == kind.channels - 1
-                if kind == .palette { return x < 4 ? 0 : 1 }
-                return isAlpha && x >= 4 ? 0 : top
-            }
-            if kind == .palette {
-                png.chunks = [
-                    HandmadePNG.chunk("PLTE", [255, 255, 255, 1, 2, 3]), HandmadePNG.chunk("tRNS", [255, 0]),
-                ]
-            }
-            let hasAlpha = ![.gray, .rgb].contains(kind)
-            let options = ["--watermark", try place.file("x.png", png.bytes), "--watermark-at", "0,0,1"]
-            let pixels = try await receive(options)
-            #expect(pixels[120 * 40 + 20].allSatisfy { $0 > 250 }, "\(depth) bits: \(pixels[120 * 40 + 20])")
-            let right = pixels[120 * 40 + 100]
-            #expect(
-                hasAlpha ? right[0] < 5 && right[2] > 250 : right.allSatisfy { $0 > 250 },
-                "\(depth) bits: \(right)"
-            )
-        }
-    }
 }

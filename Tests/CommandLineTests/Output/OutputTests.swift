@@ -51,34 +51,6 @@ import Testing
         #expect(lines.count { !$0.hasPrefix("#") } == 3)
     }
 
-    @Test(arguments: [
-        ("rgb", [0, 1, 2]), ("bgr", [2, 1, 0]), ("bgra", [2, 1, 0, -1]), ("rgba", [0, 1, 2, -1]),
-        ("argb", [-1, 0, 1, 2]), ("abgr", [-1, 2, 1, 0]), ("bgrx", [2, 1, 0, -1]),
-    ])
-    func `packed pixels equal djpeg's bit for bit`(format: String, channels: [Int]) async throws {
-        for name in ["chelsea-444", "chelsea-420"] {
-            let pixels = try await output(of: file(ofJPEG: name), frames: 1, "--raw", format)
-            let reference = try await place.djpeg(Places.fixture("jpeg/\(name).jpg"))
-            var expected: [UInt8] = []
-            for pixel in 0..<reference.count / 3 {
-                expected += channels.map { $0 < 0 ? 255 : reference[3 * pixel + $0] }
-            }
-            #expect(pixels == expected)
-        }
-    }
-
-    @Test func `gray pixels equal djpeg's bit for bit`() async throws {
-        let pixels = try await output(of: file(ofJPEG: "chelsea-420"), frames: 1, "--raw", "gray")
-        #expect(try await pixels == place.djpeg(Places.fixture("jpeg/chelsea-420.jpg"), "-grayscale"))
-    }
-
-    @Test(arguments: [("i420", "yuv420p"), ("nv12", "nv12")])
-    func `planar pixels equal what ffmpeg decodes`(format: String, reference: String) async throws {
-        let pixels = try await output(of: file(ofJPEG: "chelsea-420"), frames: 1, "--raw", format)
-        let expected = try await place.pixels(of: Places.fixture("jpeg/chelsea-420.jpg"), as: reference)
-        #expect(peakSignalToNoiseRatio(pixels, expected) > 50)
-    }
-
     @Test func `the header's size wins if the JPEG is a pixel larger`() async throws {
         let stream = RecordedStream.jitsi562On563
         let pixels = try await output(of: stream.path, frames: 1, "--raw", "gray")

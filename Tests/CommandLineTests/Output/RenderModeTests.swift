@@ -46,21 +46,6 @@ import Testing
         }
     }
 
-    /// Shows P337.
-    @Test(arguments: modes, [(["--raw", "gray"], 1.0), (["--raw", "i420"], 1.5)])
-    func `images of any size become video of one`(mode: String, format: ([String], Double)) async throws {
-        let files = ["jpeg/chelsea-420.jpg", "jpeg/phone-563x1219.jpg"].map { Places.fixture($0) }
-        for (width, height) in [(320, 240), (1, 1), (2, 300)] {
-            let ending = try await received(
-                format.0 + [mode, "\(width)x\(height)"],
-                count: 4,
-                sending: ["--loop", "2"] + files
-            )
-            let chroma = format.1 > 1 ? 2 * ((width + 1) / 2) * ((height + 1) / 2) : 0
-            #expect(ending.output.count == 4 * (width * height + chroma), "\(width)x\(height)")
-        }
-    }
-
     /// What is rotated upright fills the size as it is seen: the photo stands, and covers the middle third.
     ///
     /// Shows P336.

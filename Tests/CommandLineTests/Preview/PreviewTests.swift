@@ -1,6 +1,5 @@
 import Foundation
 import FrameSocketTesting
-import TestDescriptions
 import TestSupport
 import Testing
 
@@ -168,19 +167,6 @@ import Testing
         // And so is one whose sender has left.
         third.kill()
         try await site.state { $0.viewers == 1 }
-    }
-
-    @Test(arguments: ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
-    func `a page that points its own name here learns nothing`(host: String) async throws {
-        let site = try await PreviewSite(place)
-        try site.sender(showing: jpeg)
-        try await site.state { $0.frames == 1 }
-        for path in ["/", "/state", "/snapshot.jpg", "/stream"] {
-            let answer = try await site.get(path, "--field", "Host: \(host)")
-            #expect(answer["status"] == 421)
-            #expect(answer.text("text")?.contains(place.socket) == false)
-        }
-        #expect(try await site.get("/state", "--field", "Sec-Fetch-Site: cross-site")["status"] == 403)
     }
 
     @Test(

@@ -56,20 +56,6 @@ import Testing
         #expect(try place.contents(of: "out") == Array(repeating: sent, count: 5).flatMap(\.self))
     }
 
-    @Test(arguments: parsers)
-    func `a hundred images arrive as they were encoded`(parser: String) async throws {
-        let options = [Places.fixture("photos/chelsea-451x300.png"), "--scale", "1/2", "--quality", "85"]
-        let receiver = try await place.receiver("--count", "1", "--output", place.path("one"))
-        #expect(await (try place.framesocket(["send", place.socket] + options)).ended().status == 0)
-        #expect(await receiver.ended().status == 0)
-
-        let peer = try place.peer(parser, "--out", place.path("out"))
-        let frames = try await frames(at: peer, options + ["--loop", "100"])
-        #expect(frames.allSatisfy { $0["jpegWidth"] == 225 && $0["jpegHeight"] == 150 })
-        let one = try place.contents(of: "one")
-        #expect(try place.contents(of: "out") == Array(repeating: one[0], count: 100))
-    }
-
     // MARK: ffmpeg
 
     @Test func `ffmpeg listens and decodes a hundred frames to the pixels of the files`() async throws {

@@ -1,5 +1,4 @@
 import Foundation
-import TestDescriptions
 import Testing
 
 /// `receive` into the standard input of other programs, and `send` from their standard output: every frame arrives.
@@ -59,74 +58,6 @@ import Testing
             "ffmpeg -nostdin -loglevel error -f mjpeg -i $D/in.mjpeg \(Self.framemd5)"
         ).ended()
         #expect(sums == checksums(file.text))
-    }
-
-    @Test(arguments: [("bgra", "bgra"), ("i420", "yuv420p"), ("nv12", "nv12")])
-    func `raw video can be piped into ffmpeg`(format: String, name: String) async throws {
-        let sums = checksums(
-            try await receive(
-                "--raw \(format)",
-                into: "ffmpeg -loglevel error -f rawvideo -video_size 320x240 -pix_fmt \(name) -i - \(Self.framemd5)"
-            )
-        )
-        #expect(sums.count == count && Set(sums).count == count)
-    }
-
-    @Test(
-        .needs("gst-launch-1.0"),
-        arguments: [
-            ("--mjpeg", "jpegdec"),
-            ("--raw bgra", "rawvideoparse format=bgra width=320 height=240 framerate=25/1"),
-            ("--raw i420", "rawvideoparse format=i420 width=320 height=240 framerate=25/1"),
-            ("--raw nv12", "rawvideoparse format=nv12 width=320 height=240 framerate=25/1"),
-        ]
-    )
-    func `video can be piped into GStreamer`(options: String, elements: String) async throws {
-        _ = try await receive(
-            options,
-            into: "gst-launch-1.0 -q fdsrc ! \(elements) ! multifilesink location=$D/out/%05d"
-        )
-        #expect(try different(place.contents(of: "out")) == count)
-    }
-
-    @Test(
-        .needs("mpv"),
-        arguments: [
-            ("--mjpeg", "--demuxer=lavf --demuxer-lavf-format=mjpeg"),
-            ("--raw bgra", rawVideo("bgra")),
-            ("--raw i420", rawVideo("yuv420p")),
-            ("--raw nv12", rawVideo("nv12")),
-        ].map { ($0, Short($1)) }
-    )
-    func `video can be piped into mpv`(options: String, demuxer: Short) async throws {
-        _ = try await receive(
-            options,
-            into: """
-                mpv --no-config --really-quiet --untimed --no-audio \(demuxer.text) --vo=image --vo-image-outdir=$D/out -
-                """
-        )
-        #expect(try different(place.contents(of: "out")) == count)
-    }
-
-    private static func rawVideo(_ format: String) -> String {
-        "--demuxer=rawvideo --demuxer-rawvideo-w=320 --demuxer-rawvideo-h=240 --demuxer-rawvideo-mp-format=\(format)"
-    }
-
-    @Test(arguments: ["--mjpeg", "--raw bgra"])
-    func `a reader that has enough ends the program quietly`(options: String) async throws {
-        try await makeJPEGs()
-        let format = options == "--mjpeg" ? "-f mjpeg" : "-f rawvideo -video_size 320x240 -pix_fmt bgra"
-        let pipe = try place.shell(
-            """
-            { $F receive $S --quiet \(options); echo $? >$D/code; } |
-            ffmpeg -loglevel quiet \(format) -i - -frames:v 10 -f null -
-            """
-        )
-        // Again and again, for the pipe holds many frames that nobody reads.
-        _ = try place.shell("$F send $S $X/jpeg/chelsea-420.jpg --loop 0 --wait 30 --fit 320x240 --quiet")
-        let ending = await pipe.ended()
-        #expect(ending.errors == "")
-        #expect(try Data.bytes(at: place.path("code")) == Array("0\n".utf8))
     }
 
     @Test(
@@ -216,36 +147,7 @@ import Testing
         #expect(try different(place.contents(of: "out")) == count)
     }
 
-    @Test(
-        .needs("gst-launch-1.0"),
-        arguments: [
-            ("video/x-raw,format=BGRA,width=320,height=240", "--size 320x240 --format bgra"),
-            ("video/x-raw,width=320,height=240 ! jpegenc", "--passthrough"),
-            ("video/x-raw,width=320,height=240 ! jpegenc ! multipartmux", "--passthrough"),
-        ]
-    )
-    func `video can be piped from GStreamer`(elements: String, options: String) async throws {
-        let frames = try await send(
-            options,
-            from: "gst-launch-1.0 -q videotestsrc pattern=ball num-buffers=\(count) ! \(elements) ! fdsink"
-        )
-        #expect(frames.count == count && frames.allSatisfy { $0["width"] == 320 && $0["height"] == 240 })
-    }
-
     #if os(Linux)
-        @Test(.needs("Xvfb")) func `the screen of an X server can be sent`() async throws {
-            let server = try place.shell("exec Xvfb -displayfd 1 -nolisten tcp -screen 0 320x240x24 2>$D/log")
-            let display = try await server.lines(1)[0]
-            let frames = try await send(
-                "--size 320x240 --format bgrx",
-                from: """
-                    ffmpeg -nostdin -loglevel error -f x11grab -framerate 50 -video_size 320x240 -i :\(display) \
-                    -frames:v \(count) -pix_fmt bgr0 -f rawvideo -
-                    """
-            )
-            #expect(frames.count == count && frames.allSatisfy { $0["width"] == 320 && $0["height"] == 240 })
-        }
-
         @Test(.needs("Xvfb")) func `the screen of an X server arrives in shared memory, every byte of it`() async throws
         {
             let server = try place.shell("exec Xvfb -displayfd 1 -nolisten tcp -screen 0 320x240x24 2>$D/log")

@@ -275,41 +275,6 @@ import Testing
 
     // MARK: Damage
 
-    @Test func `a file cut off at any byte contains every frame that was complete by then`() throws {
-        let track = Self.track(1, "V_MJPEG", Self.encodings([(0, 1, 0, 3, [0xFF])]), EBML.frameDuration.element(1_000))
-        let frames = [Self.jpegs[0], Self.jpegs[1]].map { Array($0.dropFirst()) }
-        let whole = Self.file([track], [Self.laced(frames, 0x06), Self.simple(1, 0, frames[0])])
-        let all = try read(whole).entries.map(\.jpeg)
-        try #require(all == [Self.jpegs[0], Self.jpegs[1], Self.jpegs[0]])
-        for count in whole.indices {
-            guard let entries = try? read(Array(whole[..<count])).entries else { continue }
-            #expect(all.starts(with: entries.map(\.jpeg)) && entries.count < 3, "\(count) bytes")
-        }
-    }
-
-    @Test func `random changes cause nothing worse than an error`() throws {
-        let list: [(UInt64, UInt64, UInt64, UInt64, [UInt8])] = [(0, 1, 0, 3, [0xFF, 0xD8]), (1, 3, 0, 0, [])]
-        let codec = EBML.codecPrivate.element(HandmadePNG.deflated(Self.bitmapHeader("MJPG")))
-        let frames = [HandmadePNG.deflated([1, 2, 3]), HandmadePNG.deflated([4])]
-        let wholes = [
-            Self.file(Self.track(1, "V_MS/VFW/FOURCC", codec, Self.encodings(list)), frames: frames),
-            Self.file(
-                [Self.track(1, "V_MJPEG")],
-                [0x02, 0x04, 0x06].map { Self.laced([[1, 2, 3], [4, 5, 6]], $0) }
-            ),
-        ]
-        let seed = UInt64.random(in: 0...UInt64.max)
-        var random = SplitMix(seed: seed)
-        for index in 0..<2_000 {
-            var bytes = wholes[index % 2]
-            for _ in 0..<Int.random(in: 1...4, using: &random) {
-                bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
-            }
-            let count = (try? read(bytes).entries.count) ?? 0
-            #expect(count <= 600, "SEED=\(seed)")
-        }
-    }
-
     // MARK: Other programs
 
     @Test(.needs("gst-launch-1.0"), arguments: ["", "streamable=true", "version=1", "min-index-interval=0"])
@@ -325,25 +290,5 @@ import Testing
         let contents = try read(Data.bytes(at: place.path("a.mkv")))
         #expect(contents.entries.map(\.time) == (0..<10).map { $0 * 40_000_000 } && contents.isWhole)
         for entry in contents.entries { #expect(try JPEGHeader(inspecting: entry.jpeg.span).width == 64) }
-    }
-
-    @Test(
-        .needs("ffmpeg"),
-        arguments: [
-            ("libvpx", "V_VP8"), ("ffv1", "V_MS/VFW/FOURCC with FFV1"), ("mpeg4", "V_MPEG4/ISO/ASP"),
-            ("huffyuv", "FOURCC with HFYU"),
-        ]
-    )
-    func `the codec that ffmpeg has written is named`(codec: String, name: String) async throws {
-        let place = try Workplace()
-        let written = try await place.shell(
-            "ffmpeg -nostdin -v error -f lavfi -i testsrc=size=64x48:rate=25 -t 0.2 -c:v \(codec) -y $D/a.mkv"
-        ).ended()
-        try #require(written.status == 0, "\(written)")
-        let receiver = try await place.receiver("--json")
-        let ending = try await place.shell("$F replay $S $D/a.mkv").ended()
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
-        #expect(ending.status == 65 && ending.errors.contains(name), "\(ending)")
     }
 }

@@ -87,62 +87,6 @@ import Testing
         }
     }
 
-    @Test func `ffprobe finds every complete frame in a file that was cut off`() async throws {
-        let jpegs = try (1...20).map { try jpeg($0) }
-        let whole = try write(jpegs, at: (0..<20).map { $0 * 40_000_000 }, finishes: true)
-        let seed = UInt64.random(in: 0...UInt64.max)
-        var random = SplitMix(seed: seed)
-        let first = try #require((0..<whole.count).first { whole[$0...].starts(with: jpegs[0]) }) + jpegs[0].count
-        for _ in 0..<25 {
-            let length = Int.random(in: first...whole.count, using: &random)
-            let part = Array(whole[..<length])
-            let file = try place.file("c.mkv", part)
-            let expected = try read(part).entries
-            let lines = try await place.run(
-                "ffmpeg",
-                "-nostdin",
-                "-v",
-                "fatal",
-                "-i",
-                file,
-                "-fps_mode",
-                "passthrough",
-                "-f",
-                "framemd5",
-                "-"
-            ).completeLines.filter { !$0.hasPrefix("#") }
-            #expect(lines.count == expected.count, "SEED=\(seed): \(length) of \(whole.count) bytes")
-        }
-    }
-
-    @Test func `a file written by ffmpeg is read`() async throws {
-        let file = place.path("f.mkv")
-        _ = try await place.run(
-            "ffmpeg",
-            "-nostdin",
-            "-v",
-            "error",
-            "-f",
-            "lavfi",
-            "-i",
-            "testsrc=size=64x48:rate=25",
-            "-f",
-            "lavfi",
-            "-i",
-            "sine",
-            "-t",
-            "2",
-            "-c:v",
-            "mjpeg",
-            "-c:a",
-            "pcm_s16le",
-            file
-        )
-        let contents = try read(Data.bytes(at: file))
-        #expect(contents.entries.map(\.time) == (0..<50).map { $0 * 40_000_000 } && contents.isWhole)
-        for entry in contents.entries { #expect(try JPEGHeader(inspecting: entry.jpeg.span).width == 64) }
-    }
-
     @Test(arguments: [
         // A segment with an element that claims all there can be.
         "18538067 01FFFFFFFFFFFFFF EC 01FFFFFFFFFFFFFE",
@@ -157,21 +101,6 @@ import Testing
             UInt8(String(decoding: bytes[$0...($0 + 1)], as: UTF8.self), radix: 16)
         }
         #expect(throws: CommandFailure.self) { try read(data) }
-    }
-
-    @Test func `random changes cause nothing worse than an error`() throws {
-        let whole = try write((1...2).map { try jpeg($0) }, at: [0, 10], finishes: true)
-        let seed = UInt64.random(in: 0...UInt64.max)
-        var random = SplitMix(seed: seed)
-        for _ in 0..<400 {
-            var bytes = whole
-            for _ in 0..<Int.random(in: 1...4, using: &random) {
-                let index = Int.random(in: bytes.indices, using: &random)
-                bytes[index] = UInt8.random(in: 0...255, using: &random)
-            }
-            let count = (try? read(bytes).entries.count) ?? 0
-            #expect(count <= 64, "SEED=\(seed)")
-        }
     }
 
     /// A JPEG as a recording of it has it.
@@ -226,21 +155,4 @@ import Testing
     }
 
     // MARK: Times
-
-    @Test func `times follow the sender's clock, or the arrivals if that is impossible`() {
-        var clock = RecordingClock()
-        let hour = RecordingClock.maximumStep
-        // Time stamp, arrival, connection, and what comes of them.
-        let frames: [(UInt64?, UInt64, Int, UInt64)] = [
-            (500, 1000, 1, 0), (530, 1100, 1, 30), (530, 1200, 1, 31),
-            // Back, beyond an hour, and none at all: what went by here.
-            (100, 1300, 1, 131), (100 + hour + 1, 1400, 1, 231), (nil, 1450, 1, 281), (7, 1460, 1, 291),
-            // Another sender, whose clock is another; then its own.
-            (.max - 5, 1500, 2, 331), (.max, 1600, 2, 336), (0, 1600, 2, 337), (nil, 5, 2, 338),
-        ]
-        for (index, frame) in frames.enumerated() {
-            let time = clock.time(timestamp: frame.0, receivedAt: frame.1, connection: frame.2)
-            #expect(time == frame.3, "frame \(index)")
-        }
-    }
 }

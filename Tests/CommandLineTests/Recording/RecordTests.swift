@@ -120,19 +120,6 @@ import Testing
         #expect(late.completeLines == ["2.000000"])
     }
 
-    @Test(.needs("mpv")) func `mpv shows every frame`() async throws {
-        let recorder = try await recorder("--once")
-        try await send([Self.fixtures[0]], "--loop", "100")
-        #expect(await recorder.ended().status == 0)
-        let mpv = try await place.shell(
-            """
-            mkdir $D/out && mpv --no-config --really-quiet --untimed --no-audio --vo=image --vo-image-outdir=$D/out $D/r.mkv
-            """
-        ).ended()
-        #expect(mpv.status == 0 && mpv.errors == "", "\(mpv)")
-        #expect(try place.names(in: "out").count == 100)
-    }
-
     @Test(.needs("gst-launch-1.0")) func `a pipe carries the times too`() async throws {
         let pipe = try place.shell(
             """

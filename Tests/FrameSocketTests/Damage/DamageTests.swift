@@ -76,52 +76,6 @@ import Testing
         #expect(receiver.uploader.statistics.damageErrors == 0)
     }
 
-    /// Shows P350.
-    @Test func `another size, format or orientation counts as a change of everything`() async throws {
-        let (receiver, visit) = try await connected(.init(appliesOrientation: true))
-        func send(_ image: PixelBuffer, _ orientation: FrameOrientation = .up) async throws -> PixelBuffer {
-            receiver.uploader.send(image, orientation: orientation, damage: [])
-            let received = try await received(visit)
-            try await receiver.uploader.settle()
-            return received
-        }
-        _ = try await send(image([:]))
-        _ = try await send(image([0..<48: 10], height: 95))
-        expect(try await send(image([0..<48: 20])), [8: 20, 80: 128])
-        expect(try await send(image([0..<48: 30])), [8: 20, 80: 128])
-        expect(try await send(image([0..<48: 30]), .down), [8: 128, 80: 30])
-        expect(try await send(image([0..<48: 40]), .down), [8: 128, 80: 30])
-        let planes = try PixelBuffer(width: 160, height: 96, format: .i420) { plane, _, y in
-            plane == 0 ? (y < 48 ? 50 : 128) : 128
-        }
-        expect(try await send(planes, .down), [8: 128, 80: 50])
-        receiver.uploader.update { $0.quality = 70 }
-        expect(try await send(image([0..<48: 60]), .down), [8: 128, 80: 60])
-    }
-
-    /// Shows P350.
-    @Test func `the damage of frames that were not sent is not lost`() async throws {
-        let (receiver, visit) = try await connected()
-        receiver.uploader.send(try image([:]), damage: [])
-        _ = try await received(visit)
-        try await receiver.uploader.settle()
-        receiver.uploader.send(try image([:]), damage: [])
-        _ = try await received(visit)
-        try await receiver.uploader.settle()
-        try await visit.ask(.helloForImages, .pause)
-        let uploader = receiver.uploader
-        #expect(await becomesTrue { uploader.machine.withLock { $0.terms.isPaused } })
-        #expect(uploader.send(try image([0..<16: 10]), damage: rows(0..<16)) == .deferred(.paused))
-        uploader.update { $0.limits.maximumPixels = 100 }
-        #expect(uploader.send(try image([0..<16: 11]), damage: rows(8..<9)) == .dropped(.outsideLimits))
-        uploader.update { $0.limits.maximumPixels = 100_000 }
-        // The row at 80 is not damaged, and nobody looks at it.
-        let last = try image([0..<16: 12, 32..<48: 20, 64..<96: 200])
-        #expect(uploader.send(last, damage: rows(32..<48)) == .deferred(.paused))
-        try await visit.ask(.resume)
-        expect(try await received(visit), [8: 12, 40: 20, 80: 128])
-    }
-
     /// Shows P352.
     @Test(arguments: [false, true])
     func `damage that is too small is found and counted on request`(isVerified: Bool) async throws {
@@ -136,23 +90,6 @@ import Testing
         }
         expect(try #require(last), [8: 128, 80: isVerified ? 200 : 128])
         #expect(receiver.uploader.statistics.damageErrors == (isVerified ? 1 : 0))
-    }
-
-    /// Shows P351.
-    @Test func `a frame without damage is unchanged, without a hash`() async throws {
-        let (receiver, visit) = try await connected(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil)))
-        for _ in 0..<2 {
-            receiver.uploader.send(try image([0..<1: 1]))
-            receiver.uploader.send(try image([:]))
-            try await receiver.uploader.settle()
-        }
-        _ = try await received(visit)
-        receiver.uploader.send(try image([0..<16: 30]), damage: rows(0..<16))
-        try await receiver.uploader.settle()
-        // It has changed, and nobody looks.
-        #expect(receiver.uploader.send(try image([0..<96: 1]), damage: []) == .dropped(.unchanged))
-        #expect(receiver.uploader.send(try image([0..<16: 30]), damage: rows(3..<4)) == .dropped(.unchanged))
-        #expect(receiver.uploader.send(try image([0..<16: 31]), damage: rows(3..<4)) == .taken)
     }
 
     // MARK: Shared memory
@@ -180,33 +117,5 @@ import Testing
         #expect(fourth.1 == 80..<82)
         let last = try await send(image([0..<16: 10, 64..<96: 210]), nil)
         expect(last.0, [8: 10, 70: 210, 80: 210])
-    }
-
-    /// Shows P354.
-    @Test(.enabled(if: SharedMemory.isSupported))
-    func `an image that is drawn in shared memory states its damage since the receiver's last image`() async throws {
-        var pair = try await SharedPair(try TemporaryDirectory(), .init(sharing: .allowed(buffers: 4)))
-        try await pair.sharing()
-        func send(_ damage: [PixelBuffer.Rectangle]?) async throws -> Range<Int> {
-            pair.uploader.send(try pair.drawn(1), damage: damage)
-            let frame = try await pair.next()
-            try await pair.uploader.settle()
-            return try #require(frame.shared).changedRows
-        }
-        func row(_ y: Int) -> Rectangle { Rectangle(x: 0, y: y, width: 1, height: 1) }
-        #expect(try await send(nil) == 0..<8)
-        #expect(try await send([row(1)]) == 0..<8)
-        #expect(try await send([row(2), row(5)]) == 2..<6)
-        #expect(try await send([]).isEmpty)
-        #expect(try await send(nil) == 0..<8)
-        #expect(try await send([row(3)]) == 2..<4)
-        // Damage of an image that this receiver does not get.
-        pair.received.send(.pause)
-        let uploader = pair.uploader
-        #expect(await becomesTrue { uploader.machine.withLock { $0.terms.isPaused } })
-        pair.uploader.send(try pair.drawn(2), damage: [row(7)])
-        pair.uploader.send(try pair.drawn(2), damage: [row(5)])
-        pair.received.send(.resume)
-        #expect(try #require(try await pair.next().shared).changedRows == 4..<8)
     }
 }

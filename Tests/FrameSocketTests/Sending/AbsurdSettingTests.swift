@@ -119,23 +119,6 @@ import Testing
         #expect(uploader.configuration.quality == 1)
     }
 
-    @Test(arguments: [
-        BufferSize(width: 0, height: 0), BufferSize(width: -1, height: 5), BufferSize(width: 5, height: 0),
-    ])
-    func `a frame of an invalid size is refused, and ends no connection`(size: BufferSize) async throws {
-        let directory = try TemporaryDirectory()
-        let server = try directory.server()
-        let connection = directory.connection()
-        try await connection.open(within: nil)
-        let message = FrameMessage(jpeg: content(1), info: FrameInfo(bufferSize: size))
-        let error = await #expect(throws: TransportError.self) { try await connection.send(message) }
-        #expect(error?.code == .notSent)
-        let uploader = SampleUploader(connection: connection)
-        #expect(uploader.send(jpeg: content(1), bufferSize: size) == .dropped(.outsideLimits))
-        #expect(connection.state == .connected)
-        _ = server
-    }
-
     @Test(arguments: [Duration.seconds(Int64.min), .seconds(-1), .zero, .nanoseconds(1), .seconds(Int64.max)])
     func `an absurd time of a connection traps nothing, and a finish reports what it did`(time: Duration) async throws {
         let sets: [(inout SocketConnection.Configuration) -> Void] = [

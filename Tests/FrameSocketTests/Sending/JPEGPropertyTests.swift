@@ -128,30 +128,6 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1_200)..<1_230)
-    func `strips decode to what the whole JPEG decodes to, before and after a change`(seed: UInt64) throws {
-        var example = try PixelPropertyTests.Case(seed)
-        let encoder = try encoder(&example)
-        let (strips, decoder) = (StripEncoder(), StripDecoder(decoder: Self.decoder()))
-        let format = try #require(PixelFormat.allCases.randomElement(using: &example.random))
-        var image = example.image
-        for step in 0..<3 {
-            let jpeg = try strips.encode(image, with: encoder).jpeg
-            let whole: [UInt8] = try encoder.encode(image)
-            let expected = try Self.decoder().decode(whole.span, as: format)
-            #expect(
-                try decoder.decode(jpeg.span, as: format).image.hasSamePixels(as: expected),
-                "\(example.name), \(step)"
-            )
-            #expect(
-                try Self.decoder().decode(jpeg.span, as: format).hasSamePixels(as: expected),
-                "\(example.name), \(step)"
-            )
-            let row = Int.random(in: 0..<image.height, using: &example.random)
-            try image.withMutableRow(row) { for index in $0.indices { $0[index] &+= 40 } }
-        }
-    }
-
     @Test(arguments: UInt64(1_300)..<1_380)
     func `the sent pixels are those of the plan, rotated and compressed`(seed: UInt64) throws {
         var example = try PixelPropertyTests.Case(seed)

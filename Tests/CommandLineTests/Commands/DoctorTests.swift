@@ -34,20 +34,14 @@ import Testing
 
     private static let bind = "import socket; s = socket.socket(socket.AF_UNIX); s.bind('$D/t')"
 
-    /// Each with the exit code, the command that makes the place, the path, and the code of the finding that counts.
+    /// One of each severity, with a remedy or without; `DiagnosisTests` has every finding. Each with the exit code, the command that makes the place, the path, and the code of the finding that counts.
     @Test(
         arguments: [
             (0, ":", "$D/t", "path.free"),
             (0, ":", "$S", "server.live"),
             (69, "python3 -c \"\(bind)\"", "$D/t", "socket.dead"),
             (69, "ulimit -n 60", "$D/t", "descriptors.few"),
-            (73, ":", "''", "path.invalid"),
-            (73, ":", "$D/$(printf '%0120d' 0)", "path.tooLong"),
-            (73, ":", "$D/none/t", "directory.missing"),
-            (73, "touch $D/file", "$D/file/t", "directory.notADirectory"),
             (73, "mkdir -m 777 $D/open", "$D/open/t", "directory.openToOthers"),
-            (73, "touch $D/t", "$D/t", "path.notASocket"),
-            (73, "ln -s $S $D/t", "$D/t", "path.symlink"),
             (73, "mkdir $D/t.lock", "$D/t", "path.lockUnusable"),
         ].map { (Int32($0), Short($1), $2, $3) }
     )
@@ -101,22 +95,6 @@ import Testing
         #expect(try await receiver.ended().events.map(\.name) == ["listening", "connected", "closed"])
     }
 
-    @Test(arguments: ["DGRAM", "SEQPACKET"])
-    func `a socket of another type is distinguished from a dead one`(kind: String) async throws {
-        let code = """
-            import socket, sys
-            s = socket.socket(socket.AF_UNIX, socket.SOCK_\(kind)); s.bind('\(place.path("t"))')
-            if '\(kind)' == 'SEQPACKET': s.listen()
-            print('bound', flush=True)
-            sys.stdin.read()
-            """
-        let holder = try place.start(Places.tool("python3"), ["-c", code], input: .silence)
-        try await holder.lines(1)
-        let ending = try await place.shell("$F doctor $D/t --json").ended()
-        #expect(ending.status == 73, "\(ending)")
-        #expect(try diagnosis(ending).findings.contains { $0.code == "socket.wrongType" && $0.severity == "failure" })
-    }
-
     #if os(Linux)
         @Test(.leftOut(of: .thread, because: "the thread sanitizer ends if files may not grow"))
         func `a system without memory to share is a warning that leaves the exit code`() async throws {
@@ -140,32 +118,6 @@ import Testing
         receiver.send(.interrupt)
         #expect(await receiver.ended().status == 130)
     }
-
-    #if os(Linux)
-        @Test(.enabled(if: geteuid() == 0, "only root may become another user"))
-        func `another user's server is not trusted`() async throws {
-            let server = try await place.foreignServer(at: "t")
-            let ending = try await place.shell("$F doctor $D/t --json").ended()
-            #expect(ending.status == 69, "\(ending)")
-            let refused = try diagnosis(ending).findings.first { $0.code == "peer.refused" }
-            #expect(refused?.uid == 65_534 && refused?.pid == server.id)
-            #expect(await server.ended().text == "listening\n0\n")
-        }
-
-        @Test func `a long path is a note that says how the path is reached`() async throws {
-            let deep = place.directory + "/" + String(repeating: "d", count: 150)
-            try FileManager.default.createDirectory(
-                atPath: deep,
-                withIntermediateDirectories: false,
-                attributes: [.posixPermissions: 0o700]
-            )
-            let ending = try await place.shell("$F doctor \(deep)/s --json").ended()
-            #expect(ending.status == 0, "\(ending)")
-            let long = try #require(try diagnosis(ending).findings.first { $0.code == "path.long" })
-            #expect(long.bytes == deep.utf8.count + 2 && long.limit == 107)
-            #expect(long.message.contains("descriptor of its directory"))
-        }
-    #endif
 
     #if os(Linux)
         /// Errors of bind(2) by number: file systems without sockets, read-only ones, full ones.
@@ -219,22 +171,6 @@ import Testing
             #expect(ending.errors.contains("73\n") && ending.status == 73)
             #expect(ending.errors.contains("cannot be replaced; mount the directory of the socket"), "\(ending)")
         }
-
-        @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root may become another user"))
-        func `somebody without access is told that first, and nothing about a server's files`() async throws {
-            let receiver = try await place.receiver("--json")
-            let ending = try await place.shell(
-                """
-                chmod 755 $D; cp $F $D/program
-                setpriv --reuid 65534 --regid 65534 --clear-groups $D/program doctor $S --json
-                """
-            ).ended()
-            let findings = try diagnosis(ending).findings
-            #expect(findings.first { $0.severity == "failure" }?.code == "socket.noAccess", "\(ending)")
-            #expect(!findings.contains { $0.code.hasPrefix("path.lock") })
-            receiver.send(.interrupt)
-            _ = await receiver.ended()
-        }
     #endif
 
     @Test func `output that nobody reads is not a failure`() async throws {
@@ -267,56 +203,9 @@ import Testing
     }
 
     #if os(Linux)
-        /// Each with the mode of a directory, its owner, and the findings about a path in it.
-        @Test(
-            .needs("setpriv"),
-            .enabled(if: geteuid() == 0, "only root can become another user"),
-            arguments: [
-                ("700", "0", ["directory.noAccess"]),
-                ("700", "65533", ["directory.noAccess", "directory.ofAnotherUser"]),
-                ("755", "0", ["directory.notWritable", "path.free"]),
-                ("755", "65533", ["directory.ofAnotherUser", "directory.notWritable", "path.free"]),
-                ("644", "65534", ["directory.noAccess"]),
-            ]
-        )
-        func `a directory that this user may not search or write to is named as such`(
-            mode: String,
-            owner: String,
-            expected: [String]
-        ) async throws {
-            let ending = try await place.shell(
-                """
-                chmod 755 $D; cp $F $D/program; mkdir $D/d; chmod \(mode) $D/d; chown \(owner) $D/d
-                setpriv --reuid 65534 --regid 65534 --clear-groups $D/program doctor $D/d/s --json
-                """
-            ).ended()
-            let codes = try diagnosis(ending).findings.map(\.code)
-            #expect(
-                ending.status == 73
-                    && codes.filter { $0.hasPrefix("directory.") || $0 == "system" || $0.hasPrefix("path.") }
-                        == expected,
-                "\(ending)"
-            )
-            #expect(!ending.text.contains("can listen here"))
-        }
-
         @Test func `a device is not to be moved out of the way`() async throws {
             let ending = try await place.shell("$F doctor /dev/null").ended()
             #expect(ending.status == 73 && ending.text.contains("remedy: choose another path\n"), "\(ending)")
-        }
-
-        @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root can become another user"))
-        func `a server that does not admit this user turns the user away`() async throws {
-            let receiver = try await place.receiver("--json")
-            let opening = try place.shell("chmod 755 $D; chmod 666 $S; cp $F $D/program")
-            _ = await opening.ended()
-            let ending = try await place.shell(
-                "setpriv --reuid 65534 --regid 65534 --clear-groups $D/program doctor $S --json"
-            ).ended()
-            let codes = try diagnosis(ending).findings.map(\.code)
-            #expect(codes.contains("server.turnsAway"), "\(ending)")
-            receiver.send(.interrupt)
-            _ = await receiver.ended()
         }
     #endif
 }

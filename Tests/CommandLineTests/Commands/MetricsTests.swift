@@ -69,13 +69,6 @@ import Testing
         #expect(try place.names() == ["m.prom"])
     }
 
-    @Test func `the frame that reaches --count is counted`() async throws {
-        let receiver = try await place.receiver("--json", "--count", "2", "--metrics", place.path("m.prom"))
-        #expect(try await place.send(jpeg, "--loop", "2").status == 0)
-        #expect(await receiver.ended().status == 0)
-        #expect(try metrics()["frames_total"] == 2)
-    }
-
     @Test func `the counters are updated during reception, and readers always see a complete file`() async throws {
         // Twice a second, not every five.
         let receiver = try place.framesocket(
@@ -95,15 +88,6 @@ import Testing
         )
         sender.send(.interrupt)
         _ = await sender.ended()
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
-    }
-
-    @Test func `a path with any characters is a valid label`() async throws {
-        let path = place.path("a\"b\\c\nd")
-        let receiver = try place.framesocket(["receive", path, "--json", "--metrics", place.path("m.prom")])
-        try await receiver.lines(1)
-        #expect(try metrics(socket: place.path(#"a\"b\\c\nd"#)).count == Self.names.count)
         receiver.send(.interrupt)
         _ = await receiver.ended()
     }
@@ -169,21 +153,6 @@ import Testing
         }
         #expect(try Data.bytes(at: file) == [1, 2, 3])
         #expect(try place.names() == ["file", "m"])
-    }
-
-    @Test func `a file beside it that ends in tmp is not touched`() async throws {
-        let other = try place.file("m.prom.tmp", [1, 2, 3])
-        let ending = try await place.shell("$F receive $S --metrics $D/m.prom --timeout 0.01").ended()
-        #expect(ending.status == 75)
-        #expect(try Data.bytes(at: other) == [1, 2, 3])
-        #expect(try place.names() == ["m.prom", "m.prom.tmp"])
-    }
-
-    @Test func `a file that cannot be written is reported before anything is received`() async throws {
-        let ending = try await place.shell("$F receive $S --metrics $D/none/m.prom").ended()
-        #expect(ending.status == 73 && ending.errors.contains("none/m.prom"), "\(ending)")
-        #expect(!ending.errors.contains("listening"))
-        #expect(try place.names() == [])
     }
 
     @Test func `Prometheus' own parser reads the counters, whatever the path contains`() async throws {

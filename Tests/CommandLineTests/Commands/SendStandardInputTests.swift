@@ -33,23 +33,11 @@ import enum TestSupport.HandmadeJPEG
     /// Three images of a photograph in one of ffmpeg's formats, one after another, each from another place.
     private func video(_ format: String) async throws -> [UInt8] {
         try await place.run(
-            "ffmpeg",
-            "-nostdin",
-            "-loglevel",
-            "error",
-            "-loop",
-            "1",
-            "-i",
-            Places.fixture("photos/chelsea-451x300.png"),
-            "-frames:v",
-            "3",
-            "-vf",
-            "crop=\(width):\(height):100+60*n:90,scale=out_range=full:flags=accurate_rnd",
-            "-pix_fmt",
-            format,
-            "-f",
-            "rawvideo",
-            "-"
+            words: """
+                ffmpeg -nostdin -loglevel error -loop 1 -i $X/photos/chelsea-451x300.png -frames:v 3 -vf \
+                crop=\(width):\(height):100+60*n:90,scale=out_range=full:flags=accurate_rnd -pix_fmt \(format) -f \
+                rawvideo -
+                """
         )
     }
 

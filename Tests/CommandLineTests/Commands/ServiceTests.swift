@@ -130,21 +130,6 @@
             #expect(await receiver.ended().status == 0)
         }
 
-        @Test(.needs("socat")) func `socat receives the notifications`() async throws {
-            let manager = try place.start(
-                Places.tool("socat"),
-                ["-u", "UNIX-RECVFROM:\(place.path("n"))", "OPEN:\(place.path("told")),creat"]
-            )
-            try #require(try await becomesTrue { try place.names().contains("n") })
-            let receiver = try place.framesocket(["receive", place.socket, "--quiet"], with: notified)
-            // It takes one datagram and ends.
-            #expect(await manager.ended().status == 0)
-            let told = String(decoding: try Data.bytes(at: place.path("told")), as: UTF8.self)
-            #expect(told.split(separator: "\n").first == "READY=1")
-            receiver.send(.interrupt)
-            #expect(await receiver.ended().status == 130)
-        }
-
         @Test func `no readiness is announced if the server cannot listen`() async throws {
             let manager = try await manager(place.path("n"))
             let ending = try await place.framesocket(["receive", place.path("none/s")], with: notified).ended()

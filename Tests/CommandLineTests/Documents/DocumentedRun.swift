@@ -141,15 +141,7 @@ final class DocumentedRun {
     /// Sees that `count` frames were written to a video file.
     func checkVideo(_ name: String, frames count: Int) async throws {
         let packets = try await place.run(
-            "ffprobe",
-            "-v",
-            "error",
-            "-count_packets",
-            "-show_entries",
-            "stream=nb_read_packets",
-            "-of",
-            "csv=p=0",
-            place.path(name)
+            words: "ffprobe -v error -count_packets -show_entries stream=nb_read_packets -of csv=p=0 $D/\(name)"
         )
         #expect(String(decoding: packets, as: UTF8.self).prefix { $0.isNumber } == "\(count)", "\(name)")
     }

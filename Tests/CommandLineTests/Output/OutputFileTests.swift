@@ -50,16 +50,6 @@ import Testing
         #expect(try Data.bytes(at: files[0]).isEmpty)
     }
 
-    @Test func `a receiver that must not replace frames empties no file either`() async throws {
-        try FileManager.default.createDirectory(atPath: place.path("out"), withIntermediateDirectories: true)
-        _ = try place.file("out/frame-000000.jpg", [1])
-        let files = try ["log", "audio"].map { try place.file($0, [1, 2, 3]) }
-        let ending = try await place.shell("$F receive $S --output $D/out --wire-log $D/log --audio $D/audio").ended()
-        #expect(ending.status == 73 && ending.errors.contains("--overwrite"), "\(ending)")
-        for file in files { #expect(try Data.bytes(at: file) == [1, 2, 3]) }
-        #expect(try place.names() == ["audio", "log", "out"])
-    }
-
     @Test func `a sender that connects before the files are open is logged from its first byte`() async throws {
         // A named pipe can be opened once it has a reader: until then, the receiver listens and accepts nobody.
         let receiver = try place.shell("mkfifo $D/log && $F receive $S --count 1 --json --wire-log $D/log")

@@ -33,19 +33,7 @@ import Testing
         #expect(jpegs == unpadded.flatMap(\.self))
         // Another program finds them all.
         let frames = try await place.run(
-            "ffmpeg",
-            "-nostdin",
-            "-loglevel",
-            "error",
-            "-f",
-            "mjpeg",
-            "-i",
-            received,
-            "-fps_mode",
-            "passthrough",
-            "-f",
-            "framemd5",
-            "-"
+            words: "ffmpeg -nostdin -loglevel error -f mjpeg -i \(received) -fps_mode passthrough -f framemd5 -"
         )
         let lines = String(decoding: frames, as: UTF8.self).split(separator: "\n")
         #expect(lines.count { !$0.hasPrefix("#") } == 3)

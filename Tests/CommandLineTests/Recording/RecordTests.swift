@@ -35,14 +35,7 @@ import Testing
     /// The presentation times that ffprobe reads in a file, in nanoseconds.
     private func times(in file: String = "r.mkv") async throws -> [Int] {
         let output = try await place.run(
-            "ffprobe",
-            "-v",
-            "error",
-            "-show_entries",
-            "packet=pts",
-            "-of",
-            "default=nw=1:nk=1",
-            place.path(file)
+            words: "ffprobe -v error -show_entries packet=pts -of default=nw=1:nk=1 $D/\(file)"
         )
         return output.completeLines.compactMap { Int($0) }
     }
@@ -51,19 +44,7 @@ import Testing
     private func jpegs(in file: String = "r.mkv") async throws -> [[UInt8]] {
         try FileManager.default.createDirectory(atPath: place.path("jpegs"), withIntermediateDirectories: true)
         _ = try await place.run(
-            "ffmpeg",
-            "-nostdin",
-            "-v",
-            "error",
-            "-i",
-            place.path(file),
-            "-c",
-            "copy",
-            "-fps_mode",
-            "passthrough",
-            "-f",
-            "image2",
-            place.path("jpegs/%06d.jpg")
+            words: "ffmpeg -nostdin -v error -i $D/\(file) -c copy -fps_mode passthrough -f image2 $D/jpegs/%06d.jpg"
         )
         return try place.contents(of: "jpegs")
     }
@@ -91,14 +72,10 @@ import Testing
         try await send([Self.fixtures[0]], "--loop", "30", "--fps", "10")
         #expect(await recorder.ended().status == 0)
         let facts = try await place.run(
-            "ffprobe",
-            "-v",
-            "error",
-            "-show_entries",
-            "stream=codec_name,width,height:format=format_name,duration",
-            "-of",
-            "default=nw=1",
-            place.path("r.mkv")
+            words: """
+                ffprobe -v error -show_entries stream=codec_name,width,height:format=format_name,duration -of \
+                default=nw=1 $D/r.mkv
+                """
         )
         let lines = facts.completeLines
         for line in ["codec_name=mjpeg", "width=451", "height=300", "format_name=matroska,webm", "duration=3.000000"] {
@@ -106,16 +83,7 @@ import Testing
         }
         // The index leads to the cluster that was asked for.
         let late = try await place.run(
-            "ffprobe",
-            "-v",
-            "error",
-            "-read_intervals",
-            "2%+#1",
-            "-show_entries",
-            "packet=pts_time",
-            "-of",
-            "default=nw=1:nk=1",
-            place.path("r.mkv")
+            words: "ffprobe -v error -read_intervals 2%+#1 -show_entries packet=pts_time -of default=nw=1:nk=1 $D/r.mkv"
         )
         #expect(late.completeLines == ["2.000000"])
     }
@@ -176,14 +144,7 @@ import Testing
         let recorded = try #require(try ending.events("recorded").first)
         #expect(try await times().count == recorded["frames"])
         let duration = try await place.run(
-            "ffprobe",
-            "-v",
-            "error",
-            "-show_entries",
-            "format=duration",
-            "-of",
-            "default=nw=1:nk=1",
-            place.path("r.mkv")
+            words: "ffprobe -v error -show_entries format=duration -of default=nw=1:nk=1 $D/r.mkv"
         )
         #expect(Double(duration.completeLines.first ?? "") ?? 0 > 0.1)
     }
@@ -276,19 +237,7 @@ import Testing
                 let told = await recorder.ended().lines.filter { $0.contains(#""event":"frame""#) }.count
                 _ = await sender.ended()
                 let frames = try await place.run(
-                    "ffmpeg",
-                    "-nostdin",
-                    "-v",
-                    "fatal",
-                    "-i",
-                    place.path("r.mkv"),
-                    "-fps_mode",
-                    "passthrough",
-                    "-c",
-                    "copy",
-                    "-f",
-                    "framemd5",
-                    "-"
+                    words: "ffmpeg -nostdin -v fatal -i $D/r.mkv -fps_mode passthrough -c copy -f framemd5 -"
                 ).completeLines.filter { !$0.hasPrefix("#") }
                 #expect(frames.count >= told, "SEED=\(seed), round \(round)")
                 // The socket of one that was killed is a dead one, which the next replaces.

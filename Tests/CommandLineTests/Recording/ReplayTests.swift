@@ -94,14 +94,7 @@ import enum TestSupport.HandmadeJPEG
             frames.flatMap { PeerMessage.frame($0.0, width: 300, height: 451, orientation: $0.1).bytes }
         )
         let facts = try await place.run(
-            "ffprobe",
-            "-v",
-            "error",
-            "-show_entries",
-            "frame_tags=Orientation",
-            "-of",
-            "default=nw=1:nk=1",
-            place.path("r.mkv")
+            words: "ffprobe -v error -show_entries frame_tags=Orientation -of default=nw=1:nk=1 $D/r.mkv"
         )
         // Numbered as in Exif; ffprobe believes the last segment.
         let expected = frames.map { [1: 1, 3: 3, 6: 8, 8: 6][$0.1] }

@@ -71,11 +71,14 @@ final class Workplace: @unchecked Sendable {
     /// Starts `framesocket` with the words of a line, which spaces separate, and in which `$S` is the socket, `$D` the directory
     /// and `$X` Fixtures.
     func framesocket(words line: String) throws -> Program {
+        try framesocket(words(of: line))
+    }
+
+    private func words(of line: String) -> [String] {
         let places = ["$S": socket, "$D": directory, "$X": Places.fixture("")]
-        let words = line.split(separator: " ").map { word in
+        return line.split(separator: " ").map { word in
             places.reduce(String(word)) { $0.replacing($1.key, with: $1.value) }
         }
-        return try framesocket(words)
     }
 
     /// Starts `framesocket` with more in its environment, each as `NAME=value`.
@@ -136,6 +139,14 @@ final class Workplace: @unchecked Sendable {
     func run(_ tool: String, _ arguments: String...) async throws -> [UInt8] {
         let ending = try await Program(Places.tool(tool), arguments).ended()
         guard ending.status == 0 else { throw Program.Failure(description: "\(tool): \(ending)") }
+        return ending.output
+    }
+
+    /// Runs a program of the system to its end, with the words of a line, and gives what it prints.
+    func run(words line: String) async throws -> [UInt8] {
+        let words = words(of: line)
+        let ending = try await Program(Places.tool(words[0]), Array(words.dropFirst())).ended()
+        guard ending.status == 0 else { throw Program.Failure(description: "\(line): \(ending)") }
         return ending.output
     }
 

@@ -6,10 +6,11 @@
     internal import Darwin
 #endif
 
+#if !canImport(Darwin)
+    internal import Synchronization
+#endif
+
 /// A value that can be accessed only while holding its lock.
-///
-/// It uses a pthread mutex instead of `Synchronization.Mutex`, which the thread sanitizer does not understand on Linux:
-/// it reports races that do not exist, and hides those that do.
 ///
 /// Each frame takes 44 locks on its way from one program to another. Generic code is therefore inlinable and specialized
 /// at its point of use; it is public because the compiler (Swift 6.3) does that only for code which is.
@@ -18,18 +19,14 @@
 /// - Note: `@unchecked Sendable` holds because `state` is only accessed in `withLock`.
 @safe public final class Locked<State: ~Copyable>: @unchecked Sendable {
     @usableFromInline internal let state: UnsafeMutablePointer<State>
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline internal let mutex = SystemMutex()
 
     package init(_ state: consuming State) {
         unsafe self.state = .allocate(capacity: 1)
         unsafe self.state.initialize(to: state)
-        unsafe mutex = .allocate(capacity: 1)
-        unsafe pthread_mutex_init(mutex, nil)
     }
 
     deinit {
-        unsafe pthread_mutex_destroy(mutex)
-        unsafe mutex.deallocate()
         unsafe state.deinitialize(count: 1)
         unsafe state.deallocate()
     }
@@ -40,8 +37,8 @@
     @inlinable public func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        lock()
-        defer { unlock() }
+        mutex.lock()
+        defer { mutex.unlock() }
         return try unsafe body(&state.pointee)
     }
 
@@ -51,23 +48,51 @@
     @inlinable public func withLockIfAvailable<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
-        guard tryLock() else { return nil }
-        defer { unlock() }
+        guard mutex.tryLock() else { return nil }
+        defer { mutex.unlock() }
         return try unsafe body(&state.pointee)
     }
-
-    @usableFromInline func lock() {
-        unsafe pthread_mutex_lock(mutex)
-    }
-
-    @usableFromInline func tryLock() -> Bool {
-        unsafe pthread_mutex_trylock(mutex) == 0
-    }
-
-    @usableFromInline func unlock() {
-        unsafe pthread_mutex_unlock(mutex)
-    }
 }
+
+#if canImport(Darwin) || PTHREAD_LOCKS
+    /// A pthread mutex.
+    ///
+    /// Apple's systems have `Synchronization.Mutex` from macOS 15 and iOS 18 on only. On Linux, the thread sanitizer does not
+    /// understand it, reports races that do not exist and hides those that do: `scripts/check-sanitizers` defines
+    /// `PTHREAD_LOCKS`.
+    @usableFromInline struct SystemMutex: ~Copyable {
+        private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+        init() {
+            unsafe mutex = .allocate(capacity: 1)
+            unsafe pthread_mutex_init(mutex, nil)
+        }
+
+        deinit {
+            unsafe pthread_mutex_destroy(mutex)
+            unsafe mutex.deallocate()
+        }
+
+        @usableFromInline func lock() { unsafe pthread_mutex_lock(mutex) }
+
+        @usableFromInline func tryLock() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
+
+        @usableFromInline func unlock() { unsafe pthread_mutex_unlock(mutex) }
+    }
+#else
+    /// A mutex that is locked and unlocked without a call, as long as no other thread wants it.
+    @usableFromInline struct SystemMutex: ~Copyable {
+        let mutex = Mutex<Void>(())
+
+        init() {}
+
+        @usableFromInline func lock() { mutex._unsafeLock() }
+
+        @usableFromInline func tryLock() -> Bool { mutex._unsafeTryLock() }
+
+        @usableFromInline func unlock() { mutex._unsafeUnlock() }
+    }
+#endif
 
 /// A lock that the thread that holds it can take again.
 ///

@@ -54,17 +54,17 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
     }
 
     /// Returns the number of bytes of one sample of a plane; the chroma plane of `nv12` has pairs.
-    package func bytesPerSample(plane: Int) -> Int {
+    @inlinable package func bytesPerSample(plane: Int) -> Int {
         self == .nv12 && plane == 1 ? 2 : bytesPerPixel
     }
 
     /// Returns the width of a plane in samples, for an image of this width.
-    package func planeWidth(_ plane: Int, width: Int) -> Int {
+    @inlinable package func planeWidth(_ plane: Int, width: Int) -> Int {
         plane == 0 ? width : width / 2 + width % 2
     }
 
     /// Returns the height of a plane in rows, for an image of this height.
-    package func planeHeight(_ plane: Int, height: Int) -> Int {
+    @inlinable package func planeHeight(_ plane: Int, height: Int) -> Int {
         plane == 0 ? height : height / 2 + height % 2
     }
 

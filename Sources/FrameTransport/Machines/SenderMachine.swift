@@ -7,8 +7,8 @@ package struct SenderMachine: Sendable {
     /// The maximum number of reads per turn.
     package static let readsPerTurn = 16
 
-    /// The maximum number of bytes per read.
-    package static let bytesPerRead = 2048
+    /// The maximum number of bytes per read: so few are read onto the stack.
+    package static let bytesPerRead = 1024
 
     /// The number of requests after which a turn stops reading; a turn exceeds it by at most what one read can hold.
     package static let requestsPerTurn = 64

@@ -12,7 +12,7 @@
         /// - Throws: `unsupportedFormat` if the buffer contains no audio, or audio that is not interleaved 16-bit
         ///   integers of one or two channels at 8 to 192 kHz; `incompleteFrame` if its bytes are not whole frames or
         ///   cannot be read.
-        public init(_ buffer: CMSampleBuffer) throws(AudioError) {
+        public init(_ buffer: CMSampleBuffer, kind: AudioKind) throws(AudioError) {
             guard let description = CMSampleBufferGetFormatDescription(buffer),
                 let basic = unsafe CMAudioFormatDescriptionGetStreamBasicDescription(description),
                 let data = CMSampleBufferGetDataBuffer(buffer)
@@ -37,7 +37,7 @@
                 throw AudioError(.incompleteFrame, "the bytes of the sample buffer cannot be read")
             }
             let content = bytes[...]
-            self = try layout.block(of: content.span, timestamp: buffer.presentationNanoseconds)
+            self = try layout.block(of: content.span, kind, timestamp: buffer.presentationNanoseconds)
         }
     }
 

@@ -139,16 +139,16 @@ public final class BroadcastSession: Sendable {
     ///
     /// - Returns: Whether it was accepted.
     @discardableResult
-    public func send(_ block: AudioBlock, kind: AudioKind) -> Bool {
+    public func send(_ block: AudioBlock) -> Bool {
         guard sendsAudio else { return false }
-        let sequence = state.withLock { state in
-            switch kind {
+        var block = block
+        block.sequence = state.withLock { state in
+            switch block.kind {
             case .app: state.appMessages.takeNumber()
             case .microphone: state.microphoneMessages.takeNumber()
             }
         }
-        guard let message = try? AudioMessage(block, kind: kind, sequence: sequence) else { return false }
-        return (try? uploader.connection.send(message)) ?? false
+        return (try? uploader.connection.send(block)) ?? false
     }
 
     /// The number of images that could not be read, and were dropped.

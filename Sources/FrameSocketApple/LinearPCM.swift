@@ -19,7 +19,7 @@ struct LinearPCM: Sendable, Hashable {
     ///
     /// - Throws: `unsupportedFormat` unless the layout is signed 16-bit, interleaved, of one or two channels at 8 to
     ///   192 kHz; `incompleteFrame`.
-    func block(of bytes: Span<UInt8>, timestamp: UInt64?) throws(AudioError) -> AudioBlock {
+    func block(of bytes: Span<UInt8>, _ kind: AudioKind, timestamp: UInt64?) throws(AudioError) -> AudioBlock {
         guard isSignedInteger, bitsPerChannel == 16, isInterleaved || channels == 1 else {
             throw AudioError(.unsupportedFormat, "only interleaved 16-bit integer audio can be sent")
         }
@@ -27,18 +27,15 @@ struct LinearPCM: Sendable, Hashable {
             throw AudioError(.unsupportedFormat, "the sample rate \(sampleRate) Hz is not a whole number")
         }
         let format = try AudioBlock.Format(sampleRate: sampleRate, channels: channels)
-        guard isBigEndian else {
-            return try AudioBlock(format: format, timestamp: timestamp, littleEndian: bytes)
-        }
         guard bytes.count.isMultiple(of: 2) else {
             throw AudioError(.incompleteFrame, "\(bytes.count) bytes are not a whole number of 2-byte samples")
         }
         let samples = [Int16](capacity: bytes.count / 2) { output in
             for index in 0..<bytes.count / 2 {
-                let (high, low) = (bytes[2 * index], bytes[2 * index + 1])
-                output.append(Int16(truncatingIfNeeded: Int(high) << 8 | Int(low)))
+                let (first, second) = (Int(bytes[2 * index]), Int(bytes[2 * index + 1]))
+                output.append(Int16(truncatingIfNeeded: isBigEndian ? first << 8 | second : second << 8 | first))
             }
         }
-        return try AudioBlock(format: format, timestamp: timestamp, samples: samples)
+        return try AudioBlock(kind: kind, format: format, timestamp: timestamp, samples: samples)
     }
 }

@@ -161,8 +161,8 @@
         }
 
         private func send(soundOf sample: CMSampleBuffer, _ kind: AudioKind, to session: BroadcastSession) {
-            guard session.sendsAudio, let block = try? AudioBlock(sample) else { return }
-            session.send(block, kind: kind)
+            guard session.sendsAudio, let block = try? AudioBlock(sample, kind: kind) else { return }
+            session.send(block)
         }
     }
 #endif

@@ -13,8 +13,17 @@ struct AudioBufferContent: ~Copyable {
     /// Whether nothing is returned until enough is buffered.
     private var isFilling = true
 
-    private(set) var state = AudioRingBuffer.State.idle
+    private var flow = Flow.idle
     private var counts = AudioRingBuffer.Statistics()
+
+    private enum Flow {
+        /// Nothing but silence has been pulled yet.
+        case idle
+        /// The last pull got every frame.
+        case flowing
+        /// Audio ran out, and silence replaces it.
+        case starving
+    }
 
     private struct Source {
         let format: AudioBlock.Format
@@ -40,9 +49,7 @@ struct AudioBufferContent: ~Copyable {
         self.configuration = configuration
     }
 
-    var format: AudioBlock.Format? { source?.format }
-
-    var level: UInt64 { source.map { $0.format.nanoseconds(inFrames: $0.ring.count) } ?? 0 }
+    private var format: AudioBlock.Format? { source?.format }
 
     var statistics: AudioRingBuffer.Statistics {
         var counts = counts
@@ -59,7 +66,7 @@ struct AudioBufferContent: ~Copyable {
             begin(block.format)
             return
         }
-        var source = self.source.take() ?? Source(block.format, capacity: configuration.frames(of: block.format))
+        var source = self.source.take() ?? Source(block.format, capacity: capacity(in: block.format))
         source.times.note(block.timestamp, at: source.position + source.ring.count)
         let samples = block.samples[...]
         let lost = source.ring.write(samples.span)
@@ -71,25 +78,24 @@ struct AudioBufferContent: ~Copyable {
         self.source = source
     }
 
-    mutating func removeAll() {
-        if let format { begin(format) }
+    /// The maximum number of buffered frames in a format.
+    private func capacity(in format: AudioBlock.Format) -> Int {
+        max(1, format.frameCount(in: min(configuration.capacity, AudioRingBuffer.maximumCapacity)))
     }
 
     /// Starts over with a format; buffered frames are skipped.
     private mutating func begin(_ format: AudioBlock.Format) {
         counts.skippedFrames += source?.ring.count ?? 0
-        source = Source(format, capacity: configuration.frames(of: format))
+        source = Source(format, capacity: capacity(in: format))
         resampler = nil
         isFilling = true
     }
 
-    /// Returns the format in which frames are pulled if a format is requested.
-    func delivered(for wanted: AudioBlock.Format) -> AudioBlock.Format {
-        configuration.convertsFormat ? wanted : format ?? wanted
-    }
-
-    mutating func pull(_ frames: Int, as wanted: AudioBlock.Format) throws(AudioError) -> AudioRingBuffer.Pull {
-        let format = delivered(for: wanted)
+    mutating func pull(_ frames: Int, as format: AudioBlock.Format) throws(AudioError) -> AudioRingBuffer.Pull {
+        let maximum = capacity(in: format)
+        guard 0...maximum ~= frames else {
+            throw AudioError(.invalidFrameCount, "cannot pull \(frames) frames from a buffer of \(maximum)")
+        }
         try prepare(for: format)
         var time: UInt64?
         var audible = 0
@@ -103,12 +109,9 @@ struct AudioBufferContent: ~Copyable {
         }
         note(audible: audible, of: frames)
         return AudioRingBuffer.Pull(
-            format: format,
-            sourceFormat: self.format,
             samples: samples,
             timestamp: audible > 0 ? time : nil,
-            silentFrames: frames - audible,
-            state: state
+            silentFrames: frames - audible
         )
     }
 
@@ -116,7 +119,7 @@ struct AudioBufferContent: ~Copyable {
     private mutating func prepare(for target: AudioBlock.Format) throws(AudioError) {
         guard let format else { return }
         if let agreed = resampler?.target, agreed == target { return }
-        resampler = try AudioResampler(from: format, to: target, quality: configuration.quality)
+        resampler = try AudioResampler(from: format, to: target)
     }
 
     /// Whether audio may be returned.
@@ -155,14 +158,14 @@ struct AudioBufferContent: ~Copyable {
         if audible == frames {
             guard frames > 0 else { return }
             isFilling = false
-            state = .flowing
+            flow = .flowing
             return
         }
         isFilling = true
-        if audible > 0 || state == .flowing {
+        if audible > 0 || flow == .flowing {
             counts.underruns += 1
-            state = .starving
+            flow = .starving
         }
-        if state != .idle { counts.silentFrames += frames - audible }
+        if flow != .idle { counts.silentFrames += frames - audible }
     }
 }

@@ -25,9 +25,6 @@ public struct AudioMixer: Sendable {
     /// Creates a mixer without sources.
     public init() {}
 
-    /// The number of samples of the longest source so far.
-    package var sampleCount: Int { sums.count }
-
     /// Adds a source.
     ///
     /// After its end a source is silent. Every sample is multiplied by `gain` and rounded to the nearest integer (ties
@@ -51,42 +48,10 @@ public struct AudioMixer: Sendable {
 
     /// Returns the sum of the sources, clipped to -32,768 to 32,767, and starts over.
     public mutating func finish() -> [Int16] {
-        let mixed = [Int16](capacity: sums.count) { finish(into: &$0) }
-        return mixed
-    }
-
-    /// Appends the sum of the sources to `output`, clipped to -32,768 to 32,767, and starts over.
-    ///
-    /// Samples for which `output` has no room are omitted.
-    public mutating func finish(into output: inout OutputSpan<Int16>) {
-        unsafe output.withUnsafeMutableBufferPointer { output, count in
-            unsafe sums.withUnsafeBufferPointer { sums in
-                let added = min(sums.count, output.count - count)
-                for index in 0..<added {
-                    unsafe output[count + index] = Self.cut(sums[index])
-                }
-                count += added
-            }
-        }
+        let mixed = sums.map(Self.cut)
         sums.removeAll(keepingCapacity: true)
         reach = 0
-    }
-
-    /// Adds a source to samples in place: `samples` is both a source and the result.
-    ///
-    /// The gain works as in ``add(_:gain:)``, and the sum is clipped. If the source is longer than `samples`, its end
-    /// is omitted.
-    public static func mix(_ source: Span<Int16>, into samples: inout MutableSpan<Int16>, gain: Float = 1) {
-        let gain = gain > 0 ? min(gain, maximumGain) : 0
-        let count = min(source.count, samples.count)
-        unsafe source.withUnsafeBufferPointer { source in
-            unsafe samples.withUnsafeMutableBufferPointer { samples in
-                guard let from = source.baseAddress, let to = samples.baseAddress else { return }
-                for index in 0..<count {
-                    unsafe to[index] = cut(Int32(to[index]) &+ product(from[index], gain))
-                }
-            }
-        }
+        return mixed
     }
 
     /// Returns a sample multiplied by a gain of 0 to `maximumGain`, rounded.

@@ -11,7 +11,7 @@ internal import Locking
 ///
 /// ```swift
 /// let buffer = AudioRingBuffer()
-/// buffer.push(block)                                                // 1,024 frames of 44,100 Hz mono
+/// try buffer.push(block)                                            // 1,024 frames of 44,100 Hz mono
 /// let format = try AudioBlock.Format(sampleRate: 48_000, channels: 2)
 /// let pull = try buffer.pull(frames: 480, as: format)               // always 480 frames of that
 /// ```
@@ -29,17 +29,6 @@ public final class AudioRingBuffer: Sendable {
         /// gaps into one. Values above ``capacity`` count as ``capacity``.
         public var startLevel: Duration = .zero
 
-        /// Whether pulls convert to the requested format.
-        ///
-        /// Default: true. If false, pulls return the source's own format, and state it; the consumer must adapt to it
-        /// before it uses the samples.
-        public var convertsFormat = true
-
-        /// The quality of the conversion of sample rates.
-        ///
-        /// Default: `standard`.
-        public var quality = AudioResampler.Quality.standard
-
         /// Creates a configuration with the defaults.
         public init() {}
     }
@@ -47,14 +36,10 @@ public final class AudioRingBuffer: Sendable {
     /// The maximum of ``Configuration/capacity``: 10 s.
     package static let maximumCapacity: Duration = .seconds(10)
 
-    /// The configuration of a buffer.
-    public let configuration: Configuration
-
     private let content: Locked<AudioBufferContent>
 
     /// Creates an empty buffer, which adopts the format of the first block.
     public init(configuration: Configuration = Configuration()) {
-        self.configuration = configuration
         content = Locked(AudioBufferContent(configuration))
     }
 
@@ -62,63 +47,76 @@ public final class AudioRingBuffer: Sendable {
     ///
     /// A block whose format differs from the previous one changes the format: the block and everything buffered are
     /// skipped, and later blocks are kept again.
-    public func push(_ block: AudioBlock) {
+    ///
+    /// - Throws: `AudioError` with `unsupportedFormat` for more than two channels, which a received block may have.
+    public func push(_ block: AudioBlock) throws(AudioError) {
+        guard block.format.isSupported else {
+            throw AudioError(.unsupportedFormat, "audio of \(block.format) cannot be converted: expected one or two")
+        }
         content.withLock { $0.push(block) }
     }
 
     /// Takes `frames` frames in a format.
     ///
     /// Before the first block, and wherever audio is missing, the frames are silent. If the rates differ, the last
-    /// frames wait in the resampler (see ``AudioResampler/latency``) until more follow. A pull in another format than
-    /// the previous one begins a new conversion, and discards what waits there.
-    ///
-    /// If the buffer does not convert, `frames` frames are taken in the source's own rate and channels.
+    /// frames wait in the filter, less than a millisecond at the rates of screen shares, until more follow. A pull in
+    /// another format than the previous one begins a new conversion, and discards what waits there.
     ///
     /// - Throws: `AudioError` with `invalidFrameCount` if `frames` is negative or exceeds the buffer's capacity; or
     ///   with `resamplerUnavailable`. Missing audio is not an error.
     public func pull(frames: Int, as format: AudioBlock.Format) throws(AudioError) -> Pull {
-        try content.withLock { content throws(AudioError) in
-            let maximum = configuration.frames(of: content.delivered(for: format))
-            guard 0...maximum ~= frames else {
-                throw AudioError(.invalidFrameCount, "cannot pull \(frames) frames from a buffer of \(maximum)")
-            }
-            return try content.pull(frames, as: format)
-        }
+        try content.withLock { content throws(AudioError) in try content.pull(frames, as: format) }
     }
-
-    /// Discards the buffered frames, as if skipped at a format change; the statistics continue.
-    public func removeAll() {
-        content.withLock { $0.removeAll() }
-    }
-
-    /// The source's format; nil before the first block.
-    package var sourceFormat: AudioBlock.Format? { content.withLock { $0.format } }
-
-    /// The state of the audio flow.
-    public var state: State { content.withLock { $0.state } }
-
-    /// The duration of buffered audio.
-    public var level: Duration { Duration(nanoseconds: content.withLock { $0.level }) }
 
     /// The statistics so far.
-    public var statistics: Statistics { content.withLock { $0.statistics } }
-}
-
-extension AudioRingBuffer.Configuration {
-    /// Returns the maximum number of buffered frames in a format.
-    func frames(of format: AudioBlock.Format) -> Int {
-        max(1, format.frameCount(in: min(capacity, AudioRingBuffer.maximumCapacity)))
-    }
+    package var statistics: Statistics { content.withLock { $0.statistics } }
 }
 
 extension AudioRingBuffer {
-    /// The state of the audio flow from a source to its consumer.
-    public enum State: Sendable, Hashable {
-        /// No audio other than silence has been pulled yet.
-        case idle
-        /// The last pull got every frame that it requested.
-        case flowing
-        /// Audio ran out, and silence replaces it.
-        case starving
+    /// The result of a pull from an ``AudioRingBuffer``: always the requested number of frames, including silence.
+    public struct Pull: Sendable {
+        /// The interleaved samples: audio first, then ``silentFrames`` frames of zeros.
+        public let samples: [Int16]
+
+        /// The time at which the first frame was captured or is to be played, in nanoseconds of the sender's clock.
+        ///
+        /// Nil if the source did not state it, or if there is only silence.
+        public let timestamp: UInt64?
+
+        /// The number of silent frames at the end, which replace missing audio.
+        public let silentFrames: Int
+    }
+
+    /// Statistics of an ``AudioRingBuffer``.
+    ///
+    /// Every pushed frame is accounted for: `pushedFrames` is the sum of `deliveredFrames`, `bufferedFrames`,
+    /// `overrunFrames` and `skippedFrames`. These are frames of the source; `silentFrames` are frames of the consumer.
+    package struct Statistics: Sendable {
+        /// The number of pushed frames.
+        package internal(set) var pushedFrames = 0
+
+        /// The number of frames taken out by pulls, including those that wait in the resampler.
+        package internal(set) var deliveredFrames = 0
+
+        /// The number of buffered frames.
+        package internal(set) var bufferedFrames = 0
+
+        /// The number of pushes that did not find enough room.
+        package internal(set) var overruns = 0
+
+        /// The number of frames that were replaced by newer ones.
+        package internal(set) var overrunFrames = 0
+
+        /// The number of pulls at which audio ran out: after it had been flowing, or within the pull.
+        package internal(set) var underruns = 0
+
+        /// The number of silent frames returned since the first audio.
+        package internal(set) var silentFrames = 0
+
+        /// The number of changes of the source's format.
+        package internal(set) var formatChanges = 0
+
+        /// The number of frames lost to format changes: buffered frames, and the first block of the new format.
+        package internal(set) var skippedFrames = 0
     }
 }

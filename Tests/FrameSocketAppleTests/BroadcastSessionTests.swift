@@ -92,20 +92,20 @@ import Testing
     @Test func `audio goes to a host that asked for it, numbered by kind`() async throws {
         let (session, _, server, host) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
         let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
-        let block = try AudioBlock(format: format, timestamp: 9, samples: [1, -2, 3])
-        #expect(session.send(block, kind: .app))
-        #expect(session.send(block, kind: .microphone))
-        #expect(session.send(block, kind: .app))
-        var messages: [AudioMessage] = []
-        for await message in host.audio {
-            messages.append(message)
-            if messages.count == 3 { break }
+        var block = try AudioBlock(format: format, timestamp: 9, samples: [1, -2, 3])
+        for kind in [AudioKind.app, .microphone, .app] {
+            block.kind = kind
+            #expect(session.send(block))
         }
-        #expect(messages.map(\.kind) == [.app, .microphone, .app])
-        #expect(messages.map(\.sequence) == [0, 0, 1])
-        #expect(try messages.allSatisfy { try AudioBlock($0) == block })
+        var blocks: [AudioBlock] = []
+        for await block in host.audio {
+            blocks.append(block)
+            if blocks.count == 3 { break }
+        }
+        #expect(blocks.map(\.kind) == [.app, .microphone, .app] && blocks.map(\.sequence) == [0, 0, 1])
+        #expect(blocks.allSatisfy { $0.format == format && $0.timestamp == 9 && $0.samples == [1, -2, 3] })
         session.pause()
-        #expect(!session.send(block, kind: .app))
+        #expect(!session.send(block))
         withExtendedLifetime(server) {}
     }
 
@@ -128,7 +128,7 @@ import Testing
         let (session, _, server, host) = try await pair()
         let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
         let block = try AudioBlock(format: format, samples: [1])
-        #expect(!session.send(block, kind: .app))
+        #expect(!session.send(block))
         withExtendedLifetime((server, host)) {}
     }
 
@@ -140,10 +140,10 @@ import Testing
         }
         let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
         let block = try AudioBlock(format: format, samples: [1])
-        #expect(!session.send(block, kind: .app) && !session.sendsAudio)
+        #expect(!session.send(block) && !session.sendsAudio)
         #expect(session.uploader.connection.receiver.droppedAudio == 0)
         session.uploader.connection.offersAudio = true
-        #expect(session.send(block, kind: .app) && session.sendsAudio)
+        #expect(session.send(block) && session.sendsAudio)
         var audio = host.audio.makeAsyncIterator()
         #expect(await audio.next()?.sequence == 0)
         withExtendedLifetime(server) {}

@@ -23,9 +23,9 @@ import Testing
         }
         var layout = stereo
         layout.isBigEndian = isBigEndian
-        let block = try layout.block(of: bytes.span, timestamp: 77)
+        let block = try layout.block(of: bytes.span, .microphone, timestamp: 77)
         #expect(block.samples == samples)
-        #expect(block.timestamp == 77)
+        #expect(block.timestamp == 77 && block.kind == .microphone)
         #expect(block.format == (try AudioBlock.Format(sampleRate: 44_100, channels: 2)))
     }
 
@@ -48,7 +48,7 @@ import Testing
         change(&layout)
         let bytes: [UInt8] = [0, 0, 0, 0]
         let error = #expect(throws: AudioError.self, "\(name)") {
-            try layout.block(of: bytes.span, timestamp: nil)
+            try layout.block(of: bytes.span, .app, timestamp: nil)
         }
         #expect(error?.code == code, "\(name)")
     }
@@ -58,7 +58,7 @@ import Testing
         var layout = stereo
         layout.isBigEndian = isBigEndian
         let bytes = [UInt8](repeating: 1, count: count)
-        let error = #expect(throws: AudioError.self) { try layout.block(of: bytes.span, timestamp: nil) }
+        let error = #expect(throws: AudioError.self) { try layout.block(of: bytes.span, .app, timestamp: nil) }
         #expect(error?.code == .incompleteFrame)
     }
 
@@ -66,6 +66,6 @@ import Testing
         var layout = stereo
         (layout.channels, layout.isInterleaved) = (1, false)
         let bytes: [UInt8] = [0x12, 0x34]
-        #expect(try layout.block(of: bytes.span, timestamp: nil).samples == [0x1234])
+        #expect(try layout.block(of: bytes.span, .app, timestamp: nil).samples == [0x1234])
     }
 }

@@ -31,11 +31,6 @@ import Testing
         var mixer = AudioMixer()
         mixer.add(samples.span, gain: gain)
         #expect(mixer.finish() == expected)
-
-        var inPlace = [Int16](repeating: 0, count: samples.count)
-        var span = inPlace.mutableSpan
-        AudioMixer.mix(samples.span, into: &span, gain: gain)
-        #expect(inPlace == expected)
     }
 
     @Test(
@@ -68,30 +63,9 @@ import Testing
             mixer.add(short.span)
             mixer.add(long.span)
             mixer.add(Span())
-            #expect(mixer.sampleCount == 3)
             #expect(mixer.finish() == [11, 22, 30])
             #expect(mixer.finish().isEmpty)
         }
-    }
-
-    @Test func `samples without room are left out`() {
-        var mixer = AudioMixer()
-        let samples: [Int16] = [1, 2, 3]
-        mixer.add(samples.span)
-        let mixed = [Int16](capacity: 3) { output in
-            output.append(9)
-            mixer.finish(into: &output)
-        }
-        #expect(mixed == [9, 1, 2])
-        #expect(mixer.sampleCount == 0)
-
-        var target: [Int16] = [.max, .min]
-        var span = target.mutableSpan
-        AudioMixer.mix(samples.span, into: &span)
-        #expect(target == [.max, .min + 2])
-        span = target.mutableSpan
-        AudioMixer.mix(samples.span.extracting(first: 1), into: &span)
-        #expect(target == [.max, .min + 2])
     }
 
     @Test(arguments: [(Int16.max, Float(1), 70_000), (.min, 1, 70_000), (.min, 16, 5_000)])

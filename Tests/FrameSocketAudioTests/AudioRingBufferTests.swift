@@ -10,42 +10,42 @@ import Testing
     /// Frames are numbered as they are pushed.
     enum Step: Sendable {
         case push(Int)
-        case pull(Int, ClosedRange<Int16>?, silent: Int, AudioRingBuffer.State)
+        case pull(Int, ClosedRange<Int16>?, silent: Int)
     }
 
     /// Shows P112.
     @Test(
         arguments: [
             // Before anything came.
-            ([.pull(4, nil, silent: 4, .idle), .pull(0, nil, silent: 0, .idle)], 0, 0, 0, 0),
+            ([.pull(4, nil, silent: 4), .pull(0, nil, silent: 0)], 0, 0, 0, 0),
             // In step, and the ring's end in the middle of a pull.
             (
                 [
-                    .push(6), .pull(6, 1...6, silent: 0, .flowing), .push(6), .pull(6, 7...12, silent: 0, .flowing),
-                    .push(10), .pull(10, 13...22, silent: 0, .flowing),
+                    .push(6), .pull(6, 1...6, silent: 0), .push(6), .pull(6, 7...12, silent: 0),
+                    .push(10), .pull(10, 13...22, silent: 0),
                 ], 0, 0, 0, 0
             ),
             // A pull of some, then one of none, then audio again.
             (
                 [
-                    .push(3), .pull(4, 1...3, silent: 1, .starving), .pull(4, nil, silent: 4, .starving), .push(4),
-                    .pull(2, 4...5, silent: 0, .flowing), .pull(2, 6...7, silent: 0, .flowing),
-                    .pull(1, nil, silent: 1, .starving),
+                    .push(3), .pull(4, 1...3, silent: 1), .pull(4, nil, silent: 4), .push(4),
+                    .pull(2, 4...5, silent: 0), .pull(2, 6...7, silent: 0),
+                    .pull(1, nil, silent: 1),
                 ], 2, 6, 0, 0
             ),
             // Nothing to take away is no underrun.
-            ([.push(2), .pull(0, nil, silent: 0, .idle), .pull(2, 1...2, silent: 0, .flowing)], 0, 0, 0, 0),
+            ([.push(2), .pull(0, nil, silent: 0), .pull(2, 1...2, silent: 0)], 0, 0, 0, 0),
             // The oldest give way; what is there to the last frame is no overrun.
-            ([.push(10), .pull(10, 1...10, silent: 0, .flowing)], 0, 0, 0, 0),
-            ([.push(8), .push(5), .pull(10, 4...13, silent: 0, .flowing)], 0, 0, 1, 3),
+            ([.push(10), .pull(10, 1...10, silent: 0)], 0, 0, 0, 0),
+            ([.push(8), .push(5), .pull(10, 4...13, silent: 0)], 0, 0, 1, 3),
             (
-                [.push(8), .pull(3, 1...3, silent: 0, .flowing), .push(9), .pull(10, 8...17, silent: 0, .flowing)], 0,
+                [.push(8), .pull(3, 1...3, silent: 0), .push(9), .pull(10, 8...17, silent: 0)], 0,
                 0, 1, 4
             ),
             // A block larger than the buffer, into an empty one and into a filled one.
-            ([.push(25), .pull(10, 16...25, silent: 0, .flowing)], 0, 0, 1, 15),
-            ([.push(4), .push(25), .pull(9, 20...28, silent: 0, .flowing)], 0, 0, 1, 19),
-            ([.push(0), .pull(1, nil, silent: 1, .idle)], 0, 0, 0, 0),
+            ([.push(25), .pull(10, 16...25, silent: 0)], 0, 0, 1, 15),
+            ([.push(4), .push(25), .pull(9, 20...28, silent: 0)], 0, 0, 1, 19),
+            ([.push(0), .pull(1, nil, silent: 1)], 0, 0, 0, 0),
         ] as [([Step], Int, Int, Int, Int)]
     )
     func `underruns and overruns are handled`(
@@ -65,14 +65,12 @@ import Testing
             case .push(let count):
                 try buffer.push(AudioBlock(format: format, samples: (0..<count).map { pushed + 1 + Int16($0) }))
                 pushed += Int16(count)
-            case .pull(let count, let frames, let silent, let state):
+            case .pull(let count, let frames, let silent):
                 let pull = try buffer.pull(frames: count, as: format)
                 #expect(
                     pull.samples == Array(frames ?? 1...1).prefix(count - silent) + Array(repeating: 0, count: silent)
                 )
                 #expect(pull.silentFrames == silent)
-                #expect(pull.state == state)
-                #expect(buffer.state == state)
             }
         }
         let statistics = buffer.statistics
@@ -93,7 +91,7 @@ import Testing
         func pull(_ count: Int) throws -> [Int16] { try buffer.pull(frames: count, as: format).samples }
         try push([1, 2, 3, 4, 5, 6, 7])
         #expect(try pull(2) == [0, 0])
-        #expect(buffer.statistics.underruns == 0 && buffer.state == .idle)
+        #expect(buffer.statistics.underruns == 0 && buffer.statistics.silentFrames == 0)
         try push([8])
         #expect(try pull(2) == [1, 2])
         #expect(try pull(7) == [3, 4, 5, 6, 7, 8, 0])
@@ -121,7 +119,7 @@ import Testing
         #expect(try buffer.pull(frames: 1, as: stereo).samples == [1, 1])
         try buffer.push(AudioBlock(format: stereo, samples: [4, 4, 5, 5]))
         let gap = try buffer.pull(frames: 1, as: stereo)
-        #expect(gap.samples == [0, 0] && gap.sourceFormat == stereo && gap.state == .starving)
+        #expect(gap.samples == [0, 0] && buffer.statistics.underruns == 1)
         try buffer.push(AudioBlock(format: stereo, samples: [6, 7]))
         #expect(try buffer.pull(frames: 1, as: stereo).samples == [6, 7])
         let statistics = buffer.statistics
@@ -130,41 +128,13 @@ import Testing
         #expect(statistics.isBalanced)
     }
 
-    @Test func `without conversion the source's own format is returned`() throws {
-        var configuration = AudioRingBuffer.Configuration()
-        configuration.convertsFormat = false
-        let buffer = AudioRingBuffer(configuration: configuration)
-        let (wanted, own) = try (AudioBlock.Format.of(48_000, 2), AudioBlock.Format.of(44_100, 1))
-        let before = try buffer.pull(frames: 2, as: wanted)
-        #expect(before.format == wanted && before.sourceFormat == nil && before.samples == [0, 0, 0, 0])
-        try buffer.push(AudioBlock(format: own, samples: [1, 2, 3]))
-        let pull = try buffer.pull(frames: 2, as: wanted)
-        #expect(pull.format == own && pull.sourceFormat == own && pull.samples == [1, 2] && pull.frameCount == 2)
-        let rest = try buffer.pull(frames: 2, as: .of(44_100, 1))
-        #expect(rest.samples == [3, 0] && rest.silentFrames == 1)
-    }
-
-    @Test func `without conversion as many frames can be pulled as the buffer has room for in the source's format`()
-        throws
-    {
-        var configuration = AudioRingBuffer.Configuration()
-        configuration.capacity = .milliseconds(500)
-        configuration.convertsFormat = false
-        let buffer = AudioRingBuffer(configuration: configuration)
-        #expect(throws: AudioError.self) { try buffer.pull(frames: 4_001, as: .of(8_000, 1)) }
-        try buffer.push(AudioBlock(format: .of(48_000, 1), samples: [Int16](repeating: 1, count: 24_000)))
-        #expect(try buffer.pull(frames: 24_000, as: .of(8_000, 1)).frameCount == 24_000)
-        #expect(throws: AudioError.self) { try buffer.pull(frames: 24_001, as: .of(8_000, 1)) }
-    }
-
     @Test func `a pull in another format starts another conversion`() throws {
         let buffer = AudioRingBuffer()
         let own = try AudioBlock.Format.of(44_100, 1)
         try buffer.push(AudioBlock(format: own, samples: sine(441, rate: 44_100, frames: 20_000)))
         for (rate, channels) in [(48_000, 2), (16_000, 1), (44_100, 1), (44_100, 2), (48_000, 2)] {
             let pull = try buffer.pull(frames: 480, as: .of(rate, channels))
-            #expect(try pull.format == AudioBlock.Format.of(rate, channels))
-            #expect(pull.frameCount == 480 && pull.silentFrames == 0 && pull.sourceFormat == own)
+            #expect(pull.samples.count == 480 * channels && pull.silentFrames == 0)
         }
         #expect(buffer.statistics.isBalanced)
     }
@@ -198,10 +168,6 @@ import Testing
         try buffer.push(AudioBlock(format: .of(8_000, 1), samples: [Int16](repeating: 1, count: 90_000)))
         let kept = capacity < 2 ? 1 : 80_000
         #expect(buffer.statistics.bufferedFrames == kept)
-        #expect(buffer.level == .microseconds(125) * kept)
-        buffer.removeAll()
-        #expect(buffer.level == .zero)
-        #expect(buffer.statistics.skippedFrames == kept && buffer.statistics.isBalanced)
     }
 
     @Test func `the time is that of the first frame pulled`() throws {
@@ -227,6 +193,27 @@ import Testing
         #expect(try pull(2) == nil)
         try push(1, 5)
         #expect(try pull(1) == 5)
+    }
+
+    @Test func `the time of a converted pull is that of its first frame, and never before 0`() throws {
+        let (own, wanted) = try (AudioBlock.Format.of(44_100, 1), AudioBlock.Format.of(48_000, 1))
+        for start in [0, 1_000_000] as [UInt64] {
+            let buffer = AudioRingBuffer()
+            for block in 0..<10 {
+                let time = start + own.nanoseconds(inFrames: block * 1_024)
+                let samples = [Int16](repeating: 0, count: 1_024)
+                try buffer.push(AudioBlock(format: own, timestamp: time, samples: samples))
+            }
+            for pull in 0..<20 {
+                let time = try #require(try buffer.pull(frames: 480, as: wanted).timestamp)
+                #expect(abs(Int(time) - Int(start) - pull * 10_000_000) < 3)
+            }
+        }
+        let buffer = AudioRingBuffer()
+        for _ in 0..<3 {
+            try buffer.push(AudioBlock(format: own, timestamp: 0, samples: [Int16](repeating: 0, count: 64)))
+            #expect(try buffer.pull(frames: 480, as: wanted).timestamp == 0)
+        }
     }
 
     @Test func `times continue if more blocks wait than are remembered`() throws {

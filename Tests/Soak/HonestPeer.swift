@@ -72,7 +72,7 @@ extension Peer {
             while ContinuousClock.now < deadline {
                 for kind in AudioKind.allCases {
                     let samples = Content.bytes(4 * Int.random(in: 1...2048, using: &random), &random)
-                    let message = AudioMessage(
+                    let message = AudioBlock(
                         kind: kind,
                         sampleRate: 44_100,
                         channels: 2,

@@ -145,7 +145,7 @@ final class Host: Sendable {
         var count = 0
         for await message in connection.audio {
             count += 1
-            let hash = message.samples.withSpan { Content.hash($0) }
+            let hash = message.bytes.withSpan { Content.hash($0) }
             if hash != message.timestamp { note("torn sound \(message.sequence ?? 0) of connection \(connection.id)") }
         }
         return count

@@ -45,15 +45,15 @@ final class SoundSender: Sendable {
             let clock = ContinuousClock()
             let begin = (clock.now, MonotonicClock.now())
             var sequence: UInt64 = 0
-            while !Task.isCancelled, let block = nextBlock() {
+            while !Task.isCancelled, var block = nextBlock() {
                 guard connection.closeReason == nil else { return wasCut.withLock { $0 = true } }
                 let offset = block.timestamp ?? 0
                 guard (try? await clock.sleep(until: begin.0 + .nanoseconds(Int64(clamping: offset)))) != nil else {
                     return
                 }
-                guard var message = try? AudioMessage(block, kind: .app, sequence: sequence) else { return }
-                message.timestamp = begin.1 &+ offset
-                _ = try? connection.send(message)
+                block.timestamp = begin.1 &+ offset
+                block.sequence = sequence
+                _ = try? connection.send(block)
                 sequence += 1
             }
         }

@@ -60,7 +60,11 @@ struct AudioFile: ~Copyable {
         let (time, overflow) = startTime.addingReportingOverflow(format.nanoseconds(inFrames: framesRead))
         framesRead += count
         let part = samples.prefix(count * format.channels).map(Self.pcm)
-        return AudioBlock(format: format, timestamp: overflow ? nil : time, wholeFrames: part)
+        do {
+            return try AudioBlock(format: format, timestamp: overflow ? nil : time, samples: part)
+        } catch {
+            throw input.failure(error.message)
+        }
     }
 
     /// The nearest 16-bit sample; one of 16 bits is itself.

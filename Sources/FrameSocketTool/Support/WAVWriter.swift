@@ -9,7 +9,7 @@ final class WAVWriter {
 
     private let output: OutputFile
     private let limit: UInt32
-    private var format: (rate: Int, channels: Int)?
+    private var format: AudioBlock.Format?
     private var byteCount: UInt32 = 0
 
     /// Creates a writer of a file that was just created or emptied.
@@ -19,36 +19,36 @@ final class WAVWriter {
     }
 
     /// The rate and the number of channels of the file, for a person; nil before the first block.
-    var formatDescription: String? { format.map { "\($0.rate) Hz and \(Format.count($0.channels, "channel"))" } }
+    var formatDescription: String? { format.map { "\($0.sampleRate) Hz and \(Format.count($0.channels, "channel"))" } }
 
-    /// Appends the samples of a message.
+    /// Appends a block.
     ///
     /// - Returns: false if they have another rate or number of channels than the file, and are left out.
     /// - Throws: The system's error; `EFBIG` if the file has its maximum length.
-    func append(_ message: AudioMessage) throws(Files.Failure) -> Bool {
+    func append(_ block: AudioBlock) throws(Files.Failure) -> Bool {
         let isFirst = format == nil
-        let format = format ?? (message.sampleRate, message.channels)
-        guard format == (message.sampleRate, message.channels) else { return false }
-        guard let total = UInt32(exactly: Int(byteCount) + message.samples.count), total <= limit else {
+        let format = format ?? block.format
+        guard format == block.format else { return false }
+        guard let total = UInt32(exactly: Int(byteCount) + block.bytes.count), total <= limit else {
             throw Files.Failure(output.name, EFBIG)
         }
         self.format = format
         if isFirst { try output.write(header(format, output.isSeekable ? 0 : nil)) }
         // The samples first: if they cannot be written, the header still describes what precedes them.
-        try message.samples.withSpan { samples throws(Files.Failure) in try output.write(samples) }
+        try block.bytes.withSpan { samples throws(Files.Failure) in try output.write(samples) }
         byteCount = total
         if output.isSeekable { try output.write(header(format, total), at: 0) }
         return true
     }
 
     /// The header of a file with `byteCount` bytes of samples; nil if nobody knows how many follow.
-    private func header(_ format: (rate: Int, channels: Int), _ byteCount: UInt32?) -> [UInt8] {
+    private func header(_ format: AudioBlock.Format, _ byteCount: UInt32?) -> [UInt8] {
         let bytesPerFrame = format.channels * 2
         return Array("RIFF".utf8) + Self.bytes(byteCount.map { $0 + 36 } ?? .max) + Array("WAVEfmt ".utf8)
             + Self.bytes(16 as UInt32)
             + Self.bytes(1 as UInt16) + Self.bytes(UInt16(truncatingIfNeeded: format.channels))
-            + Self.bytes(UInt32(truncatingIfNeeded: format.rate))
-            + Self.bytes(UInt32(truncatingIfNeeded: format.rate * bytesPerFrame))
+            + Self.bytes(UInt32(truncatingIfNeeded: format.sampleRate))
+            + Self.bytes(UInt32(truncatingIfNeeded: format.sampleRate * bytesPerFrame))
             + Self.bytes(UInt16(truncatingIfNeeded: bytesPerFrame)) + Self.bytes(16 as UInt16)
             + Array("data".utf8) + Self.bytes(byteCount ?? .max)
     }

@@ -71,7 +71,7 @@ extension ReceiverMachine {
             system.deliver(assembler.takeFrame(header, body, at: now), more: mayRead || assembler.hasMore)
         case .audio(let header):
             if let body {
-                system.deliver(AudioMessage(header, samples: body))
+                system.deliver(AudioBlock(header, samples: body))
             } else if wants.contains(.audio) {
                 system.countDroppedAudio()
             }

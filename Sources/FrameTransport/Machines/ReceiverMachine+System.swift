@@ -38,7 +38,7 @@ extension ReceiverMachine {
         func deliver(_ frame: consuming Frame, more: Bool)
         /// Delivers a frame in a shared buffer, with its image; ``bufferReleased(_:_:)`` follows when that is released.
         func deliver(_ frame: consuming Frame, in header: SharedFrameHeader, more: Bool)
-        func deliver(_ message: AudioMessage)
+        func deliver(_ block: AudioBlock)
         func deliver(_ status: SenderStatus)
         /// Delivers what the sender states about itself, which replaces what it stated before.
         func deliver(_ info: ControlRequest.SessionInfo)

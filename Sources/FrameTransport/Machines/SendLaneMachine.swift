@@ -41,7 +41,7 @@ package struct SendLaneMachine: ~Copyable {
 
     private var phase = Phase.closed
     private var frame = FrameSlot.empty
-    private var audio: [AudioMessage] = []
+    private var audio: [AudioBlock] = []
     /// The status owed to the receiver; a later one replaces it.
     private var answer: SenderStatus?
     /// What the program states about this side, over all connections.
@@ -208,7 +208,7 @@ package struct SendLaneMachine: ~Copyable {
     /// Accepts audio, and drops the oldest waiting message if there are too many.
     ///
     /// - Throws: `closed`, `paused` or `notWanted`, also if this side offers no audio.
-    package mutating func submit(_ message: AudioMessage) throws(TransportError) {
+    package mutating func submit(_ block: AudioBlock) throws(TransportError) {
         do {
             try accept(.audio)
         } catch {
@@ -216,7 +216,7 @@ package struct SendLaneMachine: ~Copyable {
             throw error
         }
         unblockIfIdle()
-        audio.append(message)
+        audio.append(block)
         guard audio.count > Self.audioCapacity else { return }
         audio.removeFirst()
         droppedAudio += 1

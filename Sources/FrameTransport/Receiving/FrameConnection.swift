@@ -46,7 +46,7 @@ public final class FrameConnection: Sendable, Identifiable {
     /// the oldest are dropped, see `supersededAudio`.
     /// Audio and frames share the socket: a host that receives both should not let frames wait, see
     /// ``FrameServer/Delivery/newest``. A host that requests only audio is not held up by frames.
-    public var audio: ConnectionValues<AudioMessage> { ConnectionValues(mailbox: driver.audio, connection: self) }
+    public var audio: ConnectionValues<AudioBlock> { ConnectionValues(mailbox: driver.audio, connection: self) }
 
     /// The sender's statuses, in answer to a `ControlRequest.Hello`; a sequence for one consumer.
     ///

@@ -81,7 +81,7 @@ extension ReceivingDriver: ReceiverMachine.System {
         deliver(frame, more: more)
     }
 
-    func deliver(_ message: AudioMessage) { audio.put(message, weight: message.samples.capacity) }
+    func deliver(_ block: AudioBlock) { audio.put(block, weight: block.bytes.capacity) }
     func deliver(_ status: SenderStatus) { statuses.put(status) }
     func deliver(_ info: ControlRequest.SessionInfo) { self.info.change(to: info) }
     func countDroppedAudio() { droppedAudio.increment() }

@@ -12,7 +12,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     let id: Int
     let thread: IOThread
     let mailbox: Mailbox<Frame>
-    let audio: Mailbox<AudioMessage>
+    let audio: Mailbox<AudioBlock>
     let statuses = Mailbox<SenderStatus>(capacity: 16, overflow: .replacesOldest)
     /// What the sender states about itself.
     let info = ObservedValue(ControlRequest.SessionInfo(), capacity: 16)

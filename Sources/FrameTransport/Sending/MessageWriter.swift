@@ -70,9 +70,9 @@ internal import FrameWire
     }
 
     /// Begins an audio message; no other message may be in progress.
-    mutating func begin(_ audio: AudioMessage) {
+    mutating func begin(_ audio: AudioBlock) {
         let header = audio.header
-        begin(body: audio.samples) { header.encode(into: &$0) }
+        begin(body: audio.bytes) { header.encode(into: &$0) }
     }
 
     /// Begins a status; no other message may be in progress.

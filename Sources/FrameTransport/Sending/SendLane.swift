@@ -103,9 +103,9 @@ final class SendLane: Sendable {
     }
 
     /// Accepts audio, and writes what the socket accepts.
-    func send(_ message: AudioMessage) throws(TransportError) -> Progress {
+    func send(_ block: AudioBlock) throws(TransportError) -> Progress {
         try advance { state throws(TransportError) in
-            try state.machine.submit(message)
+            try state.machine.submit(block)
             return nil
         }
     }

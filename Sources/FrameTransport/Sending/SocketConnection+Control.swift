@@ -89,15 +89,15 @@ extension SocketConnection {
     ///
     /// Audio never waits for more than the message in progress. At most 64 messages are queued; the oldest are dropped.
     ///
-    /// - Parameter message: The message, with at most 256 KiB of samples.
-    /// - Returns: Whether the message was accepted; false if no receiver is connected, the receiver did not request
+    /// - Parameter block: The audio: at most 256 KiB.
+    /// - Returns: Whether the block was accepted; false if no receiver is connected, the receiver did not request
     ///   audio or has requested a pause, or this side offers none.
-    /// - Throws: `invalidAudio` if the message can never be sent.
+    /// - Throws: `invalidAudio` if the block can never be sent.
     @discardableResult
-    public func send(_ message: AudioMessage) throws(TransportError) -> Bool {
-        try message.check()
+    public func send(_ block: AudioBlock) throws(TransportError) -> Bool {
+        try block.check()
         // Every cause of a refusal is reported as false.
-        guard let progress = try? driver.lane.send(message) else { return false }
+        guard let progress = try? driver.lane.send(block) else { return false }
         followUp(progress)
         return true
     }

@@ -178,9 +178,9 @@ final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
         handler.processSampleBuffer(sound, with: .audioMic)
         var sounds = host.audio.makeAsyncIterator()
         for kind in [AudioKind.app, .microphone] {
-            guard let message = await sounds.next() else { return expect(false, "no sound came") }
-            expect(message.kind == kind && message.timestamp == nil, "the sound is another")
-            expect(try AudioBlock(message).samples == [0x1234, -2], "the samples are others")
+            guard let block = await sounds.next() else { return expect(false, "no sound came") }
+            expect(block.kind == kind && block.timestamp == nil, "the sound is another")
+            expect(block.samples == [0x1234, -2], "the samples are others")
         }
 
         handler.broadcastPaused()

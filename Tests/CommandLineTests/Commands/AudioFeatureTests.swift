@@ -39,7 +39,7 @@ import Testing
         for await wanted in connection.demand where wanted.contains(.audio) { break }
         let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
         func isSent(_ sample: Int16) throws -> Bool {
-            try connection.send(AudioMessage(AudioBlock(format: format, samples: [sample, sample]), kind: .app))
+            try connection.send(AudioBlock(format: format, samples: [sample, sample]))
         }
         #expect(try !isSent(1))
         connection.offersAudio = true
@@ -112,7 +112,7 @@ import Testing
         var connections = server.connections.makeAsyncIterator()
         let connection = try #require(try await connections.next())
         let ring = AudioRingBuffer()
-        for await message in connection.audio { ring.push(try AudioBlock(message)) }
+        for await block in connection.audio { try ring.push(block) }
         let pulled = try ring.pull(frames: 9000, as: AudioBlock.Format(sampleRate: 48_000, channels: 2))
         #expect(pulled.silentFrames == 0 && pulled.samples.count == 18_000)
         let loudest = pulled.samples.map { abs(Int($0)) }.max() ?? 0

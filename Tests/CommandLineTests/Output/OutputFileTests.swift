@@ -139,9 +139,9 @@ import Testing
         let path = place.path("a.wav")
         let writer = WAVWriter(try OutputFile(path, overwrites: true), limit: 8)
         let samples: [UInt8] = [1, 0, 2, 0, 3, 0]
-        func message(_ count: Int, rate: Int = 8000) -> AudioMessage {
+        func message(_ count: Int, rate: Int = 8000) -> AudioBlock {
             let bytes = FrameBytes(copying: samples.span.extracting(first: count))
-            return AudioMessage(kind: .app, sampleRate: rate, channels: 1, samples: bytes)
+            return AudioBlock(kind: .app, sampleRate: rate, channels: 1, samples: bytes)
         }
         #expect(try writer.append(message(6)))
         // Another form.
@@ -185,7 +185,7 @@ import Testing
             let writer = WAVWriter(try OutputFile(whole, overwrites: true))
             let samples = [UInt8](repeating: 1, count: 4000)
             let bytes = FrameBytes(samples)
-            _ = try writer.append(AudioMessage(kind: .app, sampleRate: 8000, channels: 1, samples: bytes))
+            _ = try writer.append(AudioBlock(kind: .app, sampleRate: 8000, channels: 1, samples: bytes))
         }
         let cut = try place.file("cut.wav", Array(try Data.bytes(at: whole).dropLast(100)))
         let receiver = try await place.receiver("--json", "--audio", place.path("a.wav"))

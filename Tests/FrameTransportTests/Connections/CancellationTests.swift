@@ -89,7 +89,7 @@ import Testing
         #expect(await becomesTrue { sender.receiver.wants.contains(.audio) })
         let samples = FrameBytes(body(2, count: 256 << 10))
         for _ in 0..<60 {
-            #expect(try sender.send(AudioMessage(kind: .app, sampleRate: 44_100, channels: 1, samples: samples)))
+            #expect(try sender.send(AudioBlock(kind: .app, sampleRate: 44_100, channels: 1, samples: samples)))
         }
         try await expectCancellation(of: "sending", isCancelledFirst: false) {
             try await sender.send(FrameMessage(body(1, count: 20_000)))

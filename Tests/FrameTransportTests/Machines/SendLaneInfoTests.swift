@@ -165,7 +165,7 @@ private func frame(_ side: Int) -> FrameMessage {
     )
 }
 
-private let audio = AudioMessage(kind: .app, sampleRate: 44_100, channels: 1, samples: FrameBytes(body(1, count: 200)))
+private let audio = AudioBlock(kind: .app, sampleRate: 44_100, channels: 1, samples: FrameBytes(body(1, count: 200)))
 
 private func names(of bytes: [UInt8]) -> [String] {
     var names: [String] = []

@@ -357,8 +357,8 @@ private func frame(_ number: Int) -> FrameMessage {
     FrameMessage(body(number, count: 300), sequence: UInt64(number))
 }
 
-private func audio(_ number: Int) -> AudioMessage {
-    AudioMessage(
+private func audio(_ number: Int) -> AudioBlock {
+    AudioBlock(
         kind: .app,
         sampleRate: 44_100,
         channels: 1,

@@ -13,8 +13,8 @@ import Testing
         FrameMessage(body(seed, count: 1000), sequence: UInt64(seed))
     }
 
-    private func audio() -> AudioMessage {
-        AudioMessage(kind: .app, sampleRate: 44_100, channels: 1, samples: FrameBytes(body(1, count: 200)))
+    private func audio() -> AudioBlock {
+        AudioBlock(kind: .app, sampleRate: 44_100, channels: 1, samples: FrameBytes(body(1, count: 200)))
     }
 
     /// A connection whose socket is full within a frame.

@@ -73,8 +73,8 @@ import Testing
             connection.close()
             var last: UInt64?
             for await message in connection.audio {
-                held += message.samples.count
-                #expect(message.samples.array() == body(Int(message.sequence ?? 0), count: 256 << 10))
+                held += message.bytes.count
+                #expect(message.bytes.array() == body(Int(message.sequence ?? 0), count: 256 << 10))
                 #expect(last ?? 0 <= message.sequence ?? 0)
                 last = message.sequence
             }
@@ -146,7 +146,7 @@ import Testing
         let received = try await soon {
             var received: [[UInt8]] = []
             for await message in connection.audio {
-                received.append(message.samples.array())
+                received.append(message.bytes.array())
                 if received.count == 5 { break }
             }
             return received
@@ -166,7 +166,7 @@ import Testing
         #expect(try await soon { try await connection.closed() } == .closedByPeer(.stoppedByUser))
         connection.close()
         var audio = connection.audio.makeAsyncIterator()
-        #expect(await audio.next()?.samples.array() == body(1, count: 1024))
+        #expect(await audio.next()?.bytes.array() == body(1, count: 1024))
         withExtendedLifetime(server) {}
     }
 }

@@ -17,7 +17,7 @@ import Testing
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
         weak var connection: FrameConnection?
-        var audio: ConnectionValues<AudioMessage>?
+        var audio: ConnectionValues<AudioBlock>?
         do {
             let received = try #require(try await firstConnection(of: server))
             connection = received

@@ -13,8 +13,8 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    private func sound(_ number: UInt64, count: Int = 2048) -> AudioMessage {
-        AudioMessage(
+    private func sound(_ number: UInt64, count: Int = 2048) -> AudioBlock {
+        AudioBlock(
             kind: .app,
             sampleRate: 44_100,
             channels: 1,

@@ -21,8 +21,8 @@ import Testing
         )
     }
 
-    private func sound(_ seed: Int, count: Int = 2048, kind: AudioKind = .app) -> AudioMessage {
-        AudioMessage(
+    private func sound(_ seed: Int, count: Int = 2048, kind: AudioKind = .app) -> AudioBlock {
+        AudioBlock(
             kind: kind,
             sampleRate: 44_100,
             channels: 1,
@@ -211,7 +211,7 @@ import Testing
         #expect(await statuses.next() == SenderStatus(state: .live))
         try #require(taken.withLock { $0 } == [true])
         var sounds = receiver.audio.makeAsyncIterator()
-        #expect(await sounds.next()?.samples.array() == message.samples.array())
+        #expect(await sounds.next()?.bytes.array() == message.bytes.array())
     }
 
     /// Shows P12, P13.
@@ -321,9 +321,9 @@ import Testing
             let kind: AudioKind = seed % 2 == 0 ? .app : .microphone
             #expect(try sender.send(sound(seed, kind: kind)))
             let received = try #require(await audio.next())
-            #expect(received.samples.array() == body(seed, count: 2048))
+            #expect(received.bytes.array() == body(seed, count: 2048))
             #expect(received.kind == kind && received.timestamp == UInt64(seed))
-            #expect(received.sampleRate == 44_100 && received.channels == 1)
+            #expect(received.format.sampleRate == 44_100 && received.format.channels == 1)
         }
     }
 
@@ -375,22 +375,12 @@ import Testing
     }
 
     /// Shows P104.
-    @Test(arguments: [
-        (44_100, 0, 2048), (44_100, 9, 2048), (7_999, 1, 2048), (192_001, 1, 2048), (44_100, 1, 0),
-        (44_100, 2, 2046 + 1),
-        (44_100, 1, (256 << 10) + 2),
-    ])
-    func `audio that no receiver accepts is refused before it is sent`(rate: Int, channels: Int, count: Int)
-        async throws
-    {
+    @Test(arguments: [0, (256 << 10) + 2])
+    func `audio that no receiver accepts is refused before it is sent`(count: Int) async throws {
         let (server, sender, _) = try await pair()
         defer { server.close() }
-        let message = AudioMessage(
-            kind: .app,
-            sampleRate: rate,
-            channels: channels,
-            samples: FrameBytes([UInt8](repeating: 0, count: count))
-        )
+        let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
+        let message = try AudioBlock(format: format, samples: [Int16](repeating: 0, count: count / 2))
         let error = #expect(throws: TransportError.self) { try sender.send(message) }
         #expect(error?.code == .invalidAudio)
     }

@@ -45,7 +45,7 @@ import Testing
         let answers = try await soon { try await host.nextMessage { $0.pong == 42 } }
         #expect(answers??.state == "live", "the host that said hello gets no answer")
         #expect(sender.receiver.hello == ControlRequest.Hello(wants: [.frames, .audio]))
-        let audio = AudioMessage(kind: .app, sampleRate: 44_100, channels: 1, samples: FrameBytes([1, 2, 3, 4]))
+        let audio = AudioBlock(kind: .app, sampleRate: 44_100, channels: 1, samples: FrameBytes([1, 2, 3, 4]))
         #expect(try sender.send(audio))
         #expect(try await soon { try await host.nextMessage() }??.body == [1, 2, 3, 4])
         withExtendedLifetime(listener) {}
@@ -80,7 +80,7 @@ import Testing
         #expect(try await frames.next()?.jpeg?.array() == body(3, count: 300))
         #expect(try await frames.next() == nil)
         var audio = connection.audio.makeAsyncIterator()
-        #expect(await audio.next()?.samples.array() == [1, 2, 3, 4])
+        #expect(await audio.next()?.bytes.array() == [1, 2, 3, 4])
         #expect(try await connection.closed() == .closedByPeer(.callEnded))
         // The server's token, and as much of its hello as went out before it saw the sender's end.
         let answer = try await sender.read(tokens.expected.count + hello.count)

@@ -169,7 +169,7 @@ import Testing
         // The host does not read: audio is under way, and a frame waits behind it.
         let samples = FrameBytes(body(1, count: 256 << 10))
         for _ in 0..<60 {
-            #expect(try sender.send(AudioMessage(kind: .app, sampleRate: 44_100, channels: 1, samples: samples)))
+            #expect(try sender.send(AudioBlock(kind: .app, sampleRate: 44_100, channels: 1, samples: samples)))
         }
         let isSettled = Flag()
         try sender.submit(FrameMessage(body(1, count: 20_000))) { _ in isSettled.set() }

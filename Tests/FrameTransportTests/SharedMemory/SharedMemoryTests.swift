@@ -209,7 +209,7 @@
                 #expect(jpeg?.sequence == UInt64(2 * index + 1) && jpeg?.index == 2 * index + 1)
             }
             var sounds = connection.audio.makeAsyncIterator()
-            for _ in 0..<6 { #expect(await sounds.next()?.samples.array() == body(5, count: 3000)) }
+            for _ in 0..<6 { #expect(await sounds.next()?.bytes.array() == body(5, count: 3000)) }
             withExtendedLifetime(server) {}
         }
 

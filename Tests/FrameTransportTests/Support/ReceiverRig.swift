@@ -31,7 +31,7 @@ final class ReceiverRig: ReceiverMachine.System {
     var isWritable = true
 
     private(set) var frames: [Frame] = []
-    private(set) var audio: [AudioMessage] = []
+    private(set) var audio: [AudioBlock] = []
     private(set) var statuses: [SenderStatus] = []
     private(set) var infos: [ControlRequest.SessionInfo] = []
     private(set) var droppedAudio = 0
@@ -166,7 +166,7 @@ final class ReceiverRig: ReceiverMachine.System {
         sharedFrames.append((frame, header))
     }
 
-    func deliver(_ message: AudioMessage) {
+    func deliver(_ message: AudioBlock) {
         noteEffect()
         audio.append(message)
     }

@@ -38,11 +38,11 @@ extension World {
         receiver.lastFrame = (identity, frame.header)
     }
 
-    func received(_ message: AudioMessage, by receiver: SimReceiver) {
+    func received(_ message: AudioBlock, by receiver: SimReceiver) {
         receiver.audioCount += 1
         if receiver.stated == .audio { coverage.count(.audioOnly) }
-        guard message.samples.count > 4 else { return }
-        guard let identity = message.samples.withSpan({ Content.identify($0) }), identity.isAudio else {
+        guard message.bytes.count > 4 else { return }
+        guard let identity = message.bytes.withSpan({ Content.identify($0) }), identity.isAudio else {
             return violate(.integrity, "receiver \(receiver.index) gets audio that nobody sent")
         }
         check(.audioInOrder, identity.number > receiver.lastAudio, "audio \(identity.number) out of order")

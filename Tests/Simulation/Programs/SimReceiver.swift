@@ -18,7 +18,7 @@ final class SimReceiver {
     /// What the machine has called during the present event.
     var calls = 0
     var mailbox: MailboxMachine<SimFrame>
-    var audio: MailboxMachine<AudioMessage>
+    var audio: MailboxMachine<AudioBlock>
     var statuses = MailboxMachine<SenderStatus>(capacity: .init(count: 16), overflow: .replacesOldest)
     var socket: Int
     var registration = -1

@@ -200,14 +200,14 @@ extension World {
 
     // MARK: Audio and statuses
 
-    func deliver(_ message: AudioMessage, to receiver: SimReceiver) {
+    func deliver(_ message: AudioBlock, to receiver: SimReceiver) {
         check(.audioOnlyIfAsked, receiver.asked.contains(.audio), "audio is kept that nobody asked for")
         check(
             .audioOnlyIfAsked,
-            message.samples.count <= ReceiverMachine.audioAllowance(of: receiver.allowance),
-            "audio of \(message.samples.count) bytes is kept"
+            message.bytes.count <= ReceiverMachine.audioAllowance(of: receiver.allowance),
+            "audio of \(message.bytes.count) bytes is kept"
         )
-        let (_, woken) = receiver.audio.put(message, weight: message.samples.count)
+        let (_, woken) = receiver.audio.put(message, weight: message.bytes.count)
         check(.audioIsBounded, receiver.audio.count <= 64, "\(receiver.audio.count) audio messages wait")
         if let woken, woken == receiver.audioConsumer.waiter { wakeAudio(receiver) }
     }

@@ -144,7 +144,7 @@ extension World {
         pumpFromProgram(sender)
     }
 
-    func submit(_ audio: AudioMessage, of sender: SimSender) throws(TransportError) {
+    func submit(_ audio: AudioBlock, of sender: SimSender) throws(TransportError) {
         try sender.lane.submit(audio)
         sender.audioAccepted += 1
         pumpFromProgram(sender)

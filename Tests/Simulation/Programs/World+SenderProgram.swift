@@ -132,7 +132,7 @@ extension World {
             length: UInt32(bytes),
             content: 0
         )
-        let audio = AudioMessage(
+        let audio = AudioBlock(
             kind: .app,
             sampleRate: 48_000,
             channels: 2,

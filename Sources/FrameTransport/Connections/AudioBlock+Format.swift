@@ -1,9 +1,7 @@
-internal import FrameTransport
-
 extension AudioBlock {
     /// The sample rate and the number of channels of 16-bit linear PCM.
     ///
-    /// A frame is one sample of every channel; the samples of a frame are adjacent (interleaved), left before right.
+    /// A received block may have up to eight channels; those of a block that is created are one or two. A frame is one sample of every channel; the samples of a frame are adjacent (interleaved), left before right.
     public struct Format: Sendable, Hashable {
         /// The supported sample rates in hertz: 8,000 to 192,000.
         package static let sampleRates = 8_000...192_000
@@ -38,11 +36,17 @@ extension AudioBlock {
             self.channels = channels
         }
 
-        /// Returns the duration of a number of frames, rounded down to whole nanoseconds; zero for a negative count.
-        public func duration(ofFrames frames: Int) -> Duration { Duration(nanoseconds: nanoseconds(inFrames: frames)) }
+        /// The format of a message, whose parser has checked both numbers: it may have up to eight channels.
+        init(ofMessage sampleRate: Int, _ channels: Int) {
+            self.sampleRate = sampleRate
+            self.channels = channels
+        }
+
+        /// Whether the format is mono or stereo: what can be created, and converted.
+        package var isSupported: Bool { Self.channelCounts.contains(channels) }
 
         /// Returns the number of whole frames that fit in a duration; 0 for a negative one.
-        public func frameCount(in duration: Duration) -> Int { frames(inNanoseconds: duration.nanoseconds) }
+        package func frameCount(in duration: Duration) -> Int { frames(inNanoseconds: duration.nanoseconds) }
 
         /// Returns the duration of a number of frames in nanoseconds, rounded down.
         ///
@@ -66,5 +70,7 @@ extension AudioBlock {
 
 extension AudioBlock.Format: CustomStringConvertible {
     /// The rate and the channels in words, such as `44100 Hz mono`.
-    public var description: String { "\(sampleRate) Hz \(channels == 1 ? "mono" : "stereo")" }
+    public var description: String {
+        "\(sampleRate) Hz \(channels == 1 ? "mono" : channels == 2 ? "stereo" : "with \(channels) channels")"
+    }
 }

@@ -45,12 +45,8 @@ extension AudioError.Code {
     public static let unsupportedFormat = Self(rawValue: "audio.unsupportedFormat")
     /// Samples or bytes that are not a whole number of frames.
     public static let incompleteFrame = Self(rawValue: "audio.incompleteFrame")
-    /// A block whose format differs from the agreed one.
-    public static let formatMismatch = Self(rawValue: "audio.formatMismatch")
     /// A number of frames less than 0, or greater than the buffer can hold.
     public static let invalidFrameCount = Self(rawValue: "audio.invalidFrameCount")
-    /// Memory that is too small for the output.
-    package static let outputTooSmall = Self(rawValue: "audio.outputTooSmall")
     /// The resampler could not be created; memory may be exhausted.
     public static let resamplerUnavailable = Self(rawValue: "audio.resamplerUnavailable")
 }

@@ -7,7 +7,7 @@
         /// A description for a test's log.
         public var testDescription: String {
             guard case .box(let box) = form else { return ".\(form)" }
-            return ".\(box.filling)(\(box.width)x\(box.height), rotation: .\(box.rotation))"
+            return ".\(box.mode)(\(box.width)x\(box.height), rotation: .\(box.rotation))"
         }
     }
 

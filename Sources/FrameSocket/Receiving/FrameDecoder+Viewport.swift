@@ -2,7 +2,7 @@ internal import FrameWire
 internal import TurboJPEG
 
 extension FrameDecoder {
-    /// A size that decoded images get, whatever their own is, and how they fill it.
+    /// A size that decoded images get or fit into, whatever their own is.
     ///
     /// ```swift
     /// let image = try decoder.decode(frame, in: .init(width: 640, height: 480, mode: .fill)).image
@@ -13,12 +13,19 @@ extension FrameDecoder {
     public struct Viewport: Sendable, Hashable {
         /// How an image of another aspect ratio fills the viewport.
         public enum Mode: Sendable, Hashable, CaseIterable {
+            /// The whole image, in proportion and as large as possible, without bars: one side may be smaller than the
+            /// viewport's.
+            ///
+            /// That side is rounded to the nearest number, at least 1. In planar formats both sides are even, unless the
+            /// viewport has a side of 1.
+            case fit
+
             /// The whole image, in proportion and as large as possible, in the center of black bars.
             ///
             /// One side is the viewport's, the other is rounded to the nearest number, at least 1. In planar formats that
             /// is the nearest even number, at least 2 if there is room, unless the image reaches the viewport's side. The
             /// bar on the left or at the top is half of the rest, rounded down to an even number.
-            case fit
+            case letterbox
 
             /// The center of the image, in proportion, without bars: what exceeds the viewport on two sides is cropped.
             ///
@@ -38,7 +45,7 @@ extension FrameDecoder {
         public let mode: Mode
 
         /// Creates a viewport, with sides clamped to 1 through 65,500.
-        public init(width: Int, height: Int, mode: Mode = .fit) {
+        public init(width: Int, height: Int, mode: Mode = .letterbox) {
             let sides = 1...SampleUploader.OutputScale.Box.maximumSide
             self.width = min(max(width, sides.lowerBound), sides.upperBound)
             self.height = min(max(height, sides.lowerBound), sides.upperBound)
@@ -54,12 +61,7 @@ extension FrameDecoder {
                 BufferSize(width: side, height: side),
                 enlarges: true
             )
-            let size = BufferSize(width: width, height: height)
-            return switch mode {
-            case .fit: planner.letterbox(size)
-            case .fill: planner.fill(size)
-            case .stretch: planner.stretch(size)
-            }
+            return planner.plan(mode, BufferSize(width: width, height: height))
         }
     }
 }

@@ -14,6 +14,16 @@ struct OutputPlanner {
         self.enlarges = enlarges
     }
 
+    /// Returns the image in a box.
+    func plan(_ mode: FrameDecoder.Viewport.Mode, _ box: BufferSize) -> OutputPlan {
+        switch mode {
+        case .fit: fit(box)
+        case .letterbox: letterbox(box)
+        case .fill: fill(box)
+        case .stretch: stretch(box)
+        }
+    }
+
     /// Returns the image in proportion, no larger than the box and, unless it may be enlarged, than its own size.
     func fit(_ box: BufferSize) -> OutputPlan {
         var plan = inProportion(box, mayFill: false)
@@ -22,7 +32,7 @@ struct OutputPlanner {
     }
 
     /// Returns the image in proportion, centered in the box.
-    func letterbox(_ box: BufferSize) -> OutputPlan {
+    private func letterbox(_ box: BufferSize) -> OutputPlan {
         // A side without bars shares no chroma with one.
         var plan = inProportion(box, mayFill: true)
         plan.canvas = box
@@ -60,7 +70,7 @@ struct OutputPlanner {
     }
 
     /// Returns the center of the image, in the aspect ratio of the box.
-    func fill(_ box: BufferSize) -> OutputPlan {
+    private func fill(_ box: BufferSize) -> OutputPlan {
         var plan = OutputPlan(image)
         var canvas = box
         if !enlarges && (image.width < box.width || image.height < box.height) {
@@ -87,7 +97,7 @@ struct OutputPlanner {
     }
 
     /// Returns the whole image in the size of the box, whatever its aspect ratio.
-    func stretch(_ box: BufferSize) -> OutputPlan {
+    private func stretch(_ box: BufferSize) -> OutputPlan {
         var plan = OutputPlan(image)
         plan.scaled = box
         plan.canvas = box

@@ -15,17 +15,6 @@ extension SampleUploader.OutputScale {
 
     /// A target size for images, and how they are fitted to it.
     package struct Box: Sendable, Hashable {
-        /// How an image of another aspect ratio fills the box.
-        package enum Filling: Sendable, Hashable, CaseIterable {
-            /// Scales the image to fit inside the box; what is sent has the size of the scaled image.
-            case fit
-            /// Scales the image to fit inside the box and centers it; what is sent has the size of the box, with black
-            /// bars.
-            case letterbox
-            /// Scales the image to cover the box and crops what overhangs on two sides.
-            case fill
-        }
-
         /// The largest width and height: the limit of the JPEG format.
         package static let maximumSide = 65_500
 
@@ -34,15 +23,15 @@ extension SampleUploader.OutputScale {
         /// The height in pixels.
         package let height: Int
         /// How an image of another aspect ratio fills the box.
-        package let filling: Filling
+        package let mode: FrameDecoder.Viewport.Mode
         /// Whether the box is rotated.
         package let rotation: Rotation
 
         /// Creates a box, with sides clamped to 1 through `maximumSide`.
-        package init(width: Int, height: Int, filling: Filling = .fit, rotation: Rotation = .withImage) {
+        package init(width: Int, height: Int, mode: FrameDecoder.Viewport.Mode, rotation: Rotation) {
             self.width = min(max(width, 1), Self.maximumSide)
             self.height = min(max(height, 1), Self.maximumSide)
-            self.filling = filling
+            self.mode = mode
             self.rotation = rotation
         }
 

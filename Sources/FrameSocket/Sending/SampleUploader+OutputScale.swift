@@ -55,11 +55,11 @@ extension SampleUploader {
             box(width, height, .fill, rotation)
         }
 
-        private static func box(_ width: Int, _ height: Int, _ filling: Box.Filling, _ rotation: Rotation)
+        private static func box(_ width: Int, _ height: Int, _ mode: FrameDecoder.Viewport.Mode, _ rotation: Rotation)
             -> OutputScale
         {
             guard width > 0, height > 0 else { return .full }
-            return OutputScale(form: .box(Box(width: width, height: height, filling: filling, rotation: rotation)))
+            return OutputScale(form: .box(Box(width: width, height: height, mode: mode, rotation: rotation)))
         }
 
         /// Returns the size that is sent, with 4:2:0, for an upright image of the given size.
@@ -104,12 +104,7 @@ extension SampleUploader {
         private func plan(_ planner: OutputPlanner) -> OutputPlan {
             switch form {
             case .box(let box):
-                let size = box.size(for: planner.image)
-                return switch box.filling {
-                case .fit: planner.fit(size)
-                case .letterbox: planner.letterbox(size)
-                case .fill: planner.fill(size)
-                }
+                return planner.plan(box.mode, box.size(for: planner.image))
             case .width(let width):
                 guard width > 0 else { return OutputPlan(planner.image) }
                 return planner.fit(BufferSize(width: min(width, Box.maximumSide), height: .max))

@@ -217,7 +217,7 @@ struct ReceiveCommand: Command {
     ) throws(UsageError) -> FrameDecoder.Viewport? {
         var given: FrameDecoder.Viewport?
         for (name, mode) in [
-            ("--letterbox", FrameDecoder.Viewport.Mode.fit), ("--fill", .fill), ("--stretch", .stretch),
+            ("--letterbox", FrameDecoder.Viewport.Mode.letterbox), ("--fill", .fill), ("--stretch", .stretch),
         ] {
             guard let size = try arguments.box(name) else { continue }
             guard isRaw else { throw UsageError(message: "\(name) requires --raw or --y4m") }

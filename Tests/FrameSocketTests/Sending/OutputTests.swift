@@ -247,14 +247,14 @@ import Testing
             #expect(place.x >= 0 && place.y >= 0 && place.x % 2 == 0 && place.y % 2 == 0, what)
             #expect(place.x + place.width <= plan.canvas.width && place.y + place.height <= plan.canvas.height, what)
             #expect(part.x % 2 == 0 && part.y % 2 == 0, what)
-            if case .box(let box) = scale.form, box.filling != .fit {
+            if case .box(let box) = scale.form, box.mode != .fit {
                 // The box is that of the upright image.
                 let isTurned = orientation.swapsAxes
                 let upright = isTurned ? BufferSize(width: height, height: width) : plan.image
                 let size = box.size(for: upright)
                 let exact = isTurned ? BufferSize(width: size.height, height: size.width) : size
                 let isCovered = width >= exact.width && height >= exact.height
-                #expect(plan.canvas == exact || box.filling == .fill && !isCovered, what)
+                #expect(plan.canvas == exact || box.mode == .fill && !isCovered, what)
             }
             // The pixels have the size of the plan.
             let size = plan.sizeOfResult(for: width, height)

@@ -121,6 +121,28 @@ public final class FrameDecoder: Sendable {
         return decoded
     }
 
+    /// Decodes a frame into the top left corner of the program's own image, in that image's format.
+    ///
+    /// The pixels are copied there, because the decoder keeps its own image for the next frame. Nothing outside them is
+    /// written, and no memory is allocated unless another image shares the buffer's.
+    ///
+    /// - Parameters:
+    ///   - frame: The frame. Zero bytes after its JPEG are ignored.
+    ///   - buffer: An image at least as wide and as high as the frame's, or as the viewport's.
+    ///   - viewport: As for ``decode(_:as:scale:in:)``.
+    /// - Returns: The same pixels in the decoder's memory, and what belongs to them.
+    /// - Throws: The errors of ``decode(_:as:scale:in:)``; `bufferTooSmall`, after which the buffer is unchanged.
+    @discardableResult
+    public func decode(
+        _ frame: Frame,
+        into buffer: inout PixelBuffer,
+        in viewport: Viewport? = nil
+    ) throws(TurboJPEGError) -> DecodedFrame {
+        let decoded = try decode(frame, as: buffer.format, in: viewport)
+        try decoded.image.copy(toCornerOf: &buffer)
+        return decoded
+    }
+
     /// Returns the strip decoder for a consumer's frames; nil for frames without a connection.
     private func stripDecoder(for frame: Frame, as format: PixelFormat) -> StripDecoder? {
         let jpeg = configuration.jpeg

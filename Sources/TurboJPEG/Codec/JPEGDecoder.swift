@@ -118,15 +118,7 @@ public struct JPEGDecoder: Sendable {
     ) throws(TurboJPEGError) -> (width: Int, height: Int) {
         let handle = try CodecHandle(for: .decompress)
         let source = try DecodingSource(jpeg, scale: scale, limits: limits, handle: handle)
-        guard source.width <= buffer.width, source.height <= buffer.height else {
-            throw TurboJPEGError(
-                .bufferTooSmall,
-                """
-                the image of \(source.width)x\(source.height) does not fit into the buffer of \
-                \(buffer.width)x\(buffer.height)
-                """
-            )
-        }
+        try buffer.checkRoom(width: source.width, height: source.height)
         let coversAll = source.width == buffer.width && source.height == buffer.height
         unsafe try buffer.withUnsafeMutablePlanes(preservingContents: !coversAll) { planes throws(TurboJPEGError) in
             let part = unsafe planes.cropped(toWidth: source.width, height: source.height)

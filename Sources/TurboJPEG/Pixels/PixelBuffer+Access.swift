@@ -108,6 +108,31 @@ extension PixelBuffer {
         }
     }
 
+    /// Copies all visible samples to the top left corner of an image of the same format.
+    ///
+    /// - Throws: `bufferTooSmall` if they do not fit there; `allocationFailed` if its memory is shared.
+    package func copy(toCornerOf other: inout PixelBuffer) throws(TurboJPEGError) {
+        try other.checkRoom(width: width, height: height)
+        let coversAll = (width, height) == (other.width, other.height)
+        try unsafe withUnsafePlanes { source throws(TurboJPEGError) in
+            try unsafe other.withUnsafeMutablePlanes(preservingContents: !coversAll) { target in
+                unsafe target.cropped(toWidth: width, height: height).copySamples(from: source)
+            }
+        }
+    }
+
+    /// Checks that an image of this size fits.
+    ///
+    /// - Throws: `bufferTooSmall`.
+    func checkRoom(width: Int, height: Int) throws(TurboJPEGError) {
+        guard width <= self.width, height <= self.height else {
+            throw TurboJPEGError(
+                .bufferTooSmall,
+                "the image of \(width)x\(height) does not fit into the buffer of \(self.width)x\(self.height)"
+            )
+        }
+    }
+
     /// Calls a closure with pointers to the planes, which are read-only and valid only while it runs.
     package func withUnsafePlanes<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafePlanes) throws(Failure) -> Result

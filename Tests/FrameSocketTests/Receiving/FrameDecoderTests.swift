@@ -82,6 +82,26 @@ import Testing
         #expect(image.matrices[0] == whole.matrices[0].resized(toWidth: wanted.width, height: wanted.height))
     }
 
+    @Test(arguments: PixelFormat.allCases)
+    func `a frame is decoded into the corner of the program's own image`(format: PixelFormat) throws {
+        let decoder = FrameDecoder()
+        let frame = try frame(jpeg(40, 30), 40, 30)
+        var image = try PixelBuffer(width: 51, height: 33, format: format, zeroFilled: true)
+        let memory = unsafe image.withPlane(0) { unsafe $0.withUnsafeBufferPointer { unsafe $0.baseAddress } }
+        let decoded = try decoder.decode(frame, into: &image)
+        #expect(try decoded.image.hasSamePixels(as: image.cropped(toWidth: 40, height: 30)))
+        #expect(
+            image.row(0, ofPlane: 0).suffix(11).allSatisfy { $0 == 0 }
+                && image.row(32, ofPlane: 0).allSatisfy { $0 == 0 }
+        )
+        #expect(unsafe image.withPlane(0) { unsafe $0.withUnsafeBufferPointer { unsafe $0.baseAddress } } == memory)
+        let before = image
+        let error = #expect(throws: TurboJPEGError.self) {
+            try decoder.decode(frame, into: &image, in: FrameDecoder.Viewport(width: 52, height: 33))
+        }
+        #expect(error?.code == .bufferTooSmall && image.hasSamePixels(as: before))
+    }
+
     @Test func `zero bytes after a JPEG are ignored`() throws {
         let jpeg = try jpeg(40, 30)
         let padded = frame(jpeg + [UInt8](repeating: 0, count: 10_240 - jpeg.count), 40, 30)

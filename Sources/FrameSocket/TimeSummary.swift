@@ -12,7 +12,7 @@ public struct TimeSummary: Sendable, Hashable {
     package init() {}
 
     /// The sum of the measurements.
-    public var total: Duration { Duration(nanoseconds: totalNanoseconds) }
+    package var total: Duration { Duration(nanoseconds: totalNanoseconds) }
 
     /// The longest measurement; zero before the first one.
     public var maximum: Duration { Duration(nanoseconds: maximumNanoseconds) }

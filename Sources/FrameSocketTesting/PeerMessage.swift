@@ -63,7 +63,7 @@ public struct PeerMessage: Sendable, Hashable {
     func number<Number: FixedWidthInteger>(_ name: String) -> Number? { field(name).flatMap { Number($0) } }
 
     /// The name of a request, or nil if it is not one.
-    public var requestName: String? {
+    package var requestName: String? {
         let words = header.prefix { $0 != "\r\n" }.split(separator: " ")
         guard words.count == 3, words[0] == "POST", words[1].hasPrefix("/") else { return nil }
         return String(words[1].dropFirst())

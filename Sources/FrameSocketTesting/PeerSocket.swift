@@ -119,7 +119,7 @@ public final class PeerSocket: Sendable {
     /// has ended, or if `limit` is not positive.
     ///
     /// - Throws: `system` with `ECONNRESET` if the other end has reset the connection.
-    public func readSome(upTo limit: Int) async throws(PeerError) -> [UInt8] {
+    package func readSome(upTo limit: Int) async throws(PeerError) -> [UInt8] {
         try await receive(upTo: limit)
     }
 

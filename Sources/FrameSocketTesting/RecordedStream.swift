@@ -18,18 +18,18 @@ public struct RecordedStream: Sendable, CustomStringConvertible {
         /// The position of the body in the stream's bytes, including padding.
         public let body: Range<Int>
         /// The width of the JPEG, at most one pixel more than the header states.
-        public let jpegWidth: Int
+        package let jpegWidth: Int
         /// The height of the JPEG, at most one pixel more than the header states.
-        public let jpegHeight: Int
+        package let jpegHeight: Int
 
         /// The degrees clockwise by which existing Jitsi receivers rotate the image, for its orientation.
-        public var rotation: Int { [3: 180, 6: 270, 8: 90][orientation] ?? 0 }
+        package var rotation: Int { [3: 180, 6: 270, 8: 90][orientation] ?? 0 }
     }
 
     /// The position within a message at which a stream ends.
-    public struct Cut: Sendable, Hashable {
+    package struct Cut: Sendable, Hashable {
         /// A part of a message.
-        public enum Part: Sendable, Hashable {
+        package enum Part: Sendable, Hashable {
             /// The lines before the body.
             case header
             /// The bytes that the header's `Content-Length` counts.
@@ -37,11 +37,11 @@ public struct RecordedStream: Sendable, CustomStringConvertible {
         }
 
         /// The part that the stream ends in.
-        public let part: Part
+        package let part: Part
         /// The number of bytes of that part that the stream contains.
-        public let count: Int
+        package let count: Int
         /// The number of bytes that the whole body would have.
-        public let bodyCount: Int?
+        package let bodyCount: Int?
     }
 
     /// The name, which is that of the file in `Fixtures/streams` without its extension.
@@ -49,7 +49,7 @@ public struct RecordedStream: Sendable, CustomStringConvertible {
     /// The whole frames, in the order in which a receiver must deliver them.
     public let frames: [Frame]
     /// Where the stream ends within a message, or nil if it ends between two.
-    public let cut: Cut?
+    package let cut: Cut?
 
     /// The bytes, up to the sender's end.
     public let bytes: [UInt8]
@@ -71,25 +71,25 @@ extension RecordedStream {
     /// Two whole frames, then one cut off in its body.
     public static let cutInBody = RecordedStream("cut-in-body")
     /// Two whole frames, then one cut off in its header.
-    public static let cutInHeader = RecordedStream("cut-in-head")
+    package static let cutInHeader = RecordedStream("cut-in-head")
     /// GetStream: quality 70, 4:2:0.
-    public static let getstreamQuality70 = RecordedStream("getstream-quality-70")
+    package static let getstreamQuality70 = RecordedStream("getstream-quality-70")
     /// A body whose comment segment looks like a whole message, between two plain frames.
-    public static let headerInsideBody = RecordedStream("head-inside-body")
+    package static let headerInsideBody = RecordedStream("head-inside-body")
     /// Jitsi: a header of 562 x 1218 on a JPEG of 563 x 1219, quality 100, 4:4:4.
-    public static let jitsi562On563 = RecordedStream("jitsi-562-on-563")
+    package static let jitsi562On563 = RecordedStream("jitsi-562-on-563")
     /// Field names in lower and upper case, unknown fields in between, white space around values.
-    public static let namesAndUnknownFields = RecordedStream("names-and-unknown-fields")
+    package static let namesAndUnknownFields = RecordedStream("names-and-unknown-fields")
     /// The header order of current CFNetwork.
-    public static let orderCurrent = RecordedStream("order-current")
+    package static let orderCurrent = RecordedStream("order-current")
     /// The header order of older CFNetwork.
-    public static let orderOlder = RecordedStream("order-older")
+    package static let orderOlder = RecordedStream("order-older")
     /// Orientations 0 (unknown) to 8: rotated upright as docs/wire-format.md says, all show the same image.
-    public static let orientations = RecordedStream("orientations")
+    package static let orientations = RecordedStream("orientations")
     /// Forty frames of less than 10,240 bytes, back to back.
-    public static let smallFrames = RecordedStream("small-frames")
+    package static let smallFrames = RecordedStream("small-frames")
     /// Bodies padded with zero bytes after EOI to 10,240 bytes, counted in Content-Length.
-    public static let zeroPadded = RecordedStream("zero-padded")
+    package static let zeroPadded = RecordedStream("zero-padded")
 
     /// Finds the messages in the bytes that are embedded under a name.
     private init(_ name: String) {

@@ -65,7 +65,7 @@ extension SampleUploader {
         /// Returns the size that is sent, with 4:2:0, for an upright image of the given size.
         ///
         /// Images have sides of 1 to 65,500 pixels; any other number counts as the nearest of these.
-        public func size(forWidth width: Int, height: Int) -> (width: Int, height: Int) {
+        package func size(forWidth width: Int, height: Int) -> (width: Int, height: Int) {
             func clamped(_ side: Int) -> Int { min(max(side, 1), Box.maximumSide) }
             let canvas = plan(forWidth: clamped(width), height: clamped(height)).canvas
             return (canvas.width, canvas.height)

@@ -6,7 +6,7 @@ public import TurboJPEG
 // Shared memory: buffers that are lent to the program to draw in.
 extension SampleUploader {
     /// Whether the connected receiver gets frames in shared memory.
-    public var isSharing: Bool { machine.withLock { $0.sharing.pool.isOpen } }
+    package var isSharing: Bool { machine.withLock { $0.sharing.pool.isOpen } }
 
     /// Returns an image to draw in, with undefined content: if possible, one that is sent without a copy.
     ///

@@ -29,7 +29,7 @@ extension SampleUploader {
         public internal(set) var drops: [SampleUploader.DropCause: Int] = [:]
 
         /// The time from submission to the start of encoding, for frames that were not deferred.
-        public internal(set) var queueAge = TimeSummary()
+        package internal(set) var queueAge = TimeSummary()
 
         /// The time for scaling and encoding.
         public internal(set) var encoding = TimeSummary()

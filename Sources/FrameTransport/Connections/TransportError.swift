@@ -34,7 +34,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         /// The directory is missing or not writable.
         public static let cannotCreate = Code("path.cannotCreate")
         /// No server listens at the path.
-        public static let noServer = Code("connect.noServer")
+        package static let noServer = Code("connect.noServer")
         /// The connection did not open before its deadline.
         package static let openTimedOut = Code("connect.timedOut")
         /// The peer belongs to a user that this end does not accept.
@@ -122,7 +122,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     }
 
     /// Creates an error, for use in tests.
-    public init(_ code: Code, path: String? = nil, underlyingErrno: Int32? = nil, _ message: String) {
+    package init(_ code: Code, path: String? = nil, underlyingErrno: Int32? = nil, _ message: String) {
         storage = Storage(code, path, underlyingErrno, nil, message)
     }
 

@@ -9,11 +9,11 @@ extension FrameBytes {
     /// busy connection needs.
     ///
     /// Thread safety: any thread may use a pool at any time.
-    public final class Pool: Sendable {
+    package final class Pool: Sendable {
         /// The default pool.
         ///
         /// It keeps at most 64 MiB of idle memory.
-        public static let shared = Pool(maximumIdleBytes: 64 << 20)
+        package static let shared = Pool(maximumIdleBytes: 64 << 20)
 
         /// - Note: `@unchecked Sendable` holds because a chunk has one owner at a time: the pool, or one body.
         @safe struct Chunk: @unchecked Sendable {
@@ -46,7 +46,7 @@ extension FrameBytes {
         private let state = Locked(State())
 
         /// Creates a pool that keeps at most `maximumIdleBytes` idle bytes; none if the number is negative.
-        public init(maximumIdleBytes: Int) {
+        package init(maximumIdleBytes: Int) {
             self.maximumIdleBytes = maximumIdleBytes
             allocate = Chunk.allocated
         }

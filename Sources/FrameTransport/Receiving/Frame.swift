@@ -46,7 +46,7 @@ public struct Frame: Sendable {
     ///   - index: The frame's index among those of its connection, from 0.
     ///   - receivedAt: The time of arrival, in nanoseconds of ``MonotonicClock``.
     ///   - transferTime: The duration of the transfer.
-    public init(
+    package init(
         jpeg: FrameBytes,
         header: FrameHeader,
         index: Int = 0,

@@ -69,7 +69,7 @@ public final class IOThread: Sendable {
     }
 
     /// Whether the caller is running on this thread.
-    public var isCurrent: Bool {
+    package var isCurrent: Bool {
         if case .success(let thread) = thread { thread.isCurrent } else { false }
     }
 

@@ -4,9 +4,9 @@ extension JPEGDecoder {
     /// A fraction by which the library can scale an image while decoding, at less cost than decoding at full size.
     public struct ScalingFactor: Sendable, Hashable {
         /// The numerator of the fraction, which is in lowest terms.
-        public let numerator: Int
+        package let numerator: Int
         /// The denominator of the fraction.
-        public let denominator: Int
+        package let denominator: Int
 
         /// All factors that the library supports, from the largest to the smallest (`tjGetScalingFactors`).
         package static let allSupported: [ScalingFactor] = {
@@ -32,7 +32,7 @@ extension JPEGDecoder {
         }
 
         /// Creates the factor equal to a fraction; nil if the library does not support it.
-        public init?(numerator: Int, denominator: Int) {
+        package init?(numerator: Int, denominator: Int) {
             // Bounded, so that the products below cannot overflow; the library's own numbers are at most 16.
             guard 1...1_000_000 ~= numerator, 1...1_000_000 ~= denominator else { return nil }
             let factor = Self.allSupported.first { $0.numerator * denominator == numerator * $0.denominator }
@@ -41,7 +41,7 @@ extension JPEGDecoder {
         }
 
         /// Creates the factor from a text such as `1/2`, `1` or `2`; nil if the library does not support it.
-        public init?(parsing text: String) {
+        package init?(parsing text: String) {
             let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
             guard let numerator = Int(parts[0]) else { return nil }
             guard parts.count == 2 else {

@@ -9,7 +9,7 @@ public struct JPEGHeader: Sendable, Hashable {
     /// The chroma subsampling.
     public let subsampling: ChromaSubsampling
     /// The meaning of the components.
-    public let colorspace: Colorspace
+    package let colorspace: Colorspace
 
     /// Reads the header of a JPEG of any kind (`tjDecompressHeader3`), without reading the compressed data.
     ///
@@ -75,7 +75,7 @@ public struct JPEGHeader: Sendable, Hashable {
 
 extension JPEGHeader {
     /// The meaning of a JPEG's components.
-    public enum Colorspace: Sendable, Hashable, CaseIterable {
+    package enum Colorspace: Sendable, Hashable, CaseIterable {
         /// Red, green and blue, without conversion.
         case rgb
         /// Luma and two chroma components, as in nearly all JPEGs.

@@ -72,7 +72,7 @@ extension TurboJPEGError: CustomStringConvertible {
 
 extension TurboJPEGError.Code {
     /// A width or height is outside 1 to 65,500, or an image has too many bytes to count.
-    public static let invalidSize = Self(rawValue: "pixels.invalidSize")
+    package static let invalidSize = Self(rawValue: "pixels.invalidSize")
     /// The bytes per row are fewer than a row's pixels need, or more than the library can count.
     public static let invalidStride = Self(rawValue: "pixels.invalidStride")
     /// Planes share samples.

@@ -34,6 +34,26 @@ import Testing
         }
     }
 
+    @Test func `any number of readers have the same bytes, in the memory that they were received in`() async throws {
+        let directory = try TemporaryDirectory()
+        let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
+        let server = try directory.server { $0.pool = pool }
+        let sender = try PeerSocket.connected(to: directory.socket)
+        let fanOut = FrameConnection.Broadcaster(of: try #require(try await firstConnection(of: server)))
+        var readers = (0..<64).map { _ in fanOut.reader().makeAsyncIterator() }
+        var held: [FrameBytes] = []
+        for seed in 0..<4 {
+            try await sender.write(message(body(seed, count: 12_000)))
+            for index in readers.indices {
+                held.append(try #require(try await readers[index].next()?.jpeg))
+            }
+            #expect(held.last?.array() == body(seed, count: 12_000))
+        }
+        #expect(held.count == 256 && Set(held.map(ObjectIdentifier.init)).count == 4)
+        // Four, one that is being filled, and one of the size that is tried first.
+        #expect(pool.allocations <= 6)
+    }
+
     /// Shows P221.
     @Test func `a slow reader misses frames, which are counted, and delays no other`() async throws {
         let fanOut = FrameConnection.Broadcaster(of: connection)

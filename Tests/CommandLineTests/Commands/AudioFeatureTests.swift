@@ -16,46 +16,29 @@ import Testing
         place = try Workplace()
     }
 
-    @Test func `audio reaches a receiver that asks for it, sample by sample`() async throws {
-        let samples = (0..<13_230).map { UInt16(bitPattern: Int16(truncatingIfNeeded: $0 &* 7919)) }
-        let wav = try place.file("sound.wav", WAVE.file(samples, rate: 44_100))
+    @Test(
+        arguments: [
+            ("", "$D/sound.wav", nil), ("cat $D/sound.wav |", "-", 0),
+            ("mkfifo $D/p; cat $D/sound.wav >$D/p &", "$D/p", .max),
+        ] as [(String, String, UInt32?)]
+    )
+    func `audio reaches a receiver that asks for it, sample by sample`(before: String, source: String, size: UInt32?)
+        async throws
+    {
+        let samples = (0..<13_230).map { Int16(truncatingIfNeeded: $0 &* 7919) }
+        _ = try place.file("sound.wav", wave([format(), data(samples, size: size)]))
         let receiver = try await place.receiver(["--audio", place.path("received.wav")])
-        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "20", "--fps", "10"])
+        let sender = try place.shell("\(before) $F send $S \(photo) --audio \(source) --loop 20 --fps 10")
         let ending = await sender.ended()
         #expect(ending.status == 0, "\(ending)")
         receiver.send(.terminate)
         let received = await receiver.ended()
         let sound = try Data.bytes(at: place.path("received.wav"))
-        #expect(sound == WAVE.file(samples, rate: 44_100), "\(sound.count) bytes; \(received)")
-    }
-
-    /// Shows P339.
-    @Test func `the sender decides whether it offers audio, and may change that while it is connected`() async throws {
-        let receiver = try await place.receiver(["--audio", place.path("received.wav")])
-        var configuration = SocketConnection.Configuration()
-        configuration.offersAudio = false
-        let connection = SocketConnection(path: place.socket, configuration: configuration)
-        try await connection.open(within: Patience.length)
-        for await wanted in connection.demand where wanted.contains(.audio) { break }
-        let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
-        func isSent(_ sample: Int16) throws -> Bool {
-            try connection.send(AudioBlock(format: format, samples: [sample, sample]))
-        }
-        #expect(try !isSent(1))
-        connection.offersAudio = true
-        #expect(try isSent(2) && isSent(3))
-        connection.offersAudio = false
-        #expect(try !isSent(4))
-        connection.close()
-        for await case .ended in connection.states { break }
-        receiver.send(.terminate)
-        let ending = await receiver.ended()
-        let sound = try Data.bytes(at: place.path("received.wav"))
-        #expect(sound == WAVE.file([2, 2, 3, 3], rate: 44_100), "\(sound.count) bytes; \(ending)")
+        #expect(sound == wave([format(), data(samples)]), "\(sound.count) bytes; \(received)")
     }
 
     @Test func `a number of frames ends audio too, although the pipe that it comes from stays open`() async throws {
-        _ = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 44_100 * 60), rate: 44_100))
+        _ = try place.file("sound.wav", wave([format(rate: 8_000), data([Int16](repeating: 1, count: 8_000 * 60))]))
         let receiver = try await place.receiver(["--audio", place.path("received.wav")])
         let sender = try place.shell(
             """
@@ -69,7 +52,7 @@ import Testing
     }
 
     @Test func `a sentence says that the receiver wants no audio`() async throws {
-        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 100), rate: 44_100))
+        let wav = try place.file("sound.wav", wave([format(), data([Int16](repeating: 1, count: 100))]))
         for options in [[], ["--hello"]] {
             let (_, sent) = try await place.take(["receive", place.socket, "--json"] + options) {
                 try await place.send(photo, "--audio", wav)
@@ -80,7 +63,7 @@ import Testing
 
     /// A receiver may take a frame before it says what it wants.
     @Test func `a hello behind the only frame still brings the audio`() async throws {
-        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 100), rate: 44_100))
+        let wav = try place.file("sound.wav", wave([format(), data([Int16](repeating: 1, count: 100))]))
         let server = try PeerSocket.listening(at: place.socket)
         let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav])
         let socket = try await server.accepted()
@@ -95,7 +78,10 @@ import Testing
     }
 
     @Test func `a receiver that leaves before the audio ends is a failure`() async throws {
-        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 44_100 * 60), rate: 44_100))
+        let wav = try place.file(
+            "sound.wav",
+            wave([format(rate: 8_000), data([Int16](repeating: 1, count: 8_000 * 60))])
+        )
         let receiver = try await place.receiver(["--audio", place.path("received.wav"), "--count", "2"])
         let ending = try await place.send(photo, photo, "--audio", wav)
         #expect(ending.status == 69 && ending.errors.contains("before all of the audio was sent"), "\(ending)")
@@ -106,8 +92,8 @@ import Testing
         var configuration = FrameServer.Configuration()
         configuration.hello = ControlRequest.Hello(wants: [.audio])
         let server = try FrameServer(at: place.socket, configuration: configuration)
-        let samples = (0..<8820).map { UInt16(bitPattern: Int16(8000 * sin(Double($0) * 0.05))) }
-        let wav = try place.file("sound.wav", WAVE.file(samples, rate: 44_100))
+        let samples = (0..<8820).map { Int16(8000 * sin(Double($0) * 0.05)) }
+        let wav = try place.file("sound.wav", wave([format(), data(samples)]))
         let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "4", "--fps", "10"])
         var connections = server.connections.makeAsyncIterator()
         let connection = try #require(try await connections.next())
@@ -121,19 +107,9 @@ import Testing
         server.close()
     }
 
-    @Test func `a receiver that does not ask gets no audio`() async throws {
-        let host = try await place.host("2:stop")
-        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 4410), rate: 44_100))
-        let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "0", "--fps", "20"])
-        let told = await host.ended()
-        #expect(told.status == 0)
-        #expect(try told.events("audio") == [])
-        #expect(await sender.ended().status == 0)
-    }
-
     @Test func `a foreign host receives the audio it asked for`() async throws {
         let host = try await place.host("8:stop", audio: true)
-        let wav = try place.file("sound.wav", WAVE.file([UInt16](repeating: 1, count: 8192), rate: 44_100))
+        let wav = try place.file("sound.wav", wave([format(), data([Int16](repeating: 1, count: 8192))]))
         let sender = try place.framesocket(["send", place.socket, photo, "--audio", wav, "--loop", "0", "--fps", "20"])
         let told = await host.ended()
         #expect(told.status == 0, "\(told)")
@@ -141,30 +117,5 @@ import Testing
         #expect(sounds.first?["rate"] == 44_100 && sounds.first?["channels"] == 1)
         #expect(sounds.allSatisfy { $0.text("kind") == "app" })
         #expect(await sender.ended().status == 0)
-    }
-}
-
-/// WAVE files of one channel.
-private enum WAVE {
-    static func file(_ samples: [UInt16], rate: UInt32) -> [UInt8] {
-        let byteCount = UInt32(samples.count * 2)
-        var bytes = Array("RIFF".utf8)
-        append(byteCount + 36, to: &bytes)
-        bytes += Array("WAVEfmt ".utf8)
-        append(UInt32(16), to: &bytes)
-        append(UInt16(1), to: &bytes)
-        append(UInt16(1), to: &bytes)
-        append(rate, to: &bytes)
-        append(rate * 2, to: &bytes)
-        append(UInt16(2), to: &bytes)
-        append(UInt16(16), to: &bytes)
-        bytes += Array("data".utf8)
-        append(byteCount, to: &bytes)
-        // This machine's order of bytes is the file's; a loop over a minute of samples takes seconds in a debug build.
-        return unsafe bytes + samples.withUnsafeBytes { unsafe Array($0) }
-    }
-
-    private static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
-        for shift in 0..<number.bitWidth / 8 { bytes.append(UInt8(truncatingIfNeeded: number >> (shift * 8))) }
     }
 }

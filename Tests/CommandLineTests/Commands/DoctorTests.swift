@@ -34,7 +34,9 @@ import Testing
 
     private static let bind = "import socket; s = socket.socket(socket.AF_UNIX); s.bind('$D/t')"
 
-    /// One of each severity, with a remedy or without; `DiagnosisTests` has every finding. Each with the exit code, the command that makes the place, the path, and the code of the finding that counts.
+    /// One of each severity, with a remedy or without; `DiagnosisTests` has every finding.
+    ///
+    /// Each with the exit code, the command that makes the place, the path, and the code of the finding that counts.
     @Test(
         arguments: [
             (0, ":", "$D/t", "path.free"),

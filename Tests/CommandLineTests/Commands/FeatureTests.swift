@@ -148,16 +148,6 @@ import Testing
         #expect(await sender.ended().status == 0)
     }
 
-    @Test func `a sender that ends in an orderly way was stopped by its user`() async throws {
-        let receiver = try await place.receiver(["--json"])
-        let sender = try place.framesocket(["send", place.socket, photo, "--loop", "0", "--stop-after", "2"])
-        #expect(await sender.ended().status == 0)
-        try await receiver.lines(5)
-        receiver.send(.terminate)
-        let closed = try #require(try (await receiver.ended()).events("closed").first)
-        #expect(closed.text("finish") == "stoppedByUser" && closed["finishCode"] == 10_001)
-    }
-
     // MARK: Handshake
 
     @Test func `tokens in files open a path and a port, and a wrong token opens neither`() async throws {
@@ -232,26 +222,6 @@ import Testing
         #expect(frames.map { $0["sequence"] } == Array(0..<10))
         let times = frames.compactMap { $0["timestamp"] }
         #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 20_000_000 })
-    }
-
-    // MARK: Several ends
-
-    @Test func `the frames of another process reach several readers, each at its own pace`() async throws {
-        let server = try FrameServer(at: place.socket)
-        let sender = try place.framesocket(["send", place.socket, photo, "--loop", "20", "--fps", "50"])
-        var connections = server.connections.makeAsyncIterator()
-        let fanOut = FrameConnection.Broadcaster(of: try #require(try await connections.next()))
-        let slow = fanOut.reader()
-        var last: UInt64?
-        for try await frame in fanOut.reader() { last = frame.sequence }
-        #expect(last == 19)
-        // It looks only now: the last frame is there, and the others are counted.
-        var iterator = slow.makeAsyncIterator()
-        #expect(try await iterator.next()?.sequence == 19)
-        #expect(try await iterator.next() == nil)
-        #expect((1...19).contains(slow.supersededFrames))
-        #expect(await sender.ended().status == 0)
-        server.close()
     }
 
     // MARK: Memory

@@ -3,14 +3,6 @@ import FrameSocketTesting
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// `framesocket receive --metrics`: counters in a file, in the text format of Prometheus.
 @Suite(.serialized) struct MetricsTests {
     private let place: Workplace
@@ -102,45 +94,6 @@ import Testing
         _ = await receiver.ended()
         #expect(try Data.bytes(at: precious) == [1, 2, 3])
         #expect(try place.names() == ["m.prom", "precious"])
-    }
-
-    /// What may have the name of the file.
-    enum Obstacle: CaseIterable {
-        case pipe, directory, device, socket
-
-        func make(at path: String) throws {
-            switch self {
-            case .pipe: try #require(unsafe mkfifo(path, 0o600) == 0)
-            case .directory: try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-            // That of /dev/null; a pipe if this user may not create it.
-            case .device: if unsafe mknod(path, S_IFCHR | 0o600, 0x103) != 0 { try Obstacle.pipe.make(at: path) }
-            case .socket: try PeerSocket.listening(at: path).close()
-            }
-        }
-    }
-
-    @Test(arguments: Obstacle.allCases)
-    func `what is not a file is not replaced`(obstacle: Obstacle) async throws {
-        try obstacle.make(at: place.path("m"))
-        let ending = try await place.framesocket(["receive", place.socket, "--metrics", place.path("m")]).ended()
-        #expect(ending.status == 73 && ending.errors.contains("m: not a regular file"), "\(ending)")
-        #expect(try place.names() == ["m"])
-    }
-
-    /// The links are the test's own, and stand for `/dev/stdout`, which root could replace.
-    @Test(
-        arguments: ["/dev/null", "pipe", "directory", "socket"]
-            + (FileManager.default.fileExists(atPath: "/proc/self/fd") ? ["/proc/self/fd/1", "fd/1", "stdout"] : [])
-    )
-    func `a link to what is not a file is not replaced`(target: String) async throws {
-        try PeerSocket.listening(at: place.path("socket")).close()
-        let script = """
-            cd $D && mkdir directory && mkfifo pipe && ln -s /proc/self/fd fd && ln -s fd/1 stdout && \
-            ln -s \(target) m && $F receive $S --metrics m --json --timeout 5 >out
-            """
-        let ending = try await place.shell(script).ended()
-        #expect(ending.status == 73 && ending.errors.contains("m: not a regular file"), "\(ending)")
-        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: place.path("m")) == target)
     }
 
     @Test func `a link to a file or to nothing is replaced, and no file behind it`() async throws {

@@ -151,10 +151,7 @@ import Testing
     }
 
     /// Shows P281.
-    @Test
-    func
-        `a caller that waits for a buffer is told if the memory of the last one is not available, unless it was cancelled`()
-        throws
+    @Test func `a caller that waits for a buffer is told if there is no memory for it, unless it was cancelled`() throws
     {
         var machine = UploaderMachine(.init(sharing: .allowed(buffers: 1)), owner: 1)
         var terms = ReceiverTerms()

@@ -1,35 +1,41 @@
 /// Decides how much memory messages may take while being received, over all connections that share a budget.
 ///
-/// One half is for the connections: each has an allowance for as long as it lasts, for bodies of the usual size. It is
-/// divided among the places of all servers that listen, but always among at least a few, so that a server with one
-/// place leaves room for one that starts later.
+/// Bodies of a usual size are admitted at once: every connection has room for two of them, and for audio, as long as it
+/// lasts. One half of the budget is divided for this among the places of all servers that listen, but always among at
+/// least a few, so that a server with one place leaves room for one that starts later.
 ///
-/// The other half is for large bodies, which are granted whole and in the order of the requests. They wait for each
-/// other, until a granted one has been consumed, or has ended with its sender or at its deadline. Frames that departed
-/// senders have left unread also stay in that half, but only until their space is needed: then they are dropped, oldest
-/// first. So does the memory that senders share, which may stay for as long as a connection lasts: if its space is
-/// needed, it is revoked, largest first, after all unread frames have been dropped.
+/// The other half is one counter. Larger bodies are admitted whole, in the order in which they come; the others wait, and
+/// are not read. A body counts until its frame has been taken, or its sender has gone. What departed senders have left
+/// unread counts too, but only until somebody needs the room: then it is dropped, oldest first.
 package struct BudgetMachine: Sendable {
-    /// The answer to a request for a large body.
-    package enum Answer: Sendable, Hashable {
-        case granted
-        /// The request waits, under this number.
-        case waiting(UInt64)
+    /// What a connection has to be told.
+    package enum Notice: Sendable, Hashable {
+        /// Its body, which waited, is admitted: the next ``admit(_:for:)`` finds that.
+        case admitted(UInt64)
+        /// What its sender has left must be dropped.
+        case dropped(UInt64)
     }
 
-    /// The effects of a change, in order.
-    package struct Effects: Sendable, Hashable {
-        /// The departed senders whose frames must be dropped.
-        package var evicted: [UInt64] = []
-        /// The shared memory to give up.
-        package var revoked: [UInt64] = []
-        /// The requests that have been granted.
-        package var granted: [UInt64] = []
+    /// What a connection has in the budget as long as it lasts.
+    package struct Part: Sendable, Hashable {
+        package let bytes: Int
+
+        package init(bytes: Int) { self.bytes = bytes }
+
+        /// The largest body that is admitted at once: two fit in the part, beside the audio.
+        package var usualBody: Int { min(1 << 20, (bytes - bytes / 8) / 2) }
+
+        /// The bytes of audio that may wait to be taken.
+        package var audio: Int { min(1 << 20, bytes / 8) }
     }
 
-    private struct Request: Sendable {
-        let id: UInt64
-        let bytes: Int
+    private struct Account {
+        var part: Int
+        /// The bytes of the admitted bodies, or of what a departed sender has left.
+        var counted = 0
+        /// The body that waits, or that has been admitted after it did.
+        var waiting: (bytes: Int, isAdmitted: Bool)?
+        var hasDeparted = false
     }
 
     /// The total number of bytes.
@@ -41,38 +47,47 @@ package struct BudgetMachine: Sendable {
     /// The places for connections of all servers that listen.
     package private(set) var placeCount = 0
 
-    /// The bytes free for allowances.
-    package private(set) var freeForAllowances: Int
+    /// The bytes that are free for further connections.
+    package private(set) var freeForConnections: Int
 
-    /// The bytes free for large bodies and departed senders.
+    /// The bytes that are free for larger bodies, and for what departed senders leave.
     package private(set) var free: Int
 
-    private var requests: [Request] = []
-    private var departed: [Request] = []
-    private var mapped: [Request] = []
+    /// The bytes of memory that senders share, which delays no body.
+    package private(set) var mappedBytes = 0
+
+    private var accounts: [UInt64: Account] = [:]
+    /// The connections whose bodies wait, in order.
+    private var line: [UInt64] = []
+    /// The departed senders with frames left, in order.
+    private var departed: [UInt64] = []
     private var lastID: UInt64 = 0
 
     /// Creates a budget of the given number of bytes.
     package init(bytes: Int) {
         self.bytes = max(0, bytes)
-        freeForAllowances = self.bytes / 2
+        freeForConnections = self.bytes / 2
         free = self.bytes / 2
     }
 
     /// The size of the largest body that can be received.
-    package var largestGrant: Int { bytes / 2 }
+    package var largestBody: Int { bytes / 2 }
 
-    /// The number of waiting requests.
-    package var requestCount: Int { requests.count }
+    /// The number of bodies that wait.
+    package var waitingCount: Int { line.count }
 
-    /// The bytes taken by frames of departed senders.
-    package var departedBytes: Int { departed.reduce(0) { $0 + $1.bytes } }
+    /// The first connection whose body waits, and the size of the body.
+    package var firstWaiting: (id: UInt64, bytes: Int)? {
+        line.first.map { ($0, accounts[$0]?.waiting?.bytes ?? 0) }
+    }
 
-    /// The bytes of shared memory.
-    package var mappedBytes: Int { mapped.reduce(0) { $0 + $1.bytes } }
+    /// The bytes of what departed senders have left.
+    package var departedBytes: Int { departed.reduce(0) { $0 + (accounts[$1]?.counted ?? 0) } }
 
-    /// The number of departed senders with frames left.
-    package var departedCount: Int { departed.count }
+    /// The number of connections, and of departed senders with frames left.
+    package var accountCount: Int { accounts.count }
+
+    // MARK: Connections
 
     /// Adds the places of a server that starts to listen.
     package mutating func open(places: Int) {
@@ -86,113 +101,120 @@ package struct BudgetMachine: Sendable {
 
     private static func countable(_ places: Int) -> Int { max(1, min(places, 1 << 20)) }
 
-    /// Gives a new connection its allowance: less than usual, or nothing, if the connections that were accepted when
-    /// fewer servers listened have the rest.
-    package mutating func join() -> Int {
-        let allowance = min(bytes / 2 / max(Self.fewestPlaces, placeCount), freeForAllowances)
-        freeForAllowances -= allowance
-        return allowance
+    /// Adds a connection: its part is less than usual, or nothing, if the connections that were accepted when fewer
+    /// servers listened have the rest.
+    package mutating func join() -> (id: UInt64, part: Part) {
+        let part = min(bytes / 2 / max(Self.fewestPlaces, placeCount), freeForConnections)
+        freeForConnections -= part
+        lastID += 1
+        accounts[lastID] = Account(part: part)
+        return (lastID, Part(bytes: part))
     }
 
-    /// Takes back the allowance of a connection that has ended.
-    package mutating func leave(_ allowance: Int) {
-        freeForAllowances += allowance
-    }
+    // MARK: Bodies
 
-    /// Requests a part of the large half, at most ``largestGrant``.
-    package mutating func ask(_ bytes: Int) -> (answer: Answer, effects: Effects) {
-        var effects = Effects()
-        if requests.isEmpty, makeRoomForBody(of: bytes, &effects) {
+    /// Admits a body of at most ``largestBody`` bytes, at once or after those that wait.
+    ///
+    /// - Returns: Whether it is admitted; if not, a notice follows, unless it is withdrawn.
+    package mutating func admit(_ bytes: Int, for id: UInt64) -> (isAdmitted: Bool, notices: [Notice]) {
+        if let waiting = accounts[id]?.waiting {
+            if waiting.isAdmitted { accounts[id]?.waiting = nil }
+            return (waiting.isAdmitted, [])
+        }
+        var notices: [Notice] = []
+        if line.isEmpty, makeRoom(for: bytes, &notices) {
             free -= bytes
-            return (.granted, effects)
+            accounts[id]?.counted += bytes
+            return (true, notices)
         }
-        lastID += 1
-        requests.append(Request(id: lastID, bytes: bytes))
-        return (.waiting(lastID), effects)
+        accounts[id]?.waiting = (bytes, false)
+        line.append(id)
+        return (false, [])
     }
 
-    /// Cancels a waiting request.
-    package mutating func withdraw(_ id: UInt64) -> Effects {
-        requests.removeAll { $0.id == id }
-        // Requests behind it may have been waiting only for this one.
-        return giveBack(0)
+    /// Withdraws the body that waits, even if it has been admitted since.
+    package mutating func withdraw(_ id: UInt64) -> [Notice] {
+        guard let (bytes, isAdmitted) = accounts[id]?.waiting else { return [] }
+        accounts[id]?.waiting = nil
+        if isAdmitted { return release(bytes, of: id) }
+        line.removeAll { $0 == id }
+        // Those behind it may have waited only for this one.
+        return serveLine()
     }
 
-    /// Returns a grant to the budget.
-    package mutating func giveBack(_ bytes: Int) -> Effects {
+    /// Releases an admitted body, because it has been taken or dropped.
+    package mutating func release(_ bytes: Int, of id: UInt64) -> [Notice] {
+        // Those of a sender that has departed are free already.
+        guard let account = accounts[id], !account.hasDeparted else { return [] }
+        accounts[id]?.counted -= bytes
         free += bytes
-        var effects = Effects()
-        while let first = requests.first, makeRoomForBody(of: first.bytes, &effects) {
-            free -= first.bytes
-            effects.granted.append(requests.removeFirst().id)
-        }
-        return effects
+        return serveLine()
     }
 
-    /// Keeps the unread frames of a departed sender, if there is room.
-    ///
-    /// - Returns: The number under which they are kept; nil if there is no room for them.
-    package mutating func depart(_ bytes: Int) -> (id: UInt64?, effects: Effects) {
-        count(bytes, in: \.departed)
-    }
+    // MARK: Departed senders
 
-    /// Forgets a departed sender whose frames have all been consumed.
-    package mutating func forget(_ id: UInt64) -> Effects {
-        discount(id, in: \.departed)
-    }
-
-    /// Counts memory that a sender shares, if there is room.
-    ///
-    /// - Returns: The number under which it is counted; nil if there is no room for it.
-    package mutating func map(_ bytes: Int) -> (id: UInt64?, effects: Effects) {
-        count(bytes, in: \.mapped)
-    }
-
-    /// Takes back memory that is no longer shared.
-    package mutating func unmap(_ id: UInt64) -> Effects {
-        discount(id, in: \.mapped)
-    }
-
-    /// Counts bytes in a list, if there is room: nothing is taken from waiting requests, nor from shared memory.
-    private mutating func count(
-        _ bytes: Int,
-        in list: WritableKeyPath<Self, [Request]>
-    ) -> (id: UInt64?, effects: Effects) {
-        var effects = Effects()
-        guard requests.isEmpty, makeRoom(for: bytes, &effects) else { return (nil, effects) }
+    /// Ends a connection, and keeps what it leaves unread if there is room; if not, a notice tells to drop it.
+    package mutating func depart(_ id: UInt64, leaving bytes: Int) -> [Notice] {
+        guard var account = accounts[id], !account.hasDeparted else { return [] }
+        free += account.counted
+        freeForConnections += account.part
+        accounts[id] = nil
+        line.removeAll { $0 == id }
+        var notices = serveLine()
+        guard bytes > 0 else { return notices }
+        // Nothing is taken from those that wait.
+        guard line.isEmpty, makeRoom(for: bytes, &notices) else { return notices + [.dropped(id)] }
         free -= bytes
-        lastID += 1
-        self[keyPath: list].append(Request(id: lastID, bytes: bytes))
-        return (lastID, effects)
+        (account.part, account.counted, account.waiting, account.hasDeparted) = (0, bytes, nil, true)
+        accounts[id] = account
+        departed.append(id)
+        return notices
     }
 
-    private mutating func discount(_ id: UInt64, in list: WritableKeyPath<Self, [Request]>) -> Effects {
-        guard let index = self[keyPath: list].firstIndex(where: { $0.id == id }) else { return Effects() }
-        return giveBack(self[keyPath: list].remove(at: index).bytes)
+    /// Forgets a departed sender, of which nothing is left to be taken.
+    package mutating func forget(_ id: UInt64) -> [Notice] {
+        guard let account = accounts[id], account.hasDeparted else { return [] }
+        departed.removeAll { $0 == id }
+        accounts[id] = nil
+        free += account.counted
+        return serveLine()
     }
 
-    /// Makes room for a body: drops departed senders, then revokes shared memory; neither if that would not make enough.
-    private mutating func makeRoomForBody(of bytes: Int, _ effects: inout Effects) -> Bool {
-        let mappedBytes = mappedBytes
-        guard bytes <= free + departedBytes + mappedBytes else { return false }
-        if makeRoom(for: bytes, &effects) { return true }
-        _ = makeRoom(for: free + departedBytes, &effects)
-        mapped.sort { $0.bytes < $1.bytes }
-        while free < bytes, let largest = mapped.popLast() {
-            free += largest.bytes
-            effects.revoked.append(largest.id)
+    /// Admits those that wait, as far as there is room.
+    private mutating func serveLine() -> [Notice] {
+        var notices: [Notice] = []
+        while let (id, bytes) = firstWaiting, makeRoom(for: bytes, &notices) {
+            line.removeFirst()
+            free -= bytes
+            accounts[id]?.counted += bytes
+            accounts[id]?.waiting = (bytes, true)
+            notices.append(.admitted(id))
         }
-        return true
+        return notices
     }
 
-    /// Drops departed senders, oldest first, until there is room; drops none if that would not make enough.
-    private mutating func makeRoom(for bytes: Int, _ effects: inout Effects) -> Bool {
+    /// Drops what departed senders have left, oldest first, until there is room; drops none if that would not be enough.
+    private mutating func makeRoom(for bytes: Int, _ notices: inout [Notice]) -> Bool {
         guard bytes <= free + departedBytes else { return false }
         while free < bytes {
             let oldest = departed.removeFirst()
-            free += oldest.bytes
-            effects.evicted.append(oldest.id)
+            free += accounts.removeValue(forKey: oldest)?.counted ?? 0
+            notices.append(.dropped(oldest))
         }
         return true
+    }
+
+    // MARK: Shared memory
+
+    /// Counts memory that a sender shares, if all of it together does not exceed ``largestBody``.
+    package mutating func map(_ bytes: Int) -> Bool {
+        guard bytes <= largestBody - mappedBytes else { return false }
+        mappedBytes += bytes
+        return true
+    }
+
+    /// Takes back memory that is no longer shared.
+    package mutating func unmap(_ bytes: Int) {
+        mappedBytes -= bytes
     }
 }

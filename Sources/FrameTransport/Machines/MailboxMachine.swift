@@ -41,7 +41,7 @@ package struct MailboxMachine<Element> {
     }
 
     private struct Entry {
-        var element: Element
+        let element: Element
         let weight: Int
     }
 
@@ -206,19 +206,6 @@ package struct MailboxMachine<Element> {
         let entry = entries.remove(at: index)
         weight -= entry.weight
         return entry.element
-    }
-
-    /// Changes every element that waits, or was assigned to a waiter that has not taken it yet.
-    package mutating func changeEach(_ change: (inout Element) -> Void) {
-        for index in entries.indices { change(&entries[index].element) }
-        for index in deliveries.indices {
-            guard case .element(let taken) = deliveries[index].delivery else { continue }
-            var element = taken.element
-            change(&element)
-            deliveries[index].delivery = .element(
-                Taken(element: element, mustCallProducer: taken.mustCallProducer, isLast: taken.isLast)
-            )
-        }
     }
 
     // MARK: Consuming

@@ -22,15 +22,14 @@ extension ReceiverMachine {
     mutating func adopt(_ hello: ControlRequest.Hello, _ system: some System) {
         wants = hello.wants
         assembler.keepsFrames = wants.contains(.frames)
-        assembler.longestAudio = wants.contains(.audio) ? audioAllowance : 0
+        assembler.longestAudio = wants.contains(.audio) ? configuration.audioLimit : 0
         // Unwanted frames must not hold up anything.
-        guard !assembler.keepsFrames, let gate = state.gate else { return }
+        guard !assembler.keepsFrames, isReady else { return }
         if pendingBody != nil, assembler.skipPendingFrame() {
             withdrawRequest(system)
             pendingBody = nil
         }
-        if case .open = gate { return }
-        setGate(.open(room: nil))
+        room = nil
     }
 
     /// The peer has hung up: everything that it sent has arrived, and nothing holds that up any longer.
@@ -38,22 +37,15 @@ extension ReceiverMachine {
     /// A departed sender takes neither a place nor memory that others wait for, whether consumed or not.
     mutating func hangUp(_ system: some System) {
         hasHungUp = true
-        guard let gate = state.gate else { return }
+        guard isReady else { return }
         withdrawRequest(system)
-        if case .open = gate { return }
-        setGate(.open(room: nil))
+        room = nil
     }
 
     mutating func withdrawRequest(_ system: some System) {
-        if case .awaitingMemory? = state.gate { system.withdrawRequestForMemory() }
-    }
-
-    mutating func setGate(_ gate: Gate) {
-        switch state {
-        case .receiving: state = .receiving(gate)
-        case .draining: state = .draining(gate)
-        case .handshaking, .lingering, .closed: break
-        }
+        guard awaitsMemory else { return }
+        awaitsMemory = false
+        system.withdrawRequestForMemory()
     }
 
     /// Sets the deadline of a phase that has just begun.

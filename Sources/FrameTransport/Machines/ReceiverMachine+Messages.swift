@@ -12,17 +12,18 @@ extension ReceiverMachine {
             case .lingering:
                 guard mayRead, goesOn(system) else { return }
                 discard(system)
-            case .receiving(.open(let room)), .draining(.open(let room)):
-                guard mayRead || pendingBody != nil || assembler.hasMore else { return rest(room, system) }
+            case .receiving, .draining:
+                guard room != 0, !awaitsMemory else { return }
+                guard mayRead || pendingBody != nil || assembler.hasMore else { return rest(system) }
                 guard goesOn(system) else { return }
                 if room == nil, assembler.keepsFrames, !hasHungUp {
                     reserveRoom(onceEmpty: false, system)
                 } else if let pendingBody {
                     admit(pendingBody, system)
                 } else {
-                    takeMessage(room, system)
+                    takeMessage(system)
                 }
-            case .receiving, .draining, .closed:
+            case .closed:
                 return
             }
         }
@@ -36,8 +37,8 @@ extension ReceiverMachine {
         return false
     }
 
-    /// Handles the next message, for which the consumer has this much room, or reads more of it.
-    private mutating func takeMessage(_ room: Int?, _ system: some System) {
+    /// Handles the next message, or reads more of it.
+    private mutating func takeMessage(_ system: some System) {
         let event: FrameAssembler.Event
         do throws(TransportError) {
             event = try assembler.next(at: now)
@@ -48,7 +49,7 @@ extension ReceiverMachine {
         switch event {
         case .message(let message, let body):
             turn.messagesLeft -= 1
-            handle(message, body, room, system)
+            handle(message, body, system)
         case .body(let byteCount):
             pendingBody = byteCount
         case .incomplete:
@@ -60,14 +61,13 @@ extension ReceiverMachine {
     private mutating func handle(
         _ message: FrameAssembler.Message,
         _ body: FrameBytes?,
-        _ room: Int?,
         _ system: some System
     ) {
         switch message {
         case .frame(let header):
             guard let body else { return }
             burstByteCount += body.count
-            useRoom(room)
+            useRoom()
             system.deliver(assembler.takeFrame(header, body, at: now), more: mayRead || assembler.hasMore)
         case .audio(let header):
             if let body {
@@ -78,7 +78,7 @@ extension ReceiverMachine {
         case .sharedBuffer(let header):
             announced(header, system)
         case .sharedFrame(let header):
-            deliver(header, room, system)
+            deliver(header, system)
         case .status(let status):
             if case .stopped(let reason) = status.state { stopReason = reason }
             system.deliver(status)
@@ -94,14 +94,14 @@ extension ReceiverMachine {
     private mutating func reserveRoom(onceEmpty: Bool, _ system: some System) {
         let (room, waitingByteCount) = system.reserveRoom(onceEmpty: onceEmpty)
         burstByteCount = waitingByteCount
-        setGate(room > 0 ? .open(room: room) : .awaitingRoom)
+        self.room = max(0, room)
         // The consumer causes the wait.
         if room <= 0 { suspendDeadline() }
     }
 
     /// Uses a place of the reservation; another is requested once all are used.
-    mutating func useRoom(_ room: Int?) {
-        if let room { setGate(.open(room: room > 1 ? room - 1 : nil)) }
+    mutating func useRoom() {
+        if let room { self.room = room > 1 ? room - 1 : nil }
     }
 
     /// Admits the body whose header has arrived, once its memory is available.
@@ -109,10 +109,10 @@ extension ReceiverMachine {
         // What a departed sender has left is already in the socket, bounded by the socket's buffer.
         if hasHungUp {
             admitPendingBody(system)
-        } else if byteCount > share {
+        } else if byteCount > configuration.usualBody {
             askForMemory(byteCount, system)
-        } else if assembler.isAtFrame, burstByteCount > 0, burstByteCount + byteCount > share {
-            // Frames read ahead have a share of their own, which this would exceed.
+        } else if assembler.isAtFrame, burstByteCount > 0, byteCount > configuration.usualBody - burstByteCount {
+            // Frames read ahead have the room of one usual body, which this would exceed.
             reserveRoom(onceEmpty: true, system)
         } else {
             admitPendingBody(system)
@@ -120,31 +120,28 @@ extension ReceiverMachine {
     }
 
     private mutating func askForMemory(_ byteCount: Int, _ system: some System) {
-        guard byteCount <= configuration.largestGrant else {
+        guard byteCount <= configuration.largestBody else {
             let message =
                 "a body of \(byteCount) bytes is more than the memory budget allows for any "
-                + "(\(configuration.largestGrant))"
+                + "(\(configuration.largestBody))"
             return fail(TransportError(.noMemory, message), system)
         }
         // This side causes the wait.
         suspendDeadline()
-        guard mayAskForMemory else { return setGate(.awaitingProgram) }
-        lastRequest += 1
-        setGate(.awaitingMemory(request: lastRequest))
-        if system.askForMemory(byteCount: byteCount, request: lastRequest) { beginGrantedBody(system) }
+        awaitsMemory = true
+        guard mayAskForMemory, system.askForMemory(byteCount: byteCount) else { return }
+        awaitsMemory = false
+        // By the time that the body is there, the consumer may have more room, or less.
+        if room != nil { room = 1 }
+        admitPendingBody(system)
     }
 
-    /// Whether a large body may ask for a grant, which others may be waiting for.
+    /// Whether a large body may ask for memory, which others may be waiting for.
     ///
-    /// Nobody knows when the program will take a connection, and a complete body keeps its grant until it is consumed. A
-    /// drain does not last long.
+    /// Nobody knows when the program will take a connection, and a complete body counts until it is taken. A drain does not
+    /// last long.
     private var mayAskForMemory: Bool {
         if case .draining = state { true } else { isTaken }
-    }
-
-    mutating func beginGrantedBody(_ system: some System) {
-        setGate(.open(room: 1))
-        admitPendingBody(system)
     }
 
     private mutating func admitPendingBody(_ system: some System) {
@@ -157,9 +154,9 @@ extension ReceiverMachine {
     }
 
     /// Waits for the socket's next report.
-    private mutating func rest(_ room: Int?, _ system: some System) {
+    private mutating func rest(_ system: some System) {
         // A reservation holds for one run of frames: by the next run the consumer may have more room, or less.
-        if room != nil { setGate(.open(room: nil)) }
+        room = nil
         updateDeadline(system)
     }
 }

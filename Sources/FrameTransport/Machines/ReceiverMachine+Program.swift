@@ -110,9 +110,9 @@ extension ReceiverMachine {
         switch state {
         case .handshaking:
             return close(nil, system)
-        case .receiving(var gate):
-            if case .awaitingProgram = gate { gate = .open(room: nil) }
-            state = .draining(gate)
+        case .receiving:
+            state = .draining
+            if !isTaken { askAgain() }
             // A sender that has stated why it stops has itself ended the connection.
             drainReason = stopReason.map { .closedByPeer($0) } ?? .closedLocally(.stoppedByUser)
             system.shutDownSending()
@@ -131,32 +131,34 @@ extension ReceiverMachine {
     /// Handles that the program has taken the connection: from now on, large bodies ask for memory.
     package mutating func taken(_ system: some System) {
         isTaken = true
-        guard case .awaitingProgram? = state.gate else { return }
+        guard case .receiving = state, awaitsMemory else { return }
+        askAgain()
         goOn(system)
+    }
+
+    /// Has a body that waited for the program ask for memory, once the consumer has room.
+    private mutating func askAgain() {
+        guard awaitsMemory else { return }
+        (awaitsMemory, room) = (false, nil)
     }
 
     /// Continues after the consumer has made room.
     package mutating func roomAvailable(_ system: some System) {
-        guard case .awaitingRoom? = state.gate else { return }
+        guard room == 0 else { return }
+        room = nil
+        goOn(system)
+    }
+
+    /// Continues after memory has become available for the body that waits, if it still does.
+    package mutating func memoryAvailable(_ system: some System) {
+        guard awaitsMemory else { return }
+        awaitsMemory = false
         goOn(system)
     }
 
     private mutating func goOn(_ system: some System) {
         now = system.now
         turn = Turn()
-        setGate(.open(room: nil))
-        proceed(system)
-    }
-
-    /// Whether a body waits for memory under this number; another body may have taken its place.
-    package func awaitsMemory(_ request: Int) -> Bool {
-        if case .awaitingMemory(request)? = state.gate { true } else { false }
-    }
-
-    /// Begins the body that waits for memory, which has been granted.
-    package mutating func memoryGranted(_ system: some System) {
-        now = system.now
-        beginGrantedBody(system)
         proceed(system)
     }
 

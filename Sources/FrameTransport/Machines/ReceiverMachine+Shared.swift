@@ -10,12 +10,6 @@ extension ReceiverMachine {
         proceed(system)
     }
 
-    /// Handles that the memory of the buffers is needed for other connections.
-    package mutating func sharedMemoryRevoked(_ system: some System) {
-        declineSharedMemory(system)
-        proceed(system)
-    }
-
     // MARK: Consequences
 
     private mutating func release(_ index: Int, _ system: some System) {
@@ -62,8 +56,8 @@ extension ReceiverMachine {
         }
     }
 
-    /// Handles a frame in a shared buffer, for which the consumer has this much room.
-    mutating func deliver(_ header: SharedFrameHeader, _ room: Int?, _ system: some System) {
+    /// Handles a frame in a shared buffer.
+    mutating func deliver(_ header: SharedFrameHeader, _ system: some System) {
         do throws(TransportError) {
             guard try shared.frame(header) else { return }
         } catch {
@@ -77,7 +71,7 @@ extension ReceiverMachine {
         // The stated rows are compared with a frame that the consumer does not have.
         if shared.hasSkippedFrame { header.changedRows = nil }
         shared.hasSkippedFrame = false
-        useRoom(room)
+        useRoom()
         let frame = assembler.takeFrame(header.header, .none, at: now)
         system.deliver(frame, in: header, more: mayRead || assembler.hasMore)
     }

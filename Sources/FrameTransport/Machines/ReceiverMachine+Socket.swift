@@ -74,7 +74,7 @@ extension ReceiverMachine {
             return finish(.failed(error), system)
         }
         now = system.now
-        state = .receiving(.open(room: nil))
+        state = .receiving
         becomeReady(system)
     }
 

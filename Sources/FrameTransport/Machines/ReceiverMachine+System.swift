@@ -33,7 +33,7 @@ extension ReceiverMachine {
         /// Returns how many frames the consumer has room for, optionally after it has taken what waits there, and the
         /// bytes of the waiting frames; if there is no room, ``roomAvailable(_:)`` follows.
         func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int)
-        /// Delivers a frame, with the memory granted for it; if `more` may follow in this run, its consumer can be woken
+        /// Delivers a frame, whose body may have been admitted for it; if `more` may follow in this run, its consumer can be woken
         /// at the end of the run.
         func deliver(_ frame: consuming Frame, more: Bool)
         /// Delivers a frame in a shared buffer, with its image; ``bufferReleased(_:_:)`` follows when that is released.
@@ -47,10 +47,10 @@ extension ReceiverMachine {
         /// Delivers nothing further; the consumer keeps what it has not taken yet.
         func endDelivery()
 
-        /// Requests a part of the memory budget for the next frame; if false, ``memoryGranted(_:)`` follows once this
-        /// number is awaited and granted.
-        func askForMemory(byteCount: Int, request: Int) -> Bool
-        /// Cancels the last request for memory, which may have been granted already.
+        /// Asks the memory budget for the next body; if it has no room, ``memoryAvailable(_:)`` follows, and the body asks
+        /// again.
+        func askForMemory(byteCount: Int) -> Bool
+        /// The body that has asked, and waits, needs no memory any more.
         func withdrawRequestForMemory()
         /// Maps the first descriptor that has arrived; false if this process has no room for it.
         ///

@@ -26,10 +26,12 @@ package struct ReceiverMachine: ~Copyable {
         package var hello: ControlRequest.Hello?
         /// What this side states about itself, after the hello.
         package var info = ControlRequest.SessionInfo()
-        /// The part of the memory budget that the connection may take without a request.
-        package var allowance = Int.max / 2
-        /// The largest body that can be granted.
-        package var largestGrant = Int.max / 2
+        /// The largest body that is admitted at once.
+        package var usualBody = Int.max
+        /// The bytes of audio that may wait, if audio is wanted.
+        package var audioLimit = Int.max
+        /// The largest body that the memory budget can hold.
+        package var largestBody = Int.max
         /// Whether a reset preserves everything sent before it, as over a Unix-domain socket.
         package var resetKeepsData = true
         /// Whether the sender may share memory.
@@ -38,33 +40,14 @@ package struct ReceiverMachine: ~Copyable {
         package init() {}
     }
 
-    /// The gate that controls reading.
-    enum Gate {
-        /// Open; the number of frames that may still be delivered, nil if unknown.
-        case open(room: Int?)
-        /// The consumer has no room.
-        case awaitingRoom
-        /// A large body waits for the program to take the connection.
-        case awaitingProgram
-        /// A large body waits for memory, which was requested under this number.
-        case awaitingMemory(request: Int)
-    }
-
     enum State {
         case handshaking(TokenReader)
-        case receiving(Gate)
+        case receiving
         /// This side ends the connection once what has arrived is delivered.
-        case draining(Gate)
+        case draining
         /// This side has ended the connection, for this reason, and reads until the peer's end.
         case lingering(CloseReason)
         case closed(CloseReason)
-
-        var gate: Gate? {
-            switch self {
-            case .receiving(let gate), .draining(let gate): gate
-            case .handshaking, .lingering, .closed: nil
-            }
-        }
     }
 
     /// What the sender is doing, for which its time is limited.
@@ -83,8 +66,10 @@ package struct ReceiverMachine: ~Copyable {
 
     /// Whether the program has taken the connection.
     var isTaken = false
-    /// The number of the latest request for memory.
-    var lastRequest = 0
+    /// The number of frames that the consumer has room for; nil if that is unknown, and 0 while nothing is read.
+    var room: Int?
+    /// Whether a large body waits for memory, and nothing is read.
+    var awaitsMemory = false
 
     /// Whether the socket may have more: reports come once per change, so this stays set until a read finds nothing.
     var mayRead = false
@@ -120,14 +105,19 @@ package struct ReceiverMachine: ~Copyable {
         self.configuration = configuration
         assembler = FrameAssembler(limits: configuration.limits.wire, pool: pool, tally: tally)
         shared = SharedBuffers(isAccepting: configuration.acceptsSharedMemory)
-        state = .receiving(.open(room: nil))
+        state = .receiving
         if let token = configuration.expectedToken { state = .handshaking(TokenReader(expecting: token)) }
     }
 }
 
 extension ReceiverMachine {
     /// Whether frames may arrive: immediately, or after the sender has sent its token.
-    package var isReady: Bool { state.gate != nil }
+    package var isReady: Bool {
+        switch state {
+        case .receiving, .draining: true
+        case .handshaking, .lingering, .closed: false
+        }
+    }
 
     /// The reason for the connection's end; nil while it lasts.
     package var closeReason: CloseReason? {
@@ -142,13 +132,4 @@ extension ReceiverMachine {
 
     /// The memory of the body in progress, in bytes.
     package var heldByteCount: Int { assembler.heldByteCount }
-
-    /// The size of the largest body that needs no grant: two fit in the allowance, with audio if it is wanted.
-    package var share: Int { (configuration.allowance - audioAllowance) / 2 }
-
-    /// The bytes of audio that may wait: none unless audio was requested.
-    package var audioAllowance: Int { wants.contains(.audio) ? Self.audioAllowance(of: configuration.allowance) : 0 }
-
-    /// Returns the part of an allowance that is for audio, if wanted.
-    package static func audioAllowance(of allowance: Int) -> Int { allowance / 8 }
 }

@@ -31,8 +31,8 @@ public struct Frame: Sendable {
     package var tally: DecodingTally?
     /// The reader of a fan-out that received the frame; 0 for the connection's own consumer.
     package var reader: UInt64 = 0
-    /// The frame's part of the memory budget, until the consumer has taken it.
-    var grant: FrameServer.MemoryBudget.Grant?
+    /// Whether the memory budget counts the body until the frame has been taken.
+    var isCounted = false
 
     // The last property, because it does not fill its last word: what is stored beside a frame has room there.
     /// The message's header.
@@ -119,12 +119,5 @@ extension Frame {
         case .jpeg(let jpeg): jpeg.capacity
         case .shared(let image): image.loan.byteCount
         }
-    }
-
-    /// Returns the frame for the consumer, without its part of the memory budget.
-    func withoutGrant() -> Frame {
-        var frame = self
-        frame.grant = nil
-        return frame
     }
 }

@@ -144,8 +144,8 @@ public final class FrameConnection: Sendable, Identifiable {
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
                 let mailbox = connection.driver.mailbox
                 if Task.isCancelled { return nil }
-                if let frame = mailbox.take() { return frame.withoutGrant() }
-                return try await mailbox.next(isolation: actor)?.withoutGrant()
+                if let frame = mailbox.take() { return frame }
+                return try await mailbox.next(isolation: actor)
             }
 
             /// Returns the next frame; nil at the end, or if the calling task is cancelled.

@@ -3,17 +3,19 @@ internal import Locking
 extension FrameServer {
     /// A limit on the memory of messages being received, shared by connections.
     ///
-    /// Half of the budget is divided among the places of all servers that share it, among eight at least: each connection
-    /// may receive bodies of up to its share, two at a time, without a request. A larger body starts only when the program
-    /// has taken its connection and the other half has room for all of it, in the order of the requests; until then its
-    /// connection is not read. A body that has started needs nothing more: it ends with its sender, or at its deadline. Once
-    /// complete, it keeps its part until the frame is consumed or the sender has gone. A program that takes a connection and
-    /// never consumes its frames may therefore hold up large bodies for as long as the sender stays, but never frames of the
-    /// usual size.
+    /// A body is admitted whole when its header has been read, or its connection is not read until there is room. Bodies of
+    /// up to 1 MiB are admitted at once. Larger ones share half of the budget, in the order in which they come, once the
+    /// program has taken their connections. An admitted body ends with its sender, or at its deadline. Once complete, it
+    /// counts until the program takes the frame or the sender has gone. A program that takes a connection and never consumes
+    /// its frames may therefore hold up larger bodies for as long as the sender stays, but never frames of the usual size.
     ///
-    /// A frame counts until the consumer has taken it. Frames of departed senders are kept in the space that large bodies
-    /// leave free; when that space is needed they are dropped, oldest first. Memory that senders share is counted there too,
-    /// as long as its connection uses it; when that space is needed, connections fall back to JPEGs.
+    /// The other half is divided among the places of all servers that share the budget, among eight at least: every
+    /// connection has room there for two usual bodies, and for audio. With more than 112 places in all, the default budget
+    /// has less than 1 MiB for each body.
+    ///
+    /// Frames of departed senders are kept in the space that larger bodies leave free; when that space is needed they are
+    /// dropped, oldest first. Memory that senders share is counted apart, up to half of the budget; if there is no room for
+    /// it, connections fall back to JPEGs.
     ///
     /// Bodies count with the sizes that their senders state. They are received into blocks of powers of two, so that up to
     /// twice as much address space may be in use; the system has memory for what has arrived.
@@ -23,198 +25,117 @@ extension FrameServer {
         /// The default budget: 512 MiB.
         public static let shared = MemoryBudget(maximumBytes: 512 << 20)
 
-        /// The places for connections of a server that listens, removed when the last reference is released.
-        final class Places: Sendable {
-            private let budget: MemoryBudget
-            private let count: Int
-
-            fileprivate init(_ budget: MemoryBudget, _ count: Int) {
-                self.budget = budget
-                self.count = count
-                budget.state.withLock { $0.machine.open(places: count) }
-            }
-
-            deinit {
-                budget.state.withLock { $0.machine.close(places: count) }
-            }
-        }
-
-        /// A part of the budget, returned when its last reference is released.
-        final class Grant: Sendable {
-            private let budget: MemoryBudget
-            private let bytes: Int
-
-            fileprivate init(_ budget: MemoryBudget, bytes: Int) {
-                self.budget = budget
-                self.bytes = bytes
-            }
-
-            deinit {
-                budget.change { $0.machine.giveBack(bytes) }
-            }
-        }
-
-        /// The part of the budget that a sender's shared memory takes, returned when its last reference is released.
-        final class MappedGrant: Sendable {
+        /// What one connection has of a budget.
+        final class Account: Sendable {
             private let budget: MemoryBudget
             private let id: UInt64
+            /// What it has as long as it lasts.
+            let part: BudgetMachine.Part
 
-            fileprivate init(_ budget: MemoryBudget, id: UInt64) {
-                self.budget = budget
-                self.id = id
+            fileprivate init(_ budget: MemoryBudget, _ id: UInt64, _ part: BudgetMachine.Part) {
+                (self.budget, self.id, self.part) = (budget, id, part)
             }
 
-            deinit {
-                budget.change { state in
-                    state.onRevocation[id] = nil
-                    return state.machine.unmap(id)
-                }
+            /// Admits a body; if this returns false, it waits, and `onAdmission` is called when this is to be called again.
+            func admit(_ bytes: Int) -> Bool {
+                budget.change { machine in machine.admit(bytes, for: id) }
+            }
+
+            /// Withdraws the body that waits.
+            func withdraw() {
+                budget.change { machine in ((), machine.withdraw(id)) }
+            }
+
+            /// Releases an admitted body.
+            func release(_ bytes: Int) {
+                budget.change { machine in ((), machine.release(bytes, of: id)) }
+            }
+
+            /// Ends the connection; `onDrop` is called, perhaps at once, if what it leaves unread must be dropped.
+            func depart(leaving bytes: Int) {
+                budget.change { machine in ((), machine.depart(id, leaving: bytes)) }
+                if bytes == 0 { budget.remove(id) }
+            }
+
+            /// Forgets the departed sender, of which nothing is left to be taken.
+            func forget() {
+                budget.change { machine in ((), machine.forget(id)) }
+                budget.remove(id)
             }
         }
 
-        /// The outcome of a request.
-        enum Answer {
-            case granted(Grant)
-            /// The request waits, under this number.
-            case waiting(UInt64)
-        }
-
-        private struct State {
-            var machine: BudgetMachine
-            var onGrant: [UInt64: (bytes: Int, call: @Sendable (Grant) -> Void)] = [:]
-            var onEviction: [UInt64: @Sendable () -> Void] = [:]
-            var onRevocation: [UInt64: @Sendable () -> Void] = [:]
+        private struct Party {
+            let onAdmission: @Sendable () -> Void
+            let onDrop: @Sendable () -> Void
         }
 
         /// The maximum number of bytes.
         public let maximumBytes: Int
 
-        private let state: Locked<State>
+        private let state: Locked<(machine: BudgetMachine, parties: [UInt64: Party])>
 
         /// Creates a budget of at most `maximumBytes` bytes; a negative number counts as 0, with which nothing is received.
         public init(maximumBytes: Int) {
             self.maximumBytes = max(0, maximumBytes)
-            state = Locked(State(machine: BudgetMachine(bytes: self.maximumBytes)))
+            state = Locked((BudgetMachine(bytes: self.maximumBytes), [:]))
         }
 
         /// The size of the largest body that can be received.
-        var largestGrant: Int { maximumBytes / 2 }
+        var largestBody: Int { maximumBytes / 2 }
 
-        /// The number of bytes free for large bodies and for frames of departed senders.
+        /// The number of bytes free for larger bodies and for frames of departed senders.
         package var free: Int { state.withLock { $0.machine.free } }
 
         /// The number of bytes of shared memory.
         package var mappedBytes: Int { state.withLock { $0.machine.mappedBytes } }
 
-        /// The number of bytes taken by frames of departed senders.
-        package var departedBytes: Int { state.withLock { $0.machine.departedBytes } }
-
         /// Adds the places for connections of a server that starts to listen.
-        func open(places: Int) -> Places { Places(self, places) }
+        func open(places: Int) { state.withLock { $0.machine.open(places: places) } }
 
-        /// Gives a new connection its allowance, to be returned with ``leave(_:)``.
-        func join() -> Int {
-            state.withLock { $0.machine.join() }
-        }
+        /// Removes the places of a server that no longer listens.
+        func close(places: Int) { state.withLock { $0.machine.close(places: places) } }
 
-        /// Takes back the allowance of a connection that has ended.
-        func leave(_ allowance: Int) {
-            state.withLock { $0.machine.leave(allowance) }
-        }
-
-        /// Requests a part of the budget.
+        /// Adds a connection.
         ///
         /// - Parameters:
-        ///   - bytes: The number of bytes, at most ``largestGrant``.
-        ///   - onGrant: Called later, from any thread, if earlier requests are waiting or there is not enough memory yet.
-        /// - Returns: The grant, or the number under which the request waits.
-        func ask(_ bytes: Int, onGrant: @escaping @Sendable (Grant) -> Void) -> Answer {
-            var answer = BudgetMachine.Answer.granted
-            change { state in
-                let (given, effects) = state.machine.ask(bytes)
-                answer = given
-                if case .waiting(let id) = given { state.onGrant[id] = (bytes, onGrant) }
-                return effects
-            }
-            switch answer {
-            case .granted: return .granted(Grant(self, bytes: bytes))
-            case .waiting(let id): return .waiting(id)
+        ///   - onAdmission: Called from any thread when a body that waited may be admitted.
+        ///   - onDrop: Called at most once, from any thread, if what the connection has left must be dropped.
+        /// - Returns: What the connection has of the budget.
+        func join(onAdmission: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable () -> Void) -> Account {
+            state.withLock { state in
+                let (id, part) = state.machine.join()
+                state.parties[id] = Party(onAdmission: onAdmission, onDrop: onDrop)
+                return Account(self, id, part)
             }
         }
 
-        /// Cancels a waiting request.
-        func withdraw(_ id: UInt64) {
-            change { state in
-                state.onGrant[id] = nil
-                return state.machine.withdraw(id)
-            }
+        private func remove(_ id: UInt64) {
+            // Released outside the lock.
+            _ = state.withLock { $0.parties.removeValue(forKey: id) }
         }
 
-        /// Keeps the unread frames of a departed sender.
-        ///
-        /// - Parameters:
-        ///   - bytes: Their size.
-        ///   - onEviction: Called once, from any thread, if they must be dropped later.
-        /// - Returns: The number under which to ``forget(_:)`` them; nil if there is no room for them.
-        func depart(_ bytes: Int, onEviction: @escaping @Sendable () -> Void) -> UInt64? {
-            var kept: UInt64?
-            change { state in
-                let (id, effects) = state.machine.depart(bytes)
-                if let id { state.onEviction[id] = onEviction }
-                kept = id
-                return effects
-            }
-            return kept
-        }
+        /// Counts memory that a sender shares, if there is room for it.
+        func map(_ bytes: Int) -> Bool { state.withLock { $0.machine.map(bytes) } }
 
-        /// Forgets a departed sender whose frames have been consumed.
-        func forget(_ id: UInt64) {
-            change { state in
-                state.onEviction[id] = nil
-                return state.machine.forget(id)
-            }
-        }
+        /// Takes back memory that is no longer shared.
+        func unmap(_ bytes: Int) { state.withLock { $0.machine.unmap(bytes) } }
 
-        /// Counts memory that a sender shares.
-        ///
-        /// - Parameters:
-        ///   - bytes: Its size.
-        ///   - onRevocation: Called once, from any thread, if it must be given up because bodies need its part of the budget.
-        /// - Returns: Its part of the budget; nil if there is no room for it.
-        func map(_ bytes: Int, onRevocation: @escaping @Sendable () -> Void) -> MappedGrant? {
-            var granted: UInt64?
-            change { state in
-                let (id, effects) = state.machine.map(bytes)
-                if let id { state.onRevocation[id] = onRevocation }
-                granted = id
-                return effects
-            }
-            return granted.map { MappedGrant(self, id: $0) }
-        }
-
-        /// Makes a change, and calls the affected parties outside the lock: they may make new requests.
-        private func change(_ change: (inout State) -> BudgetMachine.Effects) {
-            let calls = state.withLock { state in
-                let effects = change(&state)
-                return follow(effects, &state)
+        /// Makes a change, and calls the affected connections outside the lock: they may come back at once.
+        private func change<Result>(
+            _ change: (inout BudgetMachine) -> (Result, notices: [BudgetMachine.Notice])
+        ) -> Result {
+            let (result, calls) = state.withLock { state in
+                let (result, notices) = change(&state.machine)
+                let calls = notices.compactMap { notice in
+                    switch notice {
+                    case .admitted(let id): state.parties[id]?.onAdmission
+                    case .dropped(let id): state.parties.removeValue(forKey: id)?.onDrop
+                    }
+                }
+                return (result, calls)
             }
             for call in calls { call() }
-        }
-
-        /// Returns the calls that follow from a change of the machine.
-        private func follow(_ effects: BudgetMachine.Effects, _ state: inout State) -> [() -> Void] {
-            var calls: [() -> Void] = []
-            for id in effects.evicted {
-                if let onEviction = state.onEviction.removeValue(forKey: id) { calls.append(onEviction) }
-            }
-            for id in effects.revoked {
-                if let onRevocation = state.onRevocation.removeValue(forKey: id) { calls.append(onRevocation) }
-            }
-            for id in effects.granted {
-                guard let (bytes, call) = state.onGrant.removeValue(forKey: id) else { continue }
-                calls.append { call(Grant(self, bytes: bytes)) }
-            }
-            return calls
+            return result
         }
     }
 }

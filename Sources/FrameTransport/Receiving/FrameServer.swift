@@ -75,8 +75,8 @@ public final class FrameServer: Sendable {
         /// Whether senders on the same machine may share their frames' memory instead of encoding them.
         ///
         /// Default: false. With true, every sender is sent a hello, and a sender that supports it sends frames whose
-        /// ``Frame/content`` is a shared image. The mapped memory counts against ``memory``; if
-        /// it has no room, the connection falls back to JPEGs. It has no effect at a port, nor on systems without
+        /// ``Frame/content`` is a shared image. The mapped memory of all connections may be half of ``memory``, apart from
+        /// what bodies take; if there is no room, the connection falls back to JPEGs. It has no effect at a port, nor on systems without
         /// sealed memory.
         public var acceptsSharedMemory = false
 
@@ -177,8 +177,8 @@ public final class FrameServer: Sendable {
     /// The sequence ends when the server is closed.
     ///
     /// A connection that is not consumed from this sequence stays open. With ``FrameServer/Delivery/everyFrame``, its
-    /// sender can send no more than is read ahead. A frame that is larger than the connection's share of the memory
-    /// budget waits until the connection is taken; see ``FrameServer/MemoryBudget``.
+    /// sender can send no more than is read ahead. A frame of more than 1 MiB waits until the connection is taken; see
+    /// ``FrameServer/MemoryBudget``.
     public var connections: Connections { Connections(server: self) }
 
     /// A snapshot of the server's counters, and of what it holds.

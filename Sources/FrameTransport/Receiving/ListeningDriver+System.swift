@@ -43,7 +43,9 @@ extension ListeningDriver: ListenerMachine.System {
     }
 
     func makeWay(_ id: Int) -> Bool {
-        guard let connection = connections.withLock({ $0[id] }), connection.place.revoke() else { return false }
+        guard let connection = connections.withLock({ $0[id] }), connection.decide(keepsPlace: false) else {
+            return false
+        }
         order(connection) { $0.giveWay() }
         return true
     }
@@ -83,7 +85,7 @@ extension ListeningDriver: ListenerMachine.System {
                 $0.tokenShown(id)
                 $0.queued(id, $1)
             }
-            if !mailbox.put(connection) { self?.onThread { machine, _ in machine.taken(id) } }
+            mailbox.put(connection)
         }
         let onClosed = { @Sendable [weak self] (wasReady: Bool) -> Void in
             if let reason = driver.closed.value {
@@ -115,7 +117,7 @@ extension ListeningDriver: ListenerMachine.System {
         release()
         registration?.cancel(isClosed: true)
         registration = nil
-        places = nil
+        configuration.memory.close(places: configuration.limits.maximumConnections)
     }
 
     func endPresenting(_ error: TransportError?) {

@@ -26,8 +26,6 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     let socket: Locked<ListeningSocket?>
     /// The connections accepted while the server was being closed, until the close is executed on the thread.
     private let last = Locked<[Locked<OwnedDescriptor?>]>([])
-    /// The parts of the memory budget for its connections, while it listens.
-    var places: FrameServer.MemoryBudget.Places?
     private let isOwn: Bool
     /// The path of the socket; nil for a port.
     let path: String?
@@ -54,13 +52,13 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         log = EventLog(configuration.log)
         self.configuration = configuration
         thread = configuration.thread
-        places = configuration.memory.open(places: configuration.limits.maximumConnections)
+        configuration.memory.open(places: configuration.limits.maximumConnections)
         machine = ListenerMachine(limits: configuration.limits, usesTokens: configuration.tokens != nil)
         let owner = WeakReference<ListeningDriver>()
         mailbox = Mailbox(
             capacity: .init(count: .max),
             overflow: .refused,
-            onTake: { connection, _ in
+            onLeave: { connection, _ in
                 connection.taken()
                 guard let driver = owner.object else { return }
                 driver.thread.execute { driver.change { $0.taken(connection.id) } }

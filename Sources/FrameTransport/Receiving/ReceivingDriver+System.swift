@@ -54,7 +54,7 @@ extension ReceivingDriver: ReceiverMachine.System {
 
     // MARK: The server and the program
 
-    func keepPlace() -> Bool { place.keep() }
+    func keepPlace() -> Bool { decide(keepsPlace: true) }
 
     func present() {
         wasReady = true
@@ -70,7 +70,8 @@ extension ReceivingDriver: ReceiverMachine.System {
     func deliver(_ frame: consuming Frame, more: Bool) {
         counts.frames.increment()
         counts.bytes.add(frame.jpeg?.count ?? 0)
-        frame.grant = grant.take()
+        frame.isCounted = countedBody > 0
+        countedBody = 0
         let weight = frame.memoryByteCount
         mailbox.put(frame, weight: weight, more: more)
         hasHeldBack = hasHeldBack || more
@@ -88,38 +89,17 @@ extension ReceivingDriver: ReceiverMachine.System {
 
     // MARK: Memory
 
-    func askForMemory(byteCount: Int, request: Int) -> Bool {
-        let answer = memory.ask(byteCount) { [weak self, thread] grant in
-            thread.execute { [weak self] in
-                // A grant that nothing waits for any longer is returned at once.
-                guard let self, machine.awaitsMemory(request) else { return }
-                self.grant = grant
-                change { $0.memoryGranted(self) }
-            }
-        }
-        switch answer {
-        case .granted(let grant):
-            self.grant = grant
-            return true
-        case .waiting(let id):
-            lastRequest = id
-            return false
-        }
+    func askForMemory(byteCount: Int) -> Bool {
+        guard memory.admit(byteCount) else { return false }
+        countedBody = byteCount
+        return true
     }
 
-    func withdrawRequestForMemory() {
-        if let request = lastRequest.take() { memory.withdraw(request) }
-    }
+    func withdrawRequestForMemory() { memory.withdraw() }
 
     func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool {
         do throws(SharedMapping.Refusal) {
-            // From any thread; a frame keeps what calls this.
-            try mappings.map(header) { [weak self] in
-                self?.thread.execute { [weak self] in
-                    guard let self else { return }
-                    change { $0.sharedMemoryRevoked(self) }
-                }
-            }
+            try mappings.map(header)
             return true
         } catch {
             if case .invalid(let error) = error { throw error }
@@ -133,9 +113,14 @@ extension ReceivingDriver: ReceiverMachine.System {
     // MARK: Ending
 
     func endDelivery() {
-        // Of a frame that does not come to its end.
-        grant = nil
+        releaseCountedBody()
         endMailboxes(nil)
+    }
+
+    /// Releases the memory of a body that does not come to its end.
+    private func releaseCountedBody() {
+        if countedBody > 0 { memory.release(countedBody) }
+        countedBody = 0
     }
 
     private func endMailboxes(_ error: TransportError?) {
@@ -151,33 +136,25 @@ extension ReceivingDriver: ReceiverMachine.System {
         descriptor = nil
         mappings.close()
         // Before the end is known, so that whoever learns of it finds the memory free.
-        grant = nil
-        memory.leave(allowance)
+        releaseCountedBody()
         // Set first, so that whoever sees the end of the frames finds the reason.
         closed.set(reason)
         endMailboxes(reason.error)
-        keepUnread()
+        memory.depart(leaving: mailbox.weight + audio.weight)
+        // The last message may have been taken meanwhile.
+        forgetIfConsumed()
         onClosed?(wasReady)
         (onReady, onClosed) = (nil, nil)
     }
 
-    /// Returns the grants of unconsumed messages, and keeps the messages as long as their memory is not needed.
-    private func keepUnread() {
-        // Other connections' requests may be granted when these are released, which is not done within the mailbox's lock.
-        _ = mailbox.takeFromEach { $0.grant.take() }
-        let (mailbox, audio, onDropped) = (mailbox, audio, onDropped)
-        self.onDropped = nil
-        unread.keep(mailbox.weight + audio.weight) {
-            mailbox.count + audio.count == 0
-        } drop: { [id] in
-            let error = TransportError(
-                .departedSenderDropped,
-                "the sender of connection \(id) has left, and its unread frames were dropped because their memory "
-                    + "was needed"
-            )
-            mailbox.discard(error)
-            audio.discard()
-            onDropped?()
-        }
+    /// Drops what the sender has left unread, from any thread.
+    func dropUnread() {
+        let error = TransportError(
+            .departedSenderDropped,
+            "the sender of connection \(id) has left, and its unread frames were dropped because their memory was needed"
+        )
+        mailbox.discard(error)
+        audio.discard()
+        onDropped?()
     }
 }

@@ -1,4 +1,5 @@
 internal import FrameWire
+internal import Locking
 
 /// The receiving end of one connection: reports events to its ``ReceiverMachine`` on the I/O thread, and is the
 /// system that the machine calls.
@@ -20,23 +21,20 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// The number of audio messages dropped for lack of memory.
     let droppedAudio = Counter()
 
-    let memory: FrameServer.MemoryBudget
-    let allowance: Int
+    /// What the connection has of the memory budget.
+    let memory: FrameServer.MemoryBudget.Account
     let tokens: HandshakeTokens?
     let onRead: (@Sendable (_ connection: Int, _ bytes: Span<UInt8>) -> Void)?
     let counts: ReceivedCounts
     /// The bytes of the body that is arriving, for other threads.
     private let arriving = Counter()
-    let unread: UnreadMessages
     private(set) var machine: ReceiverMachine
-    /// The place at the server, which the server may revoke from its own thread.
-    let place = RevocablePlace()
+    /// Whether the connection has its place at the server for good, or has lost it; nil until either is decided.
+    private let hasPlace = Locked<Bool?>(nil)
     var descriptor: OwnedDescriptor?
     var registration: IORegistration?
-    /// The last request for memory that had to wait, as the budget numbers it.
-    var lastRequest: UInt64?
-    /// The memory that was granted for the frame that is arriving.
-    var grant: FrameServer.MemoryBudget.Grant?
+    /// The size of the body that is arriving, if the budget counts it.
+    var countedBody = 0
     /// Whether frames were added to the mailbox whose consumers stay suspended until the end of the run.
     var hasHeldBack = false
     /// The memory that the sender shares.
@@ -56,24 +54,31 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     ) {
         self.id = id
         self.thread = thread
-        memory = configuration.memory
+        let owner = WeakReference<ReceivingDriver>()
+        memory = configuration.memory.join {
+            owner.object?.thread.execute {
+                guard let driver = owner.object else { return }
+                driver.change { $0.memoryAvailable(driver) }
+            }
+        } onDrop: {
+            owner.object?.dropUnread()
+        }
         tokens = configuration.tokens
         onRead = configuration.onRead
         self.counts = counts
-        allowance = memory.join()
         var settings = ReceiverMachine.Configuration()
         settings.limits = configuration.limits
         settings.expectedToken = configuration.tokens?.expected
         settings.hello = configuration.hello
         settings.info = configuration.info
-        settings.allowance = allowance
-        settings.largestGrant = memory.largestGrant
+        settings.usualBody = memory.part.usualBody
+        settings.audioLimit = memory.part.audio
+        settings.largestBody = configuration.memory.largestBody
         settings.resetKeepsData = Syscalls.isLocal(descriptor.rawValue)
         settings.acceptsSharedMemory =
             configuration.acceptsSharedMemory && settings.resetKeepsData && SharedMemory.isSupported
-        let owner = WeakReference<ReceivingDriver>()
         // A frame that is kept keeps neither the connection nor the thread.
-        mappings = SharedMappings(memory, isOpen: settings.acceptsSharedMemory) { index in
+        mappings = SharedMappings(configuration.memory, isOpen: settings.acceptsSharedMemory) { index in
             owner.object?.thread.execute {
                 guard let driver = owner.object else { return }
                 driver.change { $0.bufferReleased(index, driver) }
@@ -91,12 +96,14 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             driver.thread.execute { driver.change { $0.undecodableLimitReached(driver) } }
         }
         machine = ReceiverMachine(settings, pool: configuration.pool, tally: tally)
-        let unread = UnreadMessages(memory)
-        self.unread = unread
+        let memory = memory
         mailbox = Mailbox(
             capacity: .init(count: 1, longest: FrameServer.Delivery.maximumReadAhead),
             overflow: configuration.delivery == .newest ? .replacesOldest : .refused,
-            onTake: { _, isLast in if isLast { unread.consumed() } },
+            onLeave: { frame, isLast in
+                if frame.isCounted { memory.release(frame.header.contentLength) }
+                if isLast { owner.object?.forgetIfConsumed() }
+            },
             onRoom: {
                 guard let driver = owner.object else { return }
                 driver.thread.execute { driver.change { $0.roomAvailable(driver) } }
@@ -105,10 +112,10 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         audio = Mailbox(
             capacity: .init(
                 count: Self.audioCapacity,
-                weight: ReceiverMachine.audioAllowance(of: allowance)
+                weight: memory.part.audio
             ),
             overflow: .replacesOldest,
-            onTake: { _, isLast in if isLast { unread.consumed() } }
+            onLeave: { _, isLast in if isLast { owner.object?.forgetIfConsumed() } }
         )
         owner.object = self
     }
@@ -154,6 +161,17 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         change { $0.giveWay(self) }
     }
 
+    /// Decides whether the connection keeps its place or loses it; returns false if the opposite has been decided.
+    ///
+    /// The server and the connection may run on different threads: whichever comes first decides.
+    func decide(keepsPlace: Bool) -> Bool {
+        hasPlace.withLock { hasPlace in
+            let decision = hasPlace ?? keepsPlace
+            hasPlace = decision
+            return decision == keepsPlace
+        }
+    }
+
     /// Sends a request to the sender.
     func send(_ request: ControlRequest) {
         change { $0.send(request, self) }
@@ -163,8 +181,13 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     func abandon() {
         mailbox.discard()
         audio.discard()
-        unread.release()
+        memory.forget()
         thread.execute { self.close() }
+    }
+
+    /// Returns the room of a departed sender whose messages have all been taken.
+    func forgetIfConsumed() {
+        if mailbox.count + audio.count == 0 { memory.forget() }
     }
 
     /// Drops the frames that wait, on any thread: their consumer gets nothing but this error, at once.
@@ -172,7 +195,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// Even those of a sender that has left, all of which may have been read by now.
     private func dropFrames(for error: TransportError) {
         mailbox.discard(error)
-        unread.consumed()
+        forgetIfConsumed()
     }
 
     /// The bytes that its messages take, as seen from any thread.

@@ -41,21 +41,19 @@ struct SharedMappings: ~Copyable {
 
     /// Maps the first descriptor that has arrived, in place of earlier memory with the same index.
     ///
-    /// - Parameters:
-    ///   - header: The announcement.
-    ///   - onRevocation: Called once, from any thread, if the memory budget is needed for something else.
     /// - Throws: A ``SharedMapping/Refusal``.
-    mutating func map(
-        _ header: SharedFrameHeader.Buffer,
-        onRevocation: @escaping @Sendable () -> Void
-    ) throws(SharedMapping.Refusal) {
-        // Another thread may still be about to release the earlier memory, whose last loan it has given back.
-        mappings[header.index]?.giveBackGrant()
-        mappings[header.index] = nil
+    mutating func map(_ header: SharedFrameHeader.Buffer) throws(SharedMapping.Refusal) {
+        remove(header.index)
         guard let descriptor = passed.take() else { throw .scarce }
-        mappings[header.index] = try SharedMapping(descriptor, byteCount: header.byteCount) {
-            memory.map(header.byteCount, onRevocation: onRevocation)
-        }
+        let mapping = try SharedMapping(descriptor, byteCount: header.byteCount)
+        guard memory.map(header.byteCount) else { throw .scarce }
+        mappings[header.index] = mapping
+    }
+
+    /// Releases a buffer: what the program still holds no longer counts.
+    private mutating func remove(_ index: Int) {
+        guard let mapping = mappings[index].take() else { return }
+        memory.unmap(unsafe mapping.bytes.count)
     }
 
     /// Returns the image of a frame.
@@ -77,9 +75,6 @@ struct SharedMappings: ~Copyable {
 
     /// Releases the memory, except what frames still refer to.
     mutating func removeAll() {
-        for index in mappings.indices {
-            mappings[index]?.giveBackGrant()
-            mappings[index] = nil
-        }
+        for index in mappings.indices { remove(index) }
     }
 }

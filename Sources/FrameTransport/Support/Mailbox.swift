@@ -36,24 +36,24 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     private let state: Locked<State>
     private let onRoom: @Sendable () -> Void
-    private let onTake: (@Sendable (Element, _ isLast: Bool) -> Void)?
+    private let onLeave: (@Sendable (Element, _ isLast: Bool) -> Void)?
 
     /// Creates an empty mailbox.
     ///
     /// - Parameters:
     ///   - capacity: The capacity.
     ///   - overflow: What happens to an element that exceeds the capacity.
-    ///   - onTake: Called with every element that a consumer takes, and whether it was the last one of a mailbox that
-    ///     has ended.
+    ///   - onLeave: Called with every element that a consumer takes, is replaced, discarded or came too late, and whether
+    ///     a consumer took it as the last one of a mailbox that has ended.
     ///   - onRoom: Called when there is room again, after a producer found none.
     init(
         capacity: Machine.Capacity,
         overflow: Machine.Overflow,
-        onTake: (@Sendable (Element, _ isLast: Bool) -> Void)? = nil,
+        onLeave: (@Sendable (Element, _ isLast: Bool) -> Void)? = nil,
         onRoom: @escaping @Sendable () -> Void = {}
     ) {
         state = Locked(State(machine: Machine(capacity: capacity, overflow: overflow)))
-        self.onTake = onTake
+        self.onLeave = onLeave
         self.onRoom = onRoom
     }
 
@@ -92,7 +92,8 @@ final class Mailbox<Element: Sendable>: Sendable {
             let (isAccepted, woken) = state.machine.put(element, weight: weight, more: more)
             return (isAccepted, woken.flatMap { state.takeWake(of: $0) }, state.machine.takeGivenWay())
         }
-        withExtendedLifetime(givenWay) {}
+        for replaced in givenWay { onLeave?(replaced, false) }
+        if !isAccepted { onLeave?(element, false) }
         wake?()
         return isAccepted
     }
@@ -122,23 +123,13 @@ final class Mailbox<Element: Sendable>: Sendable {
             return (elements, woken.compactMap { state.takeWake(of: $0) })
         }
         for wake in wakes { wake() }
+        for element in elements { onLeave?(element, false) }
         return elements.count
     }
 
     /// Removes an unconsumed element.
     func removeFirst(where matches: (Element) -> Bool) -> Element? {
         state.withLock { $0.machine.removeFirst(where: matches) }
-    }
-
-    /// Takes a part out of every unconsumed element, and returns the parts, so that none is released within the lock.
-    func takeFromEach<Part>(_ take: (inout Element) -> Part?) -> [Part] {
-        state.withLock { state in
-            var parts: [Part] = []
-            state.machine.changeEach { element in
-                if let part = take(&element) { parts.append(part) }
-            }
-            return parts
-        }
     }
 
     // MARK: Consuming
@@ -172,7 +163,7 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     private func consumed(_ taken: Machine.Taken) -> Element {
         if taken.mustCallProducer { onRoom() }
-        onTake?(taken.element, taken.isLast)
+        onLeave?(taken.element, taken.isLast)
         return taken.element
     }
 

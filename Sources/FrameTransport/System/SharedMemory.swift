@@ -1,5 +1,4 @@
 internal import CFrameTransport
-internal import Locking
 
 #if canImport(Glibc)
     internal import Glibc
@@ -60,23 +59,14 @@ internal import Locking
 
     let bytes: UnsafeRawBufferPointer
 
-    /// The memory's part of the budget, as long as the connection lasts.
-    private let grant: Locked<FrameServer.MemoryBudget.MappedGrant?>
-
     /// Maps the memory behind a descriptor, after checking its seals, its size and its pages.
     ///
     /// - Parameters:
     ///   - descriptor: The descriptor, which the caller keeps.
     ///   - byteCount: The announced size.
-    ///   - grant: Returns the memory's part of the budget; nil if there is no room.
     /// - Throws: A ``Refusal``.
-    init(
-        _ descriptor: borrowing OwnedDescriptor,
-        byteCount: Int,
-        grant: () -> FrameServer.MemoryBudget.MappedGrant?
-    ) throws(Refusal) {
+    init(_ descriptor: borrowing OwnedDescriptor, byteCount: Int) throws(Refusal) {
         try Self.check(descriptor, byteCount: byteCount)
-        guard let grant = grant() else { throw .scarce }
         var memory: UnsafeRawPointer?
         switch unsafe frame_memory_map(descriptor.rawValue, byteCount, &memory) {
         case 0: break
@@ -84,7 +74,6 @@ internal import Locking
         default: throw .invalid(Self.unmappable)
         }
         unsafe bytes = UnsafeRawBufferPointer(start: memory, count: byteCount)
-        self.grant = Locked(grant)
     }
 
     private static func check(_ descriptor: borrowing OwnedDescriptor, byteCount: Int) throws(Refusal) {
@@ -102,11 +91,6 @@ internal import Locking
 
     /// The failure of a call, with its error.
     private static var unmappable: TransportError { .sharedMemory("the shared buffer cannot be mapped", .current) }
-
-    /// Gives the memory's part back to the budget: what the program still holds after the end no longer counts.
-    func giveBackGrant() {
-        _ = grant.withLock { $0.take() }
-    }
 
     deinit {
         unsafe munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)

@@ -97,7 +97,7 @@ import Testing
         _ = blocking
     }
 
-    @Test func `a body without memory returns its grant while the program has its connection`() async throws {
+    @Test func `a body without memory counts no longer while the program has its connection`() async throws {
         let budget = FrameServer.MemoryBudget(maximumBytes: 256 << 20)
         let server = try directory.server {
             $0.memory = budget

@@ -79,7 +79,7 @@ import Testing
     @Test func `audio that was asked for and exceeds its memory is counted`() {
         let rig = ReceiverRig {
             $0.hello = ControlRequest.Hello(wants: [.frames, .audio])
-            $0.allowance = 8000
+            $0.audioLimit = 1000
         }
         rig.arrive(otherMessage(audioFields, body: 1000) + otherMessage(audioFields, body: 1002))
         #expect(rig.audio.count == 1 && rig.droppedAudio == 1)
@@ -118,8 +118,8 @@ import Testing
 
     @Test func `a departed sender does not wait for memory`() {
         let rig = ReceiverRig {
-            $0.allowance = 2000
-            $0.largestGrant = 100_000
+            $0.usualBody = 1000
+            $0.largestBody = 100_000
         }
         rig.arrive(message(body(1, count: 5000)))
         #expect(rig.requested == [5000] && rig.frames.isEmpty)
@@ -129,34 +129,34 @@ import Testing
         #expect(rig.reason == .closedByPeer(.stoppedByUser))
     }
 
-    @Test func `memory that is granted too late is not used`() {
-        let rig = ReceiverRig { $0.allowance = 2000 }
+    @Test func `memory that comes too late is not used`() {
+        let rig = ReceiverRig { $0.usualBody = 1000 }
         rig.arrive(message(body(1, count: 5000)).dropLast(4000))
         rig.machine.close(nil, rig)
-        let isAwaited = rig.machine.awaitsMemory(1)
-        #expect(!isAwaited && rig.withdrawals == 1)
+        rig.makeMemoryAvailable()
+        #expect(rig.requested == [5000] && rig.withdrawals == 1 && rig.frames.isEmpty)
     }
 
     /// Shows P181.
     @Test func `memory that was requested for a body is not used for the next one`() {
         let rig = ReceiverRig {
-            $0.allowance = 2000
-            $0.largestGrant = 100_000
+            $0.usualBody = 1000
+            $0.largestBody = 100_000
         }
         rig.arrive(message(body(1, count: 5000)))
         rig.machine.send(.hello(ControlRequest.Hello(wants: [])), rig)
         rig.machine.send(.hello(ControlRequest.Hello(wants: .frames)), rig)
         rig.arrive(message(body(2, count: 9000)))
         #expect(rig.requested == [5000, 9000] && rig.withdrawals == 1)
-        // The first was granted before it was withdrawn, and the grant comes only now.
-        let isAwaited = (rig.machine.awaitsMemory(1), rig.machine.awaitsMemory(2))
-        #expect(isAwaited == (false, true))
-        rig.grant(2)
+        // What the first was told comes only now: there is no memory for the second.
+        rig.machine.memoryAvailable(rig)
+        #expect(rig.requested == [5000, 9000, 9000] && rig.frames.isEmpty)
+        rig.makeMemoryAvailable()
         #expect(rig.frames.map(\.jpeg?.count) == [9000])
     }
 
-    @Test func `what is read ahead uses no more than a share`() {
-        let rig = ReceiverRig { $0.allowance = 2000 }
+    @Test func `what is read ahead uses no more than one usual body may`() {
+        let rig = ReceiverRig { $0.usualBody = 1000 }
         rig.room = 8
         rig.arrive((0..<4).flatMap { message(body($0, count: 400)) })
         // Asked for room again when two of 400 are there and 1,000 is all that may be.
@@ -166,8 +166,8 @@ import Testing
         #expect(rig.frames.count == 4)
     }
 
-    @Test func `waiting frames count against the share for reading ahead`() {
-        let rig = ReceiverRig { $0.allowance = 2000 }
+    @Test func `waiting frames count against what may be read ahead`() {
+        let rig = ReceiverRig { $0.usualBody = 1000 }
         (rig.room, rig.waiting) = (8, 700)
         rig.arrive(message(body(1, count: 300)) + message(body(2, count: 300)))
         // Behind the second there is no place until those that wait have been taken.
@@ -179,7 +179,7 @@ import Testing
 
     @Test func `audio does not wait for the room of frames that were read ahead`() {
         let rig = ReceiverRig {
-            $0.allowance = 2000
+            $0.usualBody = 1000
             $0.hello = ControlRequest.Hello(wants: [.frames, .audio])
         }
         rig.room = 1

@@ -191,12 +191,11 @@ import Testing
         #expect(rig.frames.count == 1 && rig.mapped.isEmpty && rig.dropped == 0 && rig.reason == nil)
     }
 
-    @Test func `memory that is needed for others is declined, once`() {
+    @Test func `memory for which there is no room is declined, once`() {
         let rig = rig()
         rig.arrive(announcement() + frame(), passing: 1)
-        for _ in 0..<2 {
-            rig.machine.sharedMemoryRevoked(rig)
-        }
+        rig.refusal = .some(nil)
+        for _ in 0..<2 { rig.arrive(announcement(1), passing: 1) }
         #expect(rig.written == hello(sharedMemory: 1) + ControlRequest.decline.encoded() && rig.unmapped == 1)
         // Held until now, and released to nobody.
         rig.machine.bufferReleased(0, rig)
@@ -234,15 +233,6 @@ import Testing
 
     // MARK: Ends
 
-    @Test func `memory that is needed for others after the connection's end is not declined`() {
-        let rig = rig()
-        rig.arrive(announcement() + frame(), passing: 1)
-        rig.arrive([], end: true)
-        rig.machine.sharedMemoryRevoked(rig)
-        let isOver = rig.reason != nil
-        #expect(isOver && rig.callsAfterClose == 0 && rig.unmapped == 0)
-    }
-
     @Test func `a release after the connection's end does nothing`() {
         let rig = rig()
         rig.arrive(announcement() + frame(), passing: 1)
@@ -253,7 +243,6 @@ import Testing
         rig.arrive([], end: true)
         #expect(rig.reason != nil)
         rig.machine.bufferReleased(0, rig)
-        rig.machine.sharedMemoryRevoked(rig)
         #expect(rig.written == said)
     }
 

@@ -7,11 +7,11 @@ import Testing
 
 /// What the receiving end of a connection decides while the program has not taken the connection.
 @Suite(.tags(.computes)) struct UntakenReceiverMachineTests {
-    /// A connection that waits to be taken, with a body over its share of 1,000 bytes.
+    /// A connection that waits to be taken, with a body over 1,000 bytes, which is not admitted at once.
     private func untaken(bytes: Int = 5000) -> ReceiverRig {
         let rig = ReceiverRig(isTaken: false) {
-            $0.allowance = 2000
-            $0.largestGrant = 100_000
+            $0.usualBody = 1000
+            $0.largestBody = 100_000
         }
         rig.arrive(message(body(1, count: 800)) + message(body(2, count: bytes)))
         return rig
@@ -26,10 +26,10 @@ import Testing
         #expect(rig.frames.count == 1 && rig.requested.isEmpty)
         rig.machine.taken(rig)
         #expect(rig.requested == [5000] && rig.deadline == nil)
-        rig.grant(1)
+        rig.makeMemoryAvailable()
         #expect(rig.frames.map(\.jpeg?.count) == [800, 5000, 10] && rig.deadline == nil)
         rig.arrive(message(body(4, count: 6000)))
-        #expect(rig.requested == [5000, 6000])
+        #expect(rig.requested == [5000, 5000, 6000])
     }
 
     @Test func `a large body of a taken connection waits for the consumer's room before it asks for memory`() {

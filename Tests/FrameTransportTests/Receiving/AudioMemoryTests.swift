@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func `audio that exceeds the memory is counted`() async throws {
-        // An eighth of a connection's allowance is less than a message needs.
+        // An eighth of a connection's part is less than a message needs.
         let server = try directory.server {
             $0.hello = ControlRequest.Hello(wants: .audio)
             $0.memory = FrameServer.MemoryBudget(maximumBytes: 2 << 20)

@@ -1,4 +1,5 @@
 import Foundation
+import Locking
 import Testing
 
 @testable import FrameTransport
@@ -27,19 +28,29 @@ import Testing
         }
     }
 
-    @Test func `what is taken from the elements is released outside the lock`() {
-        final class Part: Sendable {
-            let mailbox: Mailbox<Element>
-            init(_ mailbox: Mailbox<Element>) { self.mailbox = mailbox }
-            deinit { mailbox.put(Element()) }
+    @Test func `every element that leaves is reported once, outside the lock`() async throws {
+        let left = Locked<[(element: Int, isLast: Bool)]>([])
+        let owner = WeakReference<Mailbox<Int>>()
+        let mailbox = Mailbox<Int>(capacity: .init(count: 2), overflow: .replacesOldest) { element, isLast in
+            let count = owner.object?.count ?? -1
+            left.withLock { $0.append((element, isLast && count == 0)) }
         }
-        struct Element {
-            var part: Part?
+        owner.object = mailbox
+        for number in 0..<5 { mailbox.put(number) }
+        #expect(mailbox.take() == 3)
+        async let awaited = mailbox.next()
+        #expect(try await awaited == 4)
+        mailbox.put(5)
+        mailbox.end()
+        #expect(!mailbox.put(6) && mailbox.take() == 5)
+        #expect(left.withLock { $0.map(\.element) } == [0, 1, 2, 3, 4, 6, 5])
+        #expect(left.withLock { $0.map(\.isLast) } == [false, false, false, false, false, false, true])
+        let discarded = Mailbox<Int>(capacity: .init(count: 2), overflow: .refused) { element, isLast in
+            left.withLock { $0.append((element, isLast)) }
         }
-        let mailbox = Mailbox<Element>(capacity: .max, overflow: .refused)
-        for _ in 0..<3 { mailbox.put(Element(part: Part(mailbox))) }
-        #expect(mailbox.takeFromEach { $0.part.take() }.count == 3)
-        #expect(mailbox.count == 6)
+        for number in 7..<9 { discarded.put(number) }
+        #expect(discarded.discard() == 2)
+        #expect(left.withLock { $0.suffix(2).map(\.element) } == [7, 8])
     }
 
     /// Shows P33.

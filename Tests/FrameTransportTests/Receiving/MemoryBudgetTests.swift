@@ -15,47 +15,44 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test func `the default is 512 MiB, a share of it 2 MiB, and the largest body half of it`() {
+    @Test func `the default is 512 MiB, bodies of 1 MiB are admitted at once, and the largest is half of it`() {
         #expect(FrameServer.Configuration().memory === FrameServer.MemoryBudget.shared)
         #expect(FrameServer.MemoryBudget.shared.maximumBytes == 512 << 20)
         let budget = FrameServer.MemoryBudget(maximumBytes: FrameServer.MemoryBudget.shared.maximumBytes)
-        let places = budget.open(places: FrameServer.Limits().maximumConnections)
-        #expect(budget.join() == 2 * (2 << 20))
-        withExtendedLifetime(places) {}
-        #expect(FrameServer.MemoryBudget.shared.largestGrant > FrameMessageDecoder.Limits().maximumContentLength)
+        budget.open(places: FrameServer.Limits().maximumConnections)
+        let account = budget.account()
+        #expect(account.part.usualBody == 1 << 20 && account.part.audio == 512 << 10)
+        #expect(FrameServer.MemoryBudget.shared.largestBody > FrameMessageDecoder.Limits().maximumContentLength)
     }
 
-    @Test(arguments: [Int.min, -1, 0, 1, 7, .max]) func `any number of connections gets a share`(connections: Int) {
-        for (bytes, allowances) in [(1000, 0...62), (-5, 0...0), (.max, 1...(.max / 16))] {
+    @Test(arguments: [Int.min, -1, 0, 1, 7, .max]) func `any number of connections gets a part`(connections: Int) {
+        for (bytes, parts) in [(1000, 0...62), (-5, 0...0), (.max, 1...(.max / 16))] {
             let budget = FrameServer.MemoryBudget(maximumBytes: bytes)
-            let places = [budget.open(places: connections), budget.open(places: connections)]
-            #expect(allowances ~= budget.join())
-            withExtendedLifetime(places) {}
+            for _ in 0..<2 { budget.open(places: connections) }
+            let account = budget.account()
+            #expect(parts ~= account.part.bytes)
         }
     }
 
     /// Shows P181.
-    @Test func `grants are given in the order of requests, and return when released`() throws {
+    @Test func `bodies are admitted in order, and those that wait are told`() {
         let budget = FrameServer.MemoryBudget(maximumBytes: 200)
-        let granted = TestSupport.Counter()
-        do {
-            guard case .granted(let first) = budget.ask(60, onGrant: { _ in granted.increment() }),
-                case .waiting(let second) = budget.ask(50, onGrant: { _ in granted.increment() }),
-                case .waiting = budget.ask(10, onGrant: { _ in granted.increment() })
-            else {
-                Issue.record("60 of 100 are free, and nobody is served before those who asked earlier")
-                return
-            }
-            #expect(budget.free == 40 && granted.value == 0)
-            // The one in front goes away: who comes next has room.
-            budget.withdraw(second)
-            #expect(budget.free == 40 && granted.value == 1)
-            withExtendedLifetime(first) {}
+        let told = TestSupport.Counter()
+        let accounts = (0..<3).map { _ in
+            budget.account { told.increment() }
         }
-        #expect(budget.free == 100)
+        #expect(accounts[0].admit(60) && !accounts[1].admit(50) && !accounts[2].admit(10))
+        #expect(budget.free == 40 && told.value == 0)
+        // The one in front goes away: the next one has room, and finds it when it asks again.
+        accounts[1].withdraw()
+        #expect(budget.free == 30 && told.value == 1)
+        #expect(accounts[2].admit(10) && budget.free == 30)
+        accounts[0].release(60)
+        for account in accounts { account.depart(leaving: 0) }
+        #expect(budget.free == 100 && told.value == 1)
     }
 
-    /// A server for two senders, each with a share of 16 KiB, and large bodies of 256 KiB in all.
+    /// A server for two senders, which admits bodies of 14 KiB at once, and larger ones of 256 KiB in all.
     private func server() throws -> (FrameServer, FrameServer.MemoryBudget) {
         let budget = FrameServer.MemoryBudget(maximumBytes: 512 << 10)
         let server = try directory.server {
@@ -63,9 +60,9 @@ import Testing
             $0.limits.maximumConnections = 2
             $0.limits.bodyTimeout = .milliseconds(500)
         }
-        let allowance = budget.join()
-        #expect(allowance == 2 * (16 << 10))
-        budget.leave(allowance)
+        let account = budget.account()
+        #expect(account.part.usualBody == 14 << 10)
+        account.depart(leaving: 0)
         return (server, budget)
     }
 
@@ -115,8 +112,8 @@ import Testing
         let connection = try #require(try await connections.next())
         var frames = connection.frames.makeAsyncIterator()
         for round in 0..<20 {
-            try await innocent.write(message(body(round, count: 16 << 10)))
-            #expect(try await frames.next()?.jpeg?.array() == body(round, count: 16 << 10))
+            try await innocent.write(message(body(round, count: 14 << 10)))
+            #expect(try await frames.next()?.jpeg?.array() == body(round, count: 14 << 10))
         }
         // A large one comes as soon as the claim has run out of time.
         try await innocent.write(message(body(9, count: 17 << 10)))
@@ -218,5 +215,11 @@ import Testing
         let bytes = FrameBytes(capacity: capacity, pool: pool) { room = $0.freeCapacity }
         #expect(room == 0 && bytes.count == 0)
         #expect(bytes.array().isEmpty)
+    }
+}
+
+extension FrameServer.MemoryBudget {
+    fileprivate func account(_ onAdmission: @escaping @Sendable () -> Void = {}) -> Account {
+        join(onAdmission: onAdmission, onDrop: {})
     }
 }

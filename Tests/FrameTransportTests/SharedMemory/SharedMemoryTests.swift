@@ -61,15 +61,16 @@
                 try await hostile.send()
                 var hostileFrames = connection.frames.makeAsyncIterator()
                 let kept = try #require(try await hostileFrames.next())
-                #expect(budget.free == 0 && budget.mappedBytes == 2 << 20)
+                #expect(budget.free == 2 << 20 && budget.mappedBytes == 2 << 20)
 
                 let innocent = try PeerSocket.connected(to: directory.socket)
                 let received = try #require(try await firstConnection(of: server))
                 var frames = received.frames.makeAsyncIterator()
-                async let writing: Void = innocent.write(message(body(1, count: 1 << 20)))
-                #expect(try await frames.next()?.jpeg?.count == 1 << 20)
+                async let writing: Void = innocent.write(message(body(1, count: 2 << 20)))
+                #expect(try await frames.next()?.jpeg?.count == 2 << 20)
                 try await writing
-                // The other one falls back to JPEGs, and what its program keeps can be read.
+                // There is no room for further memory: its connection falls back to JPEGs.
+                try await hostile.announce(SealedMemory(1 << 20), as: 1)
                 try await hostile.request("decline")
                 try await hostile.sendJPEG()
                 #expect(try await hostileFrames.next()?.jpeg?.count == 300)

@@ -38,7 +38,10 @@ final class ReceiverRig: ReceiverMachine.System {
     private(set) var yields = 0
     private(set) var reads = 0
     private(set) var bytesRead = 0
+    /// The bodies that have asked for memory, each as often as it has asked.
     private(set) var requested: [Int] = []
+    /// Whether there is memory for them.
+    var hasMemory = false
     private(set) var withdrawals = 0
     private(set) var written: [UInt8] = []
     private(set) var sharedFrames: [(frame: Frame, header: SharedFrameHeader)] = []
@@ -79,9 +82,11 @@ final class ReceiverRig: ReceiverMachine.System {
         arrive(bytes)
     }
 
-    /// Grants a request for memory, if it is still waited for.
-    func grant(_ request: Int) {
-        if machine.awaitsMemory(request) { machine.memoryGranted(self) }
+    /// Has memory for the body that waits, and reports it.
+    func makeMemoryAvailable() {
+        hasMemory = true
+        machine.memoryAvailable(self)
+        hasMemory = false
     }
 
     /// Gives the machine its next turn, and those that follow.
@@ -186,10 +191,10 @@ final class ReceiverRig: ReceiverMachine.System {
 
     // MARK: Memory
 
-    func askForMemory(byteCount: Int, request: Int) -> Bool {
+    func askForMemory(byteCount: Int) -> Bool {
         noteEffect()
         requested.append(byteCount)
-        return false
+        return hasMemory
     }
 
     func withdrawRequestForMemory() {

@@ -33,15 +33,15 @@ extension World {
     func checkBudget(_ index: Int) {
         let budget = budgets[index]
         let machine = budget.machine
-        check(.budgetHolds, machine.free >= 0 && machine.freeForAllowances >= 0, "a budget is overdrawn")
-        guard let first = budget.requests.min(by: { $0.key < $1.key }) else { return }
-        let receiver = receivers[first.value]
-        guard receiver.request == first.key else { return }
-        let available = machine.free + machine.departedBytes + machine.mappedBytes
+        check(.budgetHolds, machine.free >= 0 && machine.freeForConnections >= 0, "a budget is overdrawn")
+        let available = machine.free + machine.departedBytes
+        let isExact = available + budget.admitted == machine.largestBody
+        check(.budgetHolds, isExact, "\(available) bytes are free, and \(budget.admitted) are admitted")
+        guard let (_, bytes) = machine.firstWaiting else { return }
         check(
             .departedGiveWay,
-            receiver.requestedBytes > available,
-            "\(receiver.requestedBytes) bytes are asked for, \(available) are free or departed senders', and nobody gets them"
+            bytes > available,
+            "\(bytes) bytes are asked for, \(available) are free or departed senders', and nobody gets them"
         )
     }
 
@@ -74,7 +74,7 @@ extension World {
             return "sender \(sender.index) does not read what it is sent"
         }
         for receiver in receivers where receiver.closeReason == nil && isAsleep(receiver.thread) {
-            guard receiver.request == nil, receiver.isTaken,
+            guard receiver.waiting == nil, receiver.isTaken,
                 sockets[receiver.socket].inbound.visible > 0
             else { continue }
             return "connection \(receiver.index) leaves bytes unread"

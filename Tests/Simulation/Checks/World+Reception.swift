@@ -147,7 +147,7 @@ extension World {
     private func cover(_ error: TransportError, of receiver: SimReceiver) {
         switch error.code {
         case .malformedMessage: coverage.count(.malformed)
-        case .noMemory: coverage.count(.grantRefused)
+        case .noMemory: coverage.count(.bodyRefused)
         case .handshakeTimedOut: coverage.count(.handshakeTimeout)
         case .receiveTimedOut:
             let isIdle = "\(error)".contains("its next message")

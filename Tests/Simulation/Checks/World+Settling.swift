@@ -135,7 +135,7 @@ extension World {
     /// What was consumed to its end holds nothing, although its connection is still held.
     func checkConsumed() {
         for receiver in receivers where receiver.frames.hasEnded && receiver.audioConsumer.hasEnded {
-            check(.noResidue, receiver.departed == nil, "connection \(receiver.index) was consumed, and holds memory")
+            check(.noResidue, !receiver.isKept, "connection \(receiver.index) was consumed, and holds memory")
         }
         for receiver in receivers {
             letGo(receiver)
@@ -178,15 +178,16 @@ extension World {
         }
         for budget in budgets {
             let machine = budget.machine
-            check(.noResidue, machine.requestCount == 0, "\(machine.requestCount) requests for memory wait")
-            check(.noResidue, machine.departedCount == 0, "\(machine.departedCount) departed senders are remembered")
-            check(.noResidue, budget.granted == 0, "\(budget.granted) bytes are granted")
+            check(.noResidue, machine.waitingCount == 0, "\(machine.waitingCount) bodies wait for memory")
+            check(.noResidue, machine.accountCount == 0, "\(machine.accountCount) connections are remembered")
+            check(.noResidue, budget.receivers.isEmpty, "\(budget.receivers.count) connections are remembered")
+            check(.noResidue, budget.admitted == 0, "\(budget.admitted) bytes are admitted")
             check(
                 .noResidue,
                 machine.free == machine.bytes / 2,
                 "\(machine.free) of \(machine.bytes / 2) bytes are free"
             )
-            check(.noResidue, machine.freeForAllowances == machine.bytes / 2, "allowances are not given back")
+            check(.noResidue, machine.freeForConnections == machine.bytes / 2, "connections' parts are not given back")
             check(.noResidue, machine.placeCount == 0, "\(machine.placeCount) places of servers are left")
         }
         checkUploadersReleased()

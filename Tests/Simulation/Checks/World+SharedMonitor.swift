@@ -177,7 +177,7 @@ extension World {
 
     // MARK: When everything rests
 
-    /// What programs have released is back with its sender, and what is mapped is counted.
+    /// What programs have released is back with its sender.
     func checkShared() {
         for monitor in monitors where monitor.shared.isAccepted && isCurrent(monitor) {
             let peer = sockets[monitor.socket].peer
@@ -190,15 +190,6 @@ extension World {
                 held <= receiver.loanCount,
                 "\(held) buffers are not released, and the program of connection \(receiver.index) has \(receiver.loanCount)"
             )
-        }
-        // A thread that is held up has yet to hear of it.
-        for receiver in receivers
-        where receiver.closeReason == nil && !receiver.shared.hasDeclined && isAsleep(receiver.thread) {
-            for mapping in receiver.shared.mappings {
-                guard let grant = mapping?.grant else { continue }
-                let isCounted = budgets[receiver.budget].mapped[grant] != nil
-                check(.budgetHolds, isCounted, "connection \(receiver.index) goes on using memory that was revoked")
-            }
         }
     }
 

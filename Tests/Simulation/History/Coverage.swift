@@ -4,14 +4,14 @@ struct Coverage {
         case reconnect, pause, stop, preference, refresh, ping, audio, reset, selfConnect, refusedConnection
         case descriptorShortage, descriptorsReturn, handshake, wrongToken, descriptorWithToken, drain, restart,
             eviction, departedSenderDropped
-        case grantWaited, grantRefused, supersededFrame, latestFrameRepeated, trailingFrame, deferredFrame, pacedFrame
+        case bodyWaited, bodyRefused, supersededFrame, latestFrameRepeated, trailingFrame, deferredFrame, pacedFrame
         case unchangedFrame, overBudgetFrame, sendBlocked, sendTimeout, receiveTimeout, handshakeTimeout, idleTimeout
         case openTimeout, cancelled, finished, lingered, halfClose, malformed, hostileSender, hostileReceiver
         case awaitedBuffer, poolChanged, resizedWhileConnected
         case plainSender, plainReceiver, fanOutJoined, fanOutLeft, sharedBudget, tcp, manyEndpoints, audioOnly
         case encodingFailed, turnYielded, drainCutOff, storm, handshakeGaveWay
         case visit, lateSubmission, placeWasKept, placeWasRevoked
-        case sharedFrame, sharedRepeat, declined, latestFrameAfterDecline, sharedMemoryRevoked, descriptorLost
+        case sharedFrame, sharedRepeat, declined, latestFrameAfterDecline, sharedMemoryOverBudget, descriptorLost
         case mappingFailed, sharedFault, keptAfterTheEnd, everyBufferHeld, drawnFrame, copiedFrame, notShared
         case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
         case reclaimedBuffer, hoardedBuffers, redrawnImage, foreignBuffer, waitedInVain, memoryLimitChanged

@@ -55,8 +55,10 @@ enum Promise: Int, CaseIterable {
     case presentedOnce
     /// P129, P132: who has connected before a server drains or closes is presented.
     case lastAreHeard
-    /// P186: no more is granted than the budget has.
+    /// P184, P186, P270: no more is admitted than the budget has, and what is not counted any more is free.
     case budgetHolds
+    /// P181: larger bodies are admitted in the order in which they come.
+    case bodiesInOrder
     /// P150, P151, P161, P162: a turn has its messages, bytes and reads.
     case turnsAreBounded
     /// P182, P190: nothing is left when everybody has gone.

@@ -132,8 +132,8 @@ extension SimReceiver: ReceiverMachine.System {
 
     // MARK: Memory
 
-    func askForMemory(byteCount: Int, request: Int) -> Bool {
-        perform("ask for \(byteCount) bytes") { world.ask(self, for: byteCount, request: request) }
+    func askForMemory(byteCount: Int) -> Bool {
+        perform("ask for \(byteCount) bytes") { world.ask(self, for: byteCount) }
     }
 
     func withdrawRequestForMemory() { perform("withdraw request") { world.withdrawRequest(of: self) } }

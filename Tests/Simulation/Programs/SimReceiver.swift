@@ -9,7 +9,9 @@ final class SimReceiver {
     let id: Int
     let thread: Int
     let budget: Int
-    let allowance: Int
+    /// Its number to the budget, and what it has of that as long as it lasts.
+    let account: UInt64
+    let part: BudgetMachine.Part
     let requestCapacity: Int
     /// Whether its consumer runs on the connection's own thread.
     let consumesOnThread: Bool
@@ -22,17 +24,16 @@ final class SimReceiver {
     var statuses = MailboxMachine<SenderStatus>(capacity: .init(count: 16), overflow: .replacesOldest)
     var socket: Int
     var registration = -1
-    /// What of the budget the frames have that nobody has consumed, by their places in the stream.
-    var grants: [Int: Int] = [:]
-    /// What was granted for the body that is being read.
-    var bodyGrant: Int?
-    /// The request for memory that waits.
-    var request: UInt64?
-    /// Its number to the connection, and its size.
-    var requestNumber = 0
-    var requestedBytes = 0
-    /// The number under which the budget keeps what was left unread.
-    var departed: UInt64?
+    /// The bodies that the budget counts for it.
+    var counted = 0
+    /// The size of the body that is being read, if the budget counts it.
+    var countedBody = 0
+    /// The body that has asked for memory and not begun, and whether it was admitted since.
+    var waiting: (bytes: Int, isAdmitted: Bool)?
+    /// How often it has asked for memory.
+    var asks = 0
+    /// Whether the budget keeps what was left unread.
+    var isKept = false
     var isPresented = false
     /// Its place at the server, which is revocable until its sender has shown its token.
     var place = Place.revocable
@@ -94,8 +95,6 @@ final class SimReceiver {
     var wasCancelled = false
     var isDraining = false
     var fanOut = -1
-    /// Grants that the thread has not heard of yet.
-    var grantsUnderWay: [(request: Int, bytes: Int)] = []
     /// Whether this side ends the connection, which it may not have heard of yet.
     var isEnding: Bool { isClosed || isDraining }
 
@@ -118,8 +117,9 @@ final class SimReceiver {
         index: Int,
         id: Int,
         socket: Int,
-        allowance: Int,
-        largestGrant: Int,
+        account: UInt64,
+        part: BudgetMachine.Part,
+        largestBody: Int,
         pool: FrameBytes.Pool,
         racing: Random
     ) {
@@ -128,7 +128,8 @@ final class SimReceiver {
         self.index = index
         self.id = id
         self.socket = socket
-        self.allowance = allowance
+        self.account = account
+        self.part = part
         thread = server.reader(of: id)
         budget = server.plan.budget
         consumesOnThread = server.plan.consumesOnThread
@@ -139,8 +140,9 @@ final class SimReceiver {
         configuration.hello = server.plan.hello.map { ControlRequest.Hello(wants: $0) }
         statement = server.plan.statement
         configuration.info = Statement.info(statement)
-        configuration.allowance = allowance
-        configuration.largestGrant = largestGrant
+        configuration.usualBody = part.usualBody
+        configuration.audioLimit = part.audio
+        configuration.largestBody = largestBody
         configuration.resetKeepsData = !server.plan.isPort
         acceptsSharedMemory = server.plan.acceptsSharedMemory && !server.plan.isPort
         configuration.acceptsSharedMemory = acceptsSharedMemory
@@ -155,27 +157,21 @@ final class SimReceiver {
             overflow: server.plan.deliversNewest ? .replacesOldest : .refused
         )
         audio = MailboxMachine(
-            capacity: .init(count: 64, weight: ReceiverMachine.audioAllowance(of: allowance)),
+            capacity: .init(count: 64, weight: part.audio),
             overflow: .replacesOldest
         )
     }
-
-    /// Forgets the grants of frames before a place in the stream, and returns them in the order of the frames.
-    func takeGrants(before place: Int = .max) -> [Int] {
-        let places = grants.keys.filter { $0 < place }.sorted()
-        return places.compactMap { grants.removeValue(forKey: $0) }
-    }
 }
 
-/// A memory budget, and who waits for it.
+/// A memory budget, and who uses it.
 struct SimBudget {
     var machine: BudgetMachine
-    var requests: [UInt64: Int] = [:]
-    var departed: [UInt64: Int] = [:]
-    /// Whose shared memory is counted.
-    var mapped: [UInt64: Int] = [:]
-    /// What is granted at present.
-    var granted = 0
+    /// The connections, by their numbers to the budget.
+    var receivers: [UInt64: Int] = [:]
+    /// The bodies that were admitted, and neither taken nor dropped.
+    var admitted = 0
+    /// The connections whose bodies wait, in the order in which they have asked.
+    var line: [UInt64] = []
 
     init(bytes: Int) {
         machine = BudgetMachine(bytes: bytes)

@@ -30,15 +30,17 @@ extension SimServer: ListenerMachine.System {
         accepted = -1
         guard socket >= 0 else { return world.violate(.order, "a connection is admitted that was not accepted") }
         let budget = plan.budget
-        let allowance = world.budgets[budget].machine.join()
+        let (account, part) = world.budgets[budget].machine.join()
+        world.budgets[budget].receivers[account] = world.receivers.count
         let receiver = SimReceiver(
             world,
             server: self,
             index: world.receivers.count,
             id: id,
             socket: socket,
-            allowance: allowance,
-            largestGrant: world.budgets[budget].machine.largestGrant,
+            account: account,
+            part: part,
+            largestBody: world.budgets[budget].machine.largestBody,
             pool: world.pool,
             racing: Random(seed: world.seed, part: 200_000 + world.receivers.count)
         )

@@ -5,6 +5,8 @@ internal import FrameWire
 struct SimFrame {
     let frame: Frame
     var loan: SimLoan?
+    /// What the budget counts for it.
+    var counted = 0
 
     var index: Int { frame.index }
 }
@@ -31,12 +33,10 @@ final class SimLoan {
 final class SimMapping {
     let region: SharedRegion
     let byteCount: Int
-    /// The number under which the budget counts it, as long as the connection lasts.
-    var grant: UInt64?
     private let outlet: Outlet
 
-    init(_ region: SharedRegion, byteCount: Int, grant: UInt64, _ outlet: Outlet) {
-        (self.region, self.byteCount, self.grant, self.outlet) = (region, byteCount, grant, outlet)
+    init(_ region: SharedRegion, byteCount: Int, _ outlet: Outlet) {
+        (self.region, self.byteCount, self.outlet) = (region, byteCount, outlet)
         outlet.mappings += 1
     }
 
@@ -103,31 +103,26 @@ extension World {
             throw TransportError(.sharedMemory, "the memory has another size")
         }
         coverage.checked(.descriptorsMatch)
-        let (id, effects) = budgets[receiver.budget].machine.map(header.byteCount)
-        if let id { budgets[receiver.budget].mapped[id] = receiver.index }
-        follow(effects, budget: receiver.budget)
-        guard let id else { return false }
-        let mapping = SimMapping(descriptor.region, byteCount: header.byteCount, grant: id, outlet)
-        if random.chance(servers[receiver.server].plan.failingMappings) {
+        guard !random.chance(servers[receiver.server].plan.failingMappings) else {
             coverage.count(.mappingFailed)
-            giveBack(mapping, budget: receiver.budget)
             return false
         }
-        receiver.shared.mappings[header.index] = mapping
+        guard budgets[receiver.budget].machine.map(header.byteCount) else {
+            coverage.count(.sharedMemoryOverBudget)
+            return false
+        }
+        receiver.shared.mappings[header.index] = SimMapping(descriptor.region, byteCount: header.byteCount, outlet)
+        let mapped = receivers.lazy.filter { $0.budget == receiver.budget }.flatMap(\.shared.mappings)
+            .reduce(0) { $0 + ($1?.byteCount ?? 0) }
+        let limit = budgets[receiver.budget].machine.largestBody
+        check(.budgetHolds, mapped <= limit, "\(mapped) bytes are mapped, of \(limit)")
         return true
-    }
-
-    /// Gives a mapping's part of the budget back.
-    private func giveBack(_ mapping: SimMapping, budget: Int) {
-        guard let id = mapping.grant.take() else { return }
-        budgets[budget].mapped[id] = nil
-        follow(budgets[budget].machine.unmap(id), budget: budget)
     }
 
     private func unmap(_ index: Int, of receiver: SimReceiver) {
         guard let mapping = receiver.shared.mappings[index] else { return }
         receiver.shared.mappings[index] = nil
-        giveBack(mapping, budget: receiver.budget)
+        budgets[receiver.budget].machine.unmap(mapping.byteCount)
     }
 
     func unmapAll(_ receiver: SimReceiver) {

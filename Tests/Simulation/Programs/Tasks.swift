@@ -31,11 +31,10 @@ extension SimThread {
         case resume
         case takenByProgram
         case roomAvailable
-        case granted
+        case memoryAvailable
         case undecodable
         case consume
         case bufferReleased(Int)
-        case sharedMemoryRevoked
     }
 }
 

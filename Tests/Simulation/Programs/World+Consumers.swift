@@ -58,20 +58,17 @@ extension World {
 
     /// The machine delivers a frame.
     func deliver(_ frame: SimFrame, weight: Int, more: Bool, to receiver: SimReceiver) {
-        let grant = receiver.bodyGrant
-        receiver.bodyGrant = nil
+        var frame = frame
+        frame.counted = receiver.countedBody
+        receiver.countedBody = 0
         receiver.delivered += 1
-        if let grant { receiver.grants[frame.index] = grant }
         let before = receiver.mailbox.replaced
         let (isAccepted, woken) = receiver.mailbox.put(frame, weight: weight, more: more)
-        _ = receiver.mailbox.takeGivenWay()
+        for replaced in receiver.mailbox.takeGivenWay() { release(replaced, of: receiver) }
+        if !isAccepted { release(frame, of: receiver) }
         receiver.hasHeldBack = receiver.hasHeldBack || more
         if receiver.mailbox.replaced != before || !isAccepted {
             coverage.count(.supersededFrame)
-            // The grants of those that gave way go back with them.
-            for bytes in receiver.takeGrants(before: isAccepted ? frame.index : .max) {
-                giveBack(bytes, budget: receiver.budget)
-            }
         }
         if let woken, woken == receiver.frames.waiter { wakeFrames(receiver) }
         // What had arrived when the sender went, or was cut off, is read to its end.
@@ -80,11 +77,11 @@ extension World {
         {
             let ahead = receiver.mailbox.count - receiver.mailbox.waiterCount
             check(.readAheadIsBounded, ahead <= 8, "\(ahead) frames are read ahead")
-            let ungranted = receiver.mailbox.weight - receiver.grants.values.reduce(0, +)
+            let uncounted = receiver.mailbox.weight - receiver.counted
             // Shared memory is counted by the budget itself.
             let isWithinShare =
-                receiver.mailbox.waiterCount > 0 || ungranted <= receiver.allowance / 2 || receiver.acceptsSharedMemory
-            check(.budgetHolds, isWithinShare, "\(ungranted) bytes are read ahead, of \(receiver.allowance / 2)")
+                receiver.mailbox.waiterCount > 0 || uncounted <= receiver.part.usualBody || receiver.acceptsSharedMemory
+            check(.budgetHolds, isWithinShare, "\(uncounted) bytes are read ahead, of \(receiver.part.usualBody)")
         }
     }
 
@@ -161,7 +158,7 @@ extension World {
     }
 
     private func consumed(_ frame: SimFrame, by receiver: SimReceiver) {
-        if let bytes = receiver.grants.removeValue(forKey: frame.index) { giveBack(bytes, budget: receiver.budget) }
+        release(frame, of: receiver)
         if receiver.closeReason != nil, receiver.mailbox.count == 0, receiver.audio.count == 0 {
             forgetUnread(receiver)
         }
@@ -204,7 +201,7 @@ extension World {
         check(.audioOnlyIfAsked, receiver.asked.contains(.audio), "audio is kept that nobody asked for")
         check(
             .audioOnlyIfAsked,
-            message.bytes.count <= ReceiverMachine.audioAllowance(of: receiver.allowance),
+            message.bytes.count <= receiver.part.audio,
             "audio of \(message.bytes.count) bytes is kept"
         )
         let (_, woken) = receiver.audio.put(message, weight: message.bytes.count)

@@ -18,15 +18,14 @@ extension World {
         case .drain: drain(receiver)
         case .resume: change(receiver) { $0.resume(receiver) }
         case .takenByProgram:
-            let request = receiver.requestNumber
+            let asks = receiver.asks
             change(receiver) { $0.taken(receiver) }
-            if receiver.requestNumber != request { coverage.count(.largeBodyWaitedForProgram) }
+            if receiver.asks != asks { coverage.count(.largeBodyWaitedForProgram) }
         case .roomAvailable: change(receiver) { $0.roomAvailable(receiver) }
-        case .granted: granted(receiver)
+        case .memoryAvailable: change(receiver) { $0.memoryAvailable(receiver) }
         case .undecodable: change(receiver) { $0.undecodableLimitReached(receiver) }
         case .consume: consumeOnThread(receiver)
         case .bufferReleased(let index): change(receiver) { $0.bufferReleased(index, receiver) }
-        case .sharedMemoryRevoked: change(receiver) { $0.sharedMemoryRevoked(receiver) }
         default: break
         }
     }
@@ -67,88 +66,88 @@ extension World {
 
     // MARK: Memory
 
-    func ask(_ receiver: SimReceiver, for bytes: Int, request: Int) -> Bool {
+    func ask(_ receiver: SimReceiver, for bytes: Int) -> Bool {
+        receiver.asks += 1
         let mayAsk = receiver.isTaken || receiver.drainedAt != nil
         check(.untakenAskForNothing, mayAsk, "connection \(receiver.index) asks for memory, and nobody has taken it")
-        let (answer, effects) = budgets[receiver.budget].machine.ask(bytes)
-        (receiver.requestNumber, receiver.requestedBytes) = (request, bytes)
-        defer {
-            follow(effects, budget: receiver.budget)
-            checkBudget(receiver.budget)
+        let (isAdmitted, notices) = budgets[receiver.budget].machine.admit(bytes, for: receiver.account)
+        if let waiting = receiver.waiting {
+            check(.budgetHolds, bytes == waiting.bytes, "\(waiting.bytes) bytes have asked, and \(bytes) are admitted")
+            check(.budgetHolds, isAdmitted == waiting.isAdmitted, "a body is read that was not admitted")
+            if isAdmitted { receiver.waiting = nil }
+        } else if isAdmitted {
+            check(.bodiesInOrder, budgets[receiver.budget].line.isEmpty, "a body overtakes those that wait")
+            admit(bytes, for: receiver)
+        } else {
+            coverage.count(.bodyWaited)
+            receiver.waiting = (bytes, false)
+            budgets[receiver.budget].line.append(receiver.account)
         }
-        switch answer {
-        case .granted:
-            take(bytes, for: receiver)
-            receiver.bodyGrant = bytes
-            return true
-        case .waiting(let id):
-            coverage.count(.grantWaited)
-            receiver.request = id
-            budgets[receiver.budget].requests[id] = receiver.index
-            return false
-        }
+        if isAdmitted { receiver.countedBody = bytes }
+        follow(notices, budget: receiver.budget)
+        return isAdmitted
     }
 
-    private func take(_ bytes: Int, for receiver: SimReceiver) {
-        budgets[receiver.budget].granted += bytes
-        let limit = budgets[receiver.budget].machine.largestGrant
-        check(.budgetHolds, budgets[receiver.budget].granted <= limit, "more is granted than the budget has")
-    }
-
-    /// The budget has granted a request that waited; the receiver hears of it on its thread.
-    private func granted(_ receiver: SimReceiver) {
-        let (request, bytes) = receiver.grantsUnderWay.removeFirst()
-        guard receiver.machine.awaitsMemory(request) else { return giveBack(bytes, budget: receiver.budget) }
-        let asked = receiver.requestedBytes
-        check(.budgetHolds, bytes == asked, "a body that asked for \(asked) bytes is given \(bytes)")
-        (receiver.request, receiver.bodyGrant) = (nil, bytes)
-        change(receiver) { $0.memoryGranted(receiver) }
+    private func admit(_ bytes: Int, for receiver: SimReceiver) {
+        receiver.counted += bytes
+        budgets[receiver.budget].admitted += bytes
+        let isWithin = budgets[receiver.budget].admitted <= budgets[receiver.budget].machine.largestBody
+        check(.budgetHolds, isWithin, "more is admitted than the budget has")
     }
 
     func withdrawRequest(of receiver: SimReceiver) {
-        guard let id = receiver.request else { return }
-        receiver.request = nil
-        budgets[receiver.budget].requests[id] = nil
-        follow(budgets[receiver.budget].machine.withdraw(id), budget: receiver.budget)
+        guard let waiting = receiver.waiting.take() else { return }
+        budgets[receiver.budget].line.removeAll { $0 == receiver.account }
+        if waiting.isAdmitted { forget(waiting.bytes, of: receiver) }
+        follow(budgets[receiver.budget].machine.withdraw(receiver.account), budget: receiver.budget)
     }
 
-    func giveBack(_ bytes: Int, budget: Int) {
+    private func forget(_ bytes: Int, of receiver: SimReceiver) {
+        receiver.counted -= bytes
+        budgets[receiver.budget].admitted -= bytes
+    }
+
+    /// A frame is taken, or dropped: what the budget counted for it is free.
+    func release(_ frame: SimFrame, of receiver: SimReceiver) {
+        if receiver.counted > 0 { forget(frame.counted, of: receiver) }
+        release(frame.counted, of: receiver)
+    }
+
+    private func release(_ bytes: Int, of receiver: SimReceiver) {
         guard bytes > 0 else { return }
-        budgets[budget].granted -= bytes
-        follow(budgets[budget].machine.giveBack(bytes), budget: budget)
-        checkBudget(budget)
+        follow(budgets[receiver.budget].machine.release(bytes, of: receiver.account), budget: receiver.budget)
     }
 
-    func follow(_ effects: BudgetMachine.Effects, budget: Int) {
-        for id in effects.evicted {
-            guard let index = budgets[budget].departed.removeValue(forKey: id) else { continue }
-            coverage.count(.eviction)
-            let receiver = receivers[index]
-            receiver.departed = nil
-            dropUnread(receiver)
+    private func follow(_ notices: [BudgetMachine.Notice], budget: Int) {
+        for notice in notices {
+            switch notice {
+            case .admitted(let id):
+                guard let receiver = budgets[budget].receivers[id].map({ receivers[$0] }),
+                    let waiting = receiver.waiting, !waiting.isAdmitted
+                else {
+                    violate(.budgetHolds, "a body is admitted that has not asked")
+                    continue
+                }
+                receiver.waiting = (waiting.bytes, true)
+                check(.bodiesInOrder, budgets[budget].line.first == id, "a body overtakes those that wait")
+                budgets[budget].line.removeAll { $0 == id }
+                admit(waiting.bytes, for: receiver)
+                execute(.memoryAvailable, for: .receiver(receiver.index), on: receiver.thread)
+            case .dropped(let id):
+                guard let index = budgets[budget].receivers.removeValue(forKey: id) else { continue }
+                coverage.count(.eviction)
+                receivers[index].isKept = false
+                dropUnread(receivers[index])
+            }
         }
-        for id in effects.revoked {
-            guard let index = budgets[budget].mapped.removeValue(forKey: id) else { continue }
-            coverage.count(.sharedMemoryRevoked)
-            execute(.sharedMemoryRevoked, for: .receiver(index), on: receivers[index].thread)
-        }
-        for id in effects.granted {
-            guard let index = budgets[budget].requests.removeValue(forKey: id) else { continue }
-            let receiver = receivers[index]
-            take(receiver.requestedBytes, for: receiver)
-            receiver.grantsUnderWay.append((receiver.requestNumber, receiver.requestedBytes))
-            execute(.granted, for: .receiver(index), on: receiver.thread)
-        }
+        checkBudget(budget)
     }
 
     // MARK: Ending
 
     func endDelivery(_ receiver: SimReceiver, _ error: TransportError?) {
         receiver.deliveryHasEnded = true
-        if let bytes = receiver.bodyGrant {
-            receiver.bodyGrant = nil
-            giveBack(bytes, budget: receiver.budget)
-        }
+        releaseCountedBody(of: receiver)
         for waiter in receiver.mailbox.end(error) where waiter == receiver.frames.waiter { wakeFrames(receiver) }
         for waiter in receiver.audio.end(nil) where waiter == receiver.audioConsumer.waiter { wakeAudio(receiver) }
         for waiter in receiver.statuses.end(nil) where waiter == receiver.statusConsumer.waiter { wakeStatus(receiver) }
@@ -161,27 +160,27 @@ extension World {
         cancel(receiver.registration, on: receiver.thread)
         close(receiver.socket)
         closeMappings(receiver)
-        budgets[receiver.budget].machine.leave(receiver.allowance)
-        keepUnread(receiver)
         endDelivery(receiver, reason.error)
+        keepUnread(receiver)
         if receiver.frames.hasEnded { endFanOut(receiver, reason) }
         tell(.ended(receiver.id, wasReady: receiver.isPresented), of: receiver)
     }
 
-    /// Gives back the grants of what nobody has consumed, and keeps it as long as its memory is not needed.
+    /// A body that does not come to its end needs no memory.
+    private func releaseCountedBody(of receiver: SimReceiver) {
+        let bytes = receiver.countedBody
+        receiver.countedBody = 0
+        forget(bytes, of: receiver)
+        release(bytes, of: receiver)
+    }
+
+    /// Keeps what nobody has consumed as long as its memory is not needed.
     private func keepUnread(_ receiver: SimReceiver) {
-        for bytes in receiver.takeGrants() { giveBack(bytes, budget: receiver.budget) }
+        forget(receiver.counted, of: receiver)
         let weight = receiver.mailbox.weight + receiver.audio.weight
-        guard weight > 0, !receiver.isLetGo else { return }
-        let (id, effects) = budgets[receiver.budget].machine.depart(weight)
-        if let id {
-            receiver.departed = id
-            budgets[receiver.budget].departed[id] = receiver.index
-        } else {
-            dropUnread(receiver)
-        }
-        follow(effects, budget: receiver.budget)
-        checkBudget(receiver.budget)
+        receiver.isKept = weight > 0
+        follow(budgets[receiver.budget].machine.depart(receiver.account, leaving: weight), budget: receiver.budget)
+        if weight == 0 { budgets[receiver.budget].receivers[receiver.account] = nil }
     }
 
     private func dropUnread(_ receiver: SimReceiver) {
@@ -199,20 +198,19 @@ extension World {
 
     /// What was left is consumed, or nobody can consume it.
     func forgetUnread(_ receiver: SimReceiver) {
-        guard let id = receiver.departed else { return }
-        receiver.departed = nil
-        budgets[receiver.budget].departed[id] = nil
-        follow(budgets[receiver.budget].machine.forget(id), budget: receiver.budget)
+        guard receiver.isKept else { return }
+        receiver.isKept = false
+        budgets[receiver.budget].receivers[receiver.account] = nil
+        follow(budgets[receiver.budget].machine.forget(receiver.account), budget: receiver.budget)
     }
 
     /// The program lets go of the connection.
     func letGo(_ receiver: SimReceiver) {
         guard !receiver.isLetGo else { return }
         receiver.isLetGo = true
-        for bytes in receiver.takeGrants() { giveBack(bytes, budget: receiver.budget) }
-        for waiter in receiver.mailbox.discard(nil).woken where waiter == receiver.frames.waiter {
-            wakeFrames(receiver)
-        }
+        let (frames, woken) = receiver.mailbox.discard(nil)
+        for frame in frames { release(frame, of: receiver) }
+        for waiter in woken where waiter == receiver.frames.waiter { wakeFrames(receiver) }
         for waiter in receiver.audio.discard(nil).woken where waiter == receiver.audioConsumer.waiter {
             wakeAudio(receiver)
         }

@@ -44,6 +44,9 @@ public struct TransportEvent: Sendable, Hashable, CustomStringConvertible {
         package static let frameDropped = Code("frame.dropped")
         /// The program's handler of a connection has thrown an error: ``FrameServer/run(_:)``.
         package static let handlerFailed = Code("handler.failed")
+        /// Frames that had arrived were discarded, because the program closed or released their connection before it had
+        /// taken them.
+        package static let framesDiscarded = Code("frames.discarded")
         /// The unread frames of a departed sender were dropped.
         package static let departedSenderDropped = Code("sender.dropped")
         /// The server does not accept senders for a while, because the system is short of descriptors or memory.

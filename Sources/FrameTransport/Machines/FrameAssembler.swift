@@ -69,6 +69,9 @@ package import FrameWire
     /// Whether ``next(at:)`` has an event before more is read.
     package var hasMore: Bool { !staged.isEmpty || (message != nil && decoder.bodyRemaining == 0) }
 
+    /// Whether a part of a message has been read.
+    var isWithinMessage: Bool { phase != .betweenMessages || !staged.isEmpty }
+
     /// Releases the body that is being read, because the connection has ended.
     package mutating func abandon() {
         message = nil

@@ -37,6 +37,7 @@ extension ReceiverMachine {
     /// A departed sender takes neither a place nor memory that others wait for, whether consumed or not.
     mutating func hangUp(_ system: some System) {
         hasHungUp = true
+        leavesUnreadUntil = nil
         guard isReady else { return }
         withdrawRequest(system)
         room = nil
@@ -103,8 +104,13 @@ extension ReceiverMachine {
     }
 
     /// Shuts down sending, and discards input until the peer has closed too, or the time for that is over.
-    mutating func linger(_ reason: CloseReason, _ system: some System) {
+    ///
+    /// What a sender writes before it has seen the end is lost, and it can learn this only from what it finds unread. So
+    /// nothing is read at first, if nothing else is lost; a sender that is in the middle of a message can finish that a
+    /// little later.
+    mutating func linger(_ reason: CloseReason, leavesUnread: Bool, _ system: some System) {
         state = .lingering(reason)
+        leavesUnreadUntil = nil
         pendingBody = nil
         mayRead = true
         assembler.abandon()
@@ -112,6 +118,9 @@ extension ReceiverMachine {
         system.endDelivery()
         system.shutDownSending()
         deadline = configuration.limits.linger.after(now)
+        guard leavesUnread, !hasHungUp, let end = deadline else { return }
+        leavesUnreadUntil = end
+        deadline = (configuration.limits.linger / 10).after(now)
     }
 
     mutating func finish(_ reason: CloseReason, _ system: some System) {

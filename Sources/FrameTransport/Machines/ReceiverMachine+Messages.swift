@@ -10,7 +10,7 @@ extension ReceiverMachine {
                 guard mayRead, goesOn(system) else { return }
                 readToken(reader, system)
             case .lingering:
-                guard mayRead, goesOn(system) else { return }
+                guard mayRead, leavesUnreadUntil == nil, goesOn(system) else { return }
                 discard(system)
             case .receiving, .draining:
                 guard room != 0, !awaitsMemory else { return }

@@ -81,10 +81,20 @@ extension ReceiverMachine {
         case .lingering, .closed: return
         case .handshaking, .receiving, .draining: break
         }
+        let isTold = tellDiscarded(system)
         if let reason { request(.stop(reason), system) }
         withdrawRequest(system)
-        linger(.closedLocally(reason ?? .stoppedByUser), system)
+        linger(.closedLocally(reason ?? .stoppedByUser), leavesUnread: !isTold, system)
         proceed(system)
+    }
+
+    /// Tells the sender if something that was read is not taken; returns false if there is nothing of that kind.
+    @discardableResult
+    private mutating func tellDiscarded(_ system: some System) -> Bool {
+        guard isReady, system.hasUntakenFrames || pendingBody != nil || assembler.isWithinMessage else { return false }
+        guard outbox.addDiscardNotice() else { return false }
+        writeRequests(system)
+        return true
     }
 
     /// Ends a connection whose sender has sent no token or a wrong one, if that is still the case, because its place is
@@ -125,6 +135,7 @@ extension ReceiverMachine {
 
     /// Ends the connection of a sender that sent too many consecutive undecodable frames.
     package mutating func undecodableLimitReached(_ system: some System) {
+        tellDiscarded(system)
         if isReady { finish(.failed(.undecodable(configuration.limits.maximumUndecodableFrames)), system) }
     }
 

@@ -31,7 +31,9 @@ extension ReceiverMachine {
             mayRead = true
             hangUp(system)
         case .lingering(let reason):
-            finish(reason, system)
+            guard let end = leavesUnreadUntil else { return finish(reason, system) }
+            leavesUnreadUntil = nil
+            deadline = end
         case .closed:
             break
         }
@@ -65,7 +67,8 @@ extension ReceiverMachine {
                 writeRequests(system)
             }
             // Not closed at once: unread bytes would turn the end that the sender sees into a reset.
-            return linger(.failed(TransportError(.tokenRejected, "the sender's token is not the expected one")), system)
+            let error = TransportError(.tokenRejected, "the sender's token is not the expected one")
+            return linger(.failed(error), leavesUnread: false, system)
         }
         guard system.keepPlace() else { return losePlace(system) }
         do throws(TransportError) {

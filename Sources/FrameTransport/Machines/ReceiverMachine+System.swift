@@ -30,6 +30,8 @@ extension ReceiverMachine {
         func keepPlace() -> Bool
         /// Presents the connection to the program: frames may arrive from now on.
         func present()
+        /// Whether frames have been delivered that the program has not taken.
+        var hasUntakenFrames: Bool { get }
         /// Returns how many frames the consumer has room for, optionally after it has taken what waits there, and the
         /// bytes of the waiting frames; if there is no room, ``roomAvailable(_:)`` follows.
         func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int)

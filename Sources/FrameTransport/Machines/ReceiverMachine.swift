@@ -45,7 +45,7 @@ package struct ReceiverMachine: ~Copyable {
         case receiving
         /// This side ends the connection once what has arrived is delivered.
         case draining
-        /// This side has ended the connection, for this reason, and reads until the peer's end.
+        /// This side has ended the connection, for this reason, and discards what arrives until the peer's end.
         case lingering(CloseReason)
         case closed(CloseReason)
     }
@@ -93,6 +93,10 @@ package struct ReceiverMachine: ~Copyable {
     var drainReason = CloseReason.closedLocally(.stoppedByUser)
     /// The buffers that the sender shares.
     package internal(set) var shared: SharedBuffers
+    /// The time until which what arrives after the end is left unread; nil if it is read.
+    ///
+    /// A sender that has been told that something was discarded need not find out by what is left unread.
+    var leavesUnreadUntil: UInt64?
     /// The time at which ``deadlinePassed(_:)`` is to be called; nil for never.
     package internal(set) var deadline: UInt64?
     /// What the sender had been doing when its deadline was set; nil if it has none.

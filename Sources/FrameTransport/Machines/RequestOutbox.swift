@@ -24,6 +24,17 @@ package struct RequestOutbox: Sendable {
     /// Queues a release in the same way.
     package mutating func add(_ release: ReleaseRequest) -> Bool { add(release.encoded()) }
 
+    /// Queues what tells a sender that this side ends, and has not taken everything that it has read.
+    ///
+    /// Senders that do not know this request skip it.
+    ///
+    /// - Returns: Whether it was queued.
+    package mutating func addDiscardNotice() -> Bool { add(Array(Self.discardNotice.utf8)) }
+
+    /// The name of that request.
+    package static let discardName = "discarded"
+    private static let discardNotice = "POST /\(discardName) HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
+
     private mutating func add(_ encoded: [UInt8]) -> Bool {
         guard bytes.count + encoded.count <= Self.maximumByteCount else { return false }
         bytes += encoded

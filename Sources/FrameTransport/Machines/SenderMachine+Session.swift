@@ -175,6 +175,9 @@ extension SenderMachine {
                 case .release(let release):
                     turn.requestsLeft -= 1
                     handle(release, in: session, system)
+                case .skipped(let request) where request.name == RequestOutbox.discardName:
+                    turn.requestsLeft -= 1
+                    system.noteDiscarded()
                 case .skipped(let request):
                     turn.requestsLeft -= 1
                     system.countSkippedRequest()

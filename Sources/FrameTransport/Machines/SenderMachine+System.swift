@@ -40,6 +40,8 @@ extension SenderMachine {
         func deliver(_ request: ControlRequest)
         /// Counts a request that was not understood.
         func countSkippedRequest()
+        /// Notes that the server has not taken everything that it has read.
+        func noteDiscarded()
         /// Publishes the end, which is permanent. This is the last call.
         func end(_ reason: CloseReason)
     }

@@ -27,11 +27,18 @@ extension FrameServer {
         /// consumer gets the error `departedSenderDropped`. A sender counts once.
         public internal(set) var droppedSenders = 0
 
-        /// The number of complete frames that have arrived.
+        /// The number of frames that the program has taken.
         public internal(set) var frames = 0
 
         /// The number of bytes of these frames' bodies, including padding; frames in shared memory have none.
         public internal(set) var bytes: UInt64 = 0
+
+        /// The number of frames that had arrived and were discarded, because the program closed or released their connection
+        /// before it had taken them, or they were dropped with a departed sender or behind undecodable ones.
+        ///
+        /// Frames that newer ones replaced are counted by ``supersededFrames``. What a sender sends after its connection was
+        /// closed is not read as frames.
+        public internal(set) var discardedFrames = 0
 
         /// The number of frames that the program has reported as undecodable; `FrameDecoder` reports them.
         public internal(set) var undecodableFrames = 0

@@ -9,6 +9,7 @@ extension ListeningDriver {
         let connections = connections.withLock { Array($0.values) }
         statistics.frames = received.frames.value
         statistics.bytes = UInt64(received.bytes.value)
+        statistics.discardedFrames = received.discarded.value
         statistics.undecodableFrames = received.undecodable.value
         statistics.supersededFrames = connections.reduce(received.superseded.value) { $0 + $1.mailbox.replaced }
         statistics.memoryInFlight = connections.reduce(0) { $0 + $1.memoryInFlight }
@@ -45,6 +46,26 @@ extension TransportEvent {
             .debug,
             .connectionOpened,
             "a sender is connected",
+            endpoint: endpoint,
+            connection: id,
+            peer: peer
+        )
+    }
+
+    /// Frames that had arrived, or bytes that came after the connection was closed, were discarded.
+    static func discarded(
+        frames: Int,
+        bytes: Int,
+        _ id: Int,
+        _ peer: PeerPolicy.Credentials?,
+        at endpoint: String
+    ) -> TransportEvent {
+        let what = frames > 0 ? "\(frames) frame\(frames == 1 ? "" : "s") that had arrived" : "\(bytes) bytes"
+        return TransportEvent(
+            .warning,
+            .framesDiscarded,
+            "\(what) \(frames == 1 && bytes == 0 ? "was" : "were") discarded: the program did not take "
+                + (frames == 1 ? "it" : "them"),
             endpoint: endpoint,
             connection: id,
             peer: peer

@@ -74,6 +74,9 @@ extension ListeningDriver: ListenerMachine.System {
                 log?.report(
                     TransportEvent(.warning, .frameDropped, text, endpoint: endpoint, connection: id, peer: peer)
                 )
+            },
+            onDiscarded: { [log, endpoint] frames, bytes in
+                log?.report(.discarded(frames: frames, bytes: bytes, id, peer, at: endpoint))
             }
         )
         connections.withLock { $0[id] = driver }

@@ -29,9 +29,12 @@ extension ReceivingDriver: ReceiverMachine.System {
     /// Reads and discards; the system closes what is passed with the bytes.
     func discard() throws(Errno) -> Transfer {
         guard let socket = descriptor?.rawValue else { return .wouldBlock }
-        return try unsafe withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { scratch throws(Errno) in
+        let transfer = try unsafe withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) {
+            scratch throws(Errno) in
             try unsafe Syscalls.receive(from: socket, into: scratch)
         }
+        if wasReady, case .bytes(let count, _) = transfer { discardedByteCount += count }
+        return transfer
     }
 
     func takeArrivals() -> (count: Int, areLost: Bool)? { mappings.takeArrivals() }
@@ -62,18 +65,18 @@ extension ReceivingDriver: ReceiverMachine.System {
         onReady = nil
     }
 
+    var hasUntakenFrames: Bool { mailbox.count > 0 || discarded.value > 0 }
+
     func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int) {
         let (room, weight) = mailbox.reserve(onceEmpty: onceEmpty)
         return (room, weight)
     }
 
     func deliver(_ frame: consuming Frame, more: Bool) {
-        counts.frames.increment()
-        counts.bytes.add(frame.jpeg?.count ?? 0)
         frame.isCounted = countedBody > 0
         countedBody = 0
         let weight = frame.memoryByteCount
-        mailbox.put(frame, weight: weight, more: more)
+        if !mailbox.put(frame, weight: weight, more: more) { onDiscarded(1, 0) }
         hasHeldBack = hasHeldBack || more
     }
 
@@ -143,6 +146,7 @@ extension ReceivingDriver: ReceiverMachine.System {
         memory.depart(leaving: mailbox.weight + audio.weight)
         // The last message may have been taken meanwhile.
         forgetIfConsumed()
+        if discardedByteCount > 0 { onDiscarded(0, discardedByteCount) }
         onClosed?(wasReady)
         (onReady, onClosed) = (nil, nil)
     }

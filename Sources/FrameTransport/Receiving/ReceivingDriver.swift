@@ -26,6 +26,11 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     let tokens: HandshakeTokens?
     let onRead: (@Sendable (_ connection: Int, _ bytes: Span<UInt8>) -> Void)?
     let counts: ReceivedCounts
+    /// The frames that were discarded.
+    let discarded = Counter()
+    let onDiscarded: @Sendable (_ frames: Int, _ bytes: Int) -> Void
+    /// The bytes that were read after this side had closed.
+    var discardedByteCount = 0
     /// The bytes of the body that is arriving, for other threads.
     private let arriving = Counter()
     private(set) var machine: ReceiverMachine
@@ -50,7 +55,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         thread: IOThread,
         configuration: FrameServer.Configuration,
         counts: ReceivedCounts,
-        onUndecodable: @escaping @Sendable (_ index: Int) -> Void
+        onUndecodable: @escaping @Sendable (_ index: Int) -> Void,
+        onDiscarded: @escaping @Sendable (_ frames: Int, _ bytes: Int) -> Void
     ) {
         self.id = id
         self.thread = thread
@@ -66,6 +72,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         tokens = configuration.tokens
         onRead = configuration.onRead
         self.counts = counts
+        self.onDiscarded = onDiscarded
         var settings = ReceiverMachine.Configuration()
         settings.limits = configuration.limits
         settings.expectedToken = configuration.tokens?.expected
@@ -96,13 +103,23 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             driver.thread.execute { driver.change { $0.undecodableLimitReached(driver) } }
         }
         machine = ReceiverMachine(settings, pool: configuration.pool, tally: tally)
-        let memory = memory
+        let (memory, discarded) = (memory, discarded)
         mailbox = Mailbox(
             capacity: .init(count: 1, longest: FrameServer.Delivery.maximumReadAhead),
             overflow: configuration.delivery == .newest ? .replacesOldest : .refused,
-            onLeave: { frame, isLast in
+            onLeave: { frame, leave in
                 if frame.isCounted { memory.release(frame.header.contentLength) }
-                if isLast { owner.object?.forgetIfConsumed() }
+                switch leave {
+                case .taken(let isLast):
+                    counts.frames.increment()
+                    counts.bytes.add(frame.jpeg?.count ?? 0)
+                    if isLast { owner.object?.forgetIfConsumed() }
+                case .replaced:
+                    break
+                case .discarded:
+                    counts.discarded.increment()
+                    discarded.increment()
+                }
             },
             onRoom: {
                 guard let driver = owner.object else { return }
@@ -115,7 +132,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
                 weight: memory.part.audio
             ),
             overflow: .replacesOldest,
-            onLeave: { _, isLast in if isLast { owner.object?.forgetIfConsumed() } }
+            onLeave: { _, leave in if leave == .taken(isLast: true) { owner.object?.forgetIfConsumed() } }
         )
         owner.object = self
     }
@@ -179,7 +196,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     /// Releases what can no longer be consumed, from any thread, because the program has released the connection.
     func abandon() {
-        mailbox.discard()
+        discardFrames(for: nil)
         audio.discard()
         memory.forget()
         thread.execute { self.close() }
@@ -194,8 +211,13 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     ///
     /// Even those of a sender that has left, all of which may have been read by now.
     private func dropFrames(for error: TransportError) {
-        mailbox.discard(error)
+        discardFrames(for: error)
         forgetIfConsumed()
+    }
+
+    private func discardFrames(for error: TransportError?) {
+        let count = mailbox.discard(error)
+        if count > 0 { onDiscarded(count, 0) }
     }
 
     /// The bytes that its messages take, as seen from any thread.

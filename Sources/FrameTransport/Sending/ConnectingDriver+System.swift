@@ -123,6 +123,7 @@ extension ConnectingDriver: SenderMachine.System {
     func note(_ hello: ControlRequest.Hello?) { control.note(hello) }
     func deliver(_ request: ControlRequest) { control.note(request) }
     func countSkippedRequest() { control.skip() }
+    func noteDiscarded() { discarding.withLock { $0 = terms.value.connection } }
 
     func end(_ reason: CloseReason) {
         timer?.cancel()

@@ -14,6 +14,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     /// The number of the connection that has ended last, and why it has; nil before one has.
     let lastEnd = Locked<(connection: Int, reason: CloseReason, leftUnread: Bool)?>(nil)
 
+    /// The number of the latest connection whose server has discarded something; nil if none has.
+    let discarding = Locked<Int?>(nil)
+
     /// Whether the server had not read everything when the last socket was closed, as far as the system reports it.
     var leftUnread = false
 

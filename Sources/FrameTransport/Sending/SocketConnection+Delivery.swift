@@ -13,21 +13,25 @@ extension SocketConnection {
     /// try await uploader.connection.delivered()
     /// ```
     ///
-    /// That the server has read a frame does not say that its program has accepted it. If the server asks this side to stop,
-    /// or ends the connection with nothing unread, this method returns, and ``state`` states why.
+    /// A server of this package says so if it ends a connection before its program has taken everything that was read; this
+    /// method throws then. While the connection lasts, a frame that has been read may still wait for the program. If the server
+    /// asks this side to stop, or ends the connection with nothing unread, this method returns, and ``state`` states why.
     ///
     /// Only Linux reports what is unread, and only over a path. Over a port, and on other systems, this method waits until
     /// everything has been written to the socket.
     ///
     /// - Throws: `closed` if no server has been connected, or this side closes; `sendTimedOut` if the server reads nothing for
     ///   ``Configuration/sendTimeout``; `cancelled` if the calling task is cancelled; or the error with which the connection
-    ///   was lost before everything had been read.
+    ///   was lost before everything had been read; `connectionLost` if the server has discarded something.
     public func delivered() async throws(TransportError) {
         let number = driver.lane.delivery?.connection
         if try await waits(on: number, until: { $0.isWritten && $0.backlog?.isEmpty ?? true }) {
             // What the server said before it read the rest has been handled after that.
             for _ in 0..<3 { await turn() }
-            if driver.lane.delivery?.connection == number { return }
+            if driver.lane.delivery?.connection == number {
+                if hasDiscarded(on: number) { throw discarded }
+                return
+            }
         }
         guard let end = driver.lastEnd.withLock({ $0 }) else {
             throw TransportError(.closed, path: path, "no server is connected")
@@ -43,10 +47,24 @@ extension SocketConnection {
                 path: path,
                 "the server ended the connection before it had read everything"
             )
+        case .closedByPeer where hasDiscarded(on: end.connection): throw discarded
         case .closedByPeer: return
         case .failed(let error): throw error
         case .closedLocally: throw TransportError(.closed, path: path, "the connection has been closed")
         }
+    }
+
+    /// Whether the server has said that it discarded something that it had read, without having asked this side to stop.
+    private func hasDiscarded(on connection: Int?) -> Bool {
+        connection != nil && driver.discarding.withLock { $0 } == connection && !wasAskedToStop
+    }
+
+    private var discarded: TransportError {
+        TransportError(
+            .connectionLost,
+            path: path,
+            "the server ended the connection before its program had taken everything"
+        )
     }
 
     /// Waits until the server has read a part of what was sent first: it has not turned this side away.

@@ -36,20 +36,29 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     private let state: Locked<State>
     private let onRoom: @Sendable () -> Void
-    private let onLeave: (@Sendable (Element, _ isLast: Bool) -> Void)?
+    /// How an element leaves a mailbox.
+    enum Leave: Sendable, Hashable {
+        /// A consumer takes it, as the last one of a mailbox that has ended or not.
+        case taken(isLast: Bool)
+        /// A newer one takes its place.
+        case replaced
+        /// It is discarded, or came too late.
+        case discarded
+    }
+
+    private let onLeave: (@Sendable (Element, Leave) -> Void)?
 
     /// Creates an empty mailbox.
     ///
     /// - Parameters:
     ///   - capacity: The capacity.
     ///   - overflow: What happens to an element that exceeds the capacity.
-    ///   - onLeave: Called with every element that a consumer takes, is replaced, discarded or came too late, and whether
-    ///     a consumer took it as the last one of a mailbox that has ended.
+    ///   - onLeave: Called with every element that leaves.
     ///   - onRoom: Called when there is room again, after a producer found none.
     init(
         capacity: Machine.Capacity,
         overflow: Machine.Overflow,
-        onLeave: (@Sendable (Element, _ isLast: Bool) -> Void)? = nil,
+        onLeave: (@Sendable (Element, Leave) -> Void)? = nil,
         onRoom: @escaping @Sendable () -> Void = {}
     ) {
         state = Locked(State(machine: Machine(capacity: capacity, overflow: overflow)))
@@ -92,8 +101,8 @@ final class Mailbox<Element: Sendable>: Sendable {
             let (isAccepted, woken) = state.machine.put(element, weight: weight, more: more)
             return (isAccepted, woken.flatMap { state.takeWake(of: $0) }, state.machine.takeGivenWay())
         }
-        for replaced in givenWay { onLeave?(replaced, false) }
-        if !isAccepted { onLeave?(element, false) }
+        for replaced in givenWay { onLeave?(replaced, .replaced) }
+        if !isAccepted { onLeave?(element, .discarded) }
         wake?()
         return isAccepted
     }
@@ -123,7 +132,7 @@ final class Mailbox<Element: Sendable>: Sendable {
             return (elements, woken.compactMap { state.takeWake(of: $0) })
         }
         for wake in wakes { wake() }
-        for element in elements { onLeave?(element, false) }
+        for element in elements { onLeave?(element, .discarded) }
         return elements.count
     }
 
@@ -163,7 +172,7 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     private func consumed(_ taken: Machine.Taken) -> Element {
         if taken.mustCallProducer { onRoom() }
-        onLeave?(taken.element, taken.isLast)
+        onLeave?(taken.element, .taken(isLast: taken.isLast))
         return taken.element
     }
 

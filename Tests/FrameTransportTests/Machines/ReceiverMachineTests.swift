@@ -190,6 +190,64 @@ import Testing
         #expect(rig.frames.count == 1 && rig.audio.count == 1)
     }
 
+    // MARK: What is discarded
+
+    private static let notice = Array("POST /discarded HTTP/1.1\r\nContent-Length: 0\r\n\r\n".utf8)
+
+    /// What a connection has when this side closes it.
+    enum Untaken: CaseIterable {
+        case nothing, frames, half, header, tooLarge
+
+        func arrive(at rig: ReceiverRig) {
+            rig.arrive(message(body(1, count: 10)))
+            switch self {
+            case .nothing: break
+            case .frames: rig.hasUntakenFrames = true
+            case .half: rig.arrive(message(body(2, count: 10)).dropLast(1))
+            case .header: rig.arrive([UInt8(ascii: "H")])
+            case .tooLarge: rig.arrive(message(body(2, count: 2000)))
+            }
+        }
+    }
+
+    /// Shows P119.
+    @Test(arguments: Untaken.allCases, [nil, ControlRequest.FinishReason.callEnded])
+    func `a sender is told if something that was read is not taken`(
+        _ untaken: Untaken,
+        reason: ControlRequest.FinishReason?
+    ) {
+        let rig = ReceiverRig { $0.usualBody = 1000 }
+        untaken.arrive(at: rig)
+        rig.machine.close(reason, rig)
+        let stop = reason.map {
+            ControlRequest.hello(.init(wantsInfo: true)).encoded() + ControlRequest.stop($0).encoded()
+        }
+        #expect(rig.written == (untaken == .nothing ? [] : Self.notice) + (stop ?? []) && rig.hasShutDownSending)
+        // It finds out by what is left unread, unless it is told.
+        let before = rig.input.count
+        rig.arrive(message(body(3, count: 10)))
+        #expect(rig.input.isEmpty == (untaken != .nothing && before == 0))
+    }
+
+    @Test func `what arrives after an end is left unread for a moment, and then discarded until the sender has gone`() {
+        let rig = ReceiverRig { $0.limits.linger = .seconds(1) }
+        rig.machine.close(nil, rig)
+        rig.arrive(message(body(1, count: 3000)))
+        #expect(!rig.input.isEmpty && rig.deadline == rig.now + 100_000_000)
+        rig.now += 100_000_000
+        rig.machine.deadlinePassed(rig)
+        #expect(rig.input.isEmpty && rig.deadline == rig.now + 900_000_000 && rig.reason == nil)
+        rig.arrive([], end: true)
+        #expect(rig.reason == .closedLocally(.stoppedByUser))
+    }
+
+    @Test func `a sender that leaves after an end is read to its end at once`() {
+        let rig = ReceiverRig()
+        rig.machine.close(nil, rig)
+        rig.arrive(message(body(1, count: 3000)), end: true)
+        #expect(rig.input.isEmpty && rig.reason == .closedLocally(.stoppedByUser) && rig.frames.isEmpty)
+    }
+
     // MARK: Tokens
 
     @Test func `bytes after the token are read without another readiness event`() {

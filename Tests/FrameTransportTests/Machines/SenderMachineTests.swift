@@ -13,6 +13,14 @@ import Testing
         FrameMessage(body(seed, count: count), sequence: UInt64(seed))
     }
 
+    /// Shows P119.
+    @Test func `a receiver that discards something says so, also if it has not said hello`() {
+        let bench = SenderBench.open()
+        bench.receive(.bytes(Array("POST /discarded HTTP/1.1\r\nContent-Length: 0\r\n\r\n".utf8)), .end)
+        #expect(bench.discardNotices == 1 && bench.skippedRequests == 0)
+        #expect(bench.beginningsAndEnds.last == .disconnected(.closedByPeer(.stoppedByUser)))
+    }
+
     // MARK: Tokens
 
     @Test(arguments: [1, 5, 9, 10, 11, 30, 1000])

@@ -29,28 +29,32 @@ import Testing
     }
 
     @Test func `every element that leaves is reported once, outside the lock`() async throws {
-        let left = Locked<[(element: Int, isLast: Bool)]>([])
+        typealias Leave = Mailbox<Int>.Leave
+        let left = Locked<[Int: Leave]>([:])
         let owner = WeakReference<Mailbox<Int>>()
-        let mailbox = Mailbox<Int>(capacity: .init(count: 2), overflow: .replacesOldest) { element, isLast in
-            let count = owner.object?.count ?? -1
-            left.withLock { $0.append((element, isLast && count == 0)) }
+        let mailbox = Mailbox<Int>(capacity: .init(count: 2), overflow: .replacesOldest) { element, leave in
+            // From outside the lock.
+            _ = owner.object?.count
+            left.withLock { $0[element] = $0[element] == nil ? leave : .none }
         }
         owner.object = mailbox
         for number in 0..<5 { mailbox.put(number) }
         #expect(mailbox.take() == 3)
-        async let awaited = mailbox.next()
-        #expect(try await awaited == 4)
-        mailbox.put(5)
+        #expect(try await mailbox.next() == 4)
+        for number in 5..<7 { mailbox.put(number) }
         mailbox.end()
-        #expect(!mailbox.put(6) && mailbox.take() == 5)
-        #expect(left.withLock { $0.map(\.element) } == [0, 1, 2, 3, 4, 6, 5])
-        #expect(left.withLock { $0.map(\.isLast) } == [false, false, false, false, false, false, true])
-        let discarded = Mailbox<Int>(capacity: .init(count: 2), overflow: .refused) { element, isLast in
-            left.withLock { $0.append((element, isLast)) }
+        #expect(!mailbox.put(7) && mailbox.take() == 5 && mailbox.take() == 6)
+        let expected: [Leave] = [
+            .replaced, .replaced, .replaced, .taken(isLast: false), .taken(isLast: false), .taken(isLast: false),
+            .taken(isLast: true), .discarded,
+        ]
+        #expect(left.withLock { left in (0..<8).map { left[$0] } } == expected)
+        let discarded = Mailbox<Int>(capacity: .init(count: 2), overflow: .refused) { element, leave in
+            left.withLock { $0[element] = leave }
         }
-        for number in 7..<9 { discarded.put(number) }
+        for number in 8..<10 { discarded.put(number) }
         #expect(discarded.discard() == 2)
-        #expect(left.withLock { $0.suffix(2).map(\.element) } == [7, 8])
+        #expect(left.withLock { [$0[8], $0[9]] } == [.discarded, .discarded])
     }
 
     /// Shows P33.

@@ -1,8 +1,10 @@
 import FrameSocketTesting
-import FrameTransport
 import FrameWire
+import Locking
 import TestSupport
 import Testing
+
+@testable import FrameTransport
 
 /// What a sender learns of whether the server has read what was sent.
 @Suite(.timeLimit(.minutes(5))) struct DeliveryTests {
@@ -129,6 +131,81 @@ import Testing
         }
         let error = await #expect(throws: TransportError.self) { try await connection.delivered() }
         #expect(error?.code == (absence == .failed ? .connectionLost : .closed))
+    }
+
+    /// Shows P119.
+    @Test(arguments: [300, 3000, 20_000])
+    func `a server whose program leaves before it has taken everything says so, and counts it`(size: Int) async throws {
+        let taken = AsyncStream<Void>.makeStream()
+        let isSent = AsyncStream<Void>.makeStream()
+        let events = Locked<[TransportEvent]>([])
+        let server = try directory.server {
+            $0.log = { event in events.withLock { $0.append(event) } }
+        }
+        async let running: Void = server.run { connection in
+            for try await _ in connection.frames { break }
+            taken.continuation.yield()
+            for await _ in isSent.stream { break }
+        }
+        let connection = directory.connection { $0.reopens = false }
+        try await connection.open(within: nil)
+        for index in 0..<6 { try await connection.send(FrameMessage(body(index, count: size))) }
+        for await _ in taken.stream { break }
+        isSent.continuation.yield()
+        _ = try await connection.closed()
+        let error = await #expect(throws: TransportError.self) { try await connection.delivered() }
+        #expect(error?.code == .connectionLost)
+        #expect(await becomesTrue { server.statistics.connections == 0 })
+        #expect(server.statistics.frames == 1 && server.statistics.bytes == UInt64(size))
+        #expect(server.statistics.discardedFrames > 0)
+        #expect(events.withLock { $0.contains { $0.code == .framesDiscarded && $0.connection == 1 } })
+        server.close()
+        try await running
+    }
+
+    /// Shows P119.
+    @Test func `frames that are sent while the server's program leaves are taken or reported`() async throws {
+        for _ in 0..<20 {
+            let directory = try TemporaryDirectory()
+            // A sender that takes longer to find out would be too slow.
+            let server = try directory.server { $0.limits.linger = .seconds(100) }
+            async let running: Void = server.run { connection in
+                for try await _ in connection.frames { break }
+            }
+            let connection = directory.connection { $0.reopens = false }
+            try await connection.open(within: nil)
+            var sent = 0
+            do {
+                while sent < 6 {
+                    try await connection.send(FrameMessage(body(sent, count: 300)))
+                    sent += 1
+                }
+            } catch {
+                #expect(error.code == .connectionLost || error.code == .closed)
+            }
+            _ = try await connection.closed()
+            let result = await Result { try await connection.delivered() }
+            if sent > 1 { #expect(throws: TransportError.self) { try result.get() } }
+            server.close()
+            try await running
+            #expect(server.statistics.frames == 1)
+        }
+    }
+
+    /// Shows P119.
+    @Test func `a server whose program has taken everything ends without a complaint`() async throws {
+        let server = try directory.server()
+        async let running: Void = server.run { connection in
+            for try await frame in connection.frames where frame.index == 5 { break }
+        }
+        let connection = directory.connection { $0.reopens = false }
+        try await connection.open(within: nil)
+        for index in 0..<6 { try await connection.send(FrameMessage(body(index, count: 3000))) }
+        _ = try await connection.closed()
+        try await connection.delivered()
+        #expect(server.statistics.frames == 6 && server.statistics.discardedFrames == 0)
+        server.close()
+        try await running
     }
 
     @Test func `over a port what was written counts`() async throws {

@@ -40,6 +40,8 @@ final class ReceiverRig: ReceiverMachine.System {
     private(set) var bytesRead = 0
     /// The bodies that have asked for memory, each as often as it has asked.
     private(set) var requested: [Int] = []
+    /// Whether the program has yet to take frames.
+    var hasUntakenFrames = false
     /// Whether there is memory for them.
     var hasMemory = false
     private(set) var withdrawals = 0

@@ -52,6 +52,7 @@ final class SenderBench: SenderMachine.System {
     private(set) var requests: [ControlRequest] = []
     private(set) var info = ControlRequest.SessionInfo()
     private(set) var skippedRequests = 0
+    private(set) var discardNotices = 0
     private(set) var terms: [ReceiverTerms] = []
     private(set) var ends: [CloseReason] = []
     /// What those who wait for an opening were told; nil for an opening.
@@ -219,6 +220,7 @@ final class SenderBench: SenderMachine.System {
     func note(_ hello: ControlRequest.Hello?) {}
     func deliver(_ request: ControlRequest) { requests.append(request) }
     func countSkippedRequest() { skippedRequests += 1 }
+    func noteDiscarded() { discardNotices += 1 }
     func end(_ reason: CloseReason) { ends.append(reason) }
 
     private func write() {

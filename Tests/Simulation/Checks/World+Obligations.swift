@@ -122,6 +122,23 @@ extension World {
         check(.endIsTold, monitor.stoppedOnWire != nil, "sender \(sender.index) ends without a word")
     }
 
+    /// A sender leaves its socket: it knows if its receiver has discarded something.
+    func checkLossIsKnown(_ sender: SimSender) {
+        guard let receiver = receiver(of: sender), let since = receiver.lingersSince, receiver.drainedAt == nil,
+            sockets[sender.socket].monitor >= 0, !sockets[sender.socket].isTCP, !receiver.hasSkippedFrames,
+            !receiver.shared.hasDeclined, now < since + 100_000_000
+        else { return }
+        let written = monitors[sockets[sender.socket].monitor].frames.count
+        guard receiver.hadUntaken || written > receiver.delivered else { return }
+        coverage.count(.discarded)
+        let isKnown = sender.isToldOfDiscards || sockets[receiver.socket].inbound.count > 0
+        check(
+            .lossIsKnown,
+            isKnown || sender.hasReadStop,
+            "sender \(sender.index) takes for delivered what is discarded"
+        )
+    }
+
     // MARK: What a sender leaves unread
 
     /// A sender gives up its socket: a stop that it could have read counts.

@@ -6,7 +6,7 @@ struct Coverage {
             eviction, departedSenderDropped
         case bodyWaited, bodyRefused, supersededFrame, latestFrameRepeated, trailingFrame, deferredFrame, pacedFrame
         case unchangedFrame, overBudgetFrame, sendBlocked, sendTimeout, receiveTimeout, handshakeTimeout, idleTimeout
-        case openTimeout, cancelled, finished, lingered, halfClose, malformed, hostileSender, hostileReceiver
+        case openTimeout, cancelled, finished, lingered, discarded, halfClose, malformed, hostileSender, hostileReceiver
         case awaitedBuffer, poolChanged, resizedWhileConnected
         case plainSender, plainReceiver, fanOutJoined, fanOutLeft, sharedBudget, tcp, manyEndpoints, audioOnly
         case encodingFailed, turnYielded, drainCutOff, storm, handshakeGaveWay

@@ -65,6 +65,8 @@ enum Promise: Int, CaseIterable {
     case noResidue
     /// P200, P201, P202, P203, P205, P207: whoever gives up, or has a limit, is told in time.
     case promptness
+    /// P119: a sender can learn that something it has sent was discarded.
+    case lossIsKnown
     /// P121, P122, P134, P141, P143: an orderly end is no error, and an error is no orderly end.
     case reasons
     /// P123: an end within a message is not orderly.

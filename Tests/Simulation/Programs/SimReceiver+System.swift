@@ -96,6 +96,8 @@ extension SimReceiver: ReceiverMachine.System {
 
     func present() { perform("present") { world.present(self) } }
 
+    var hasUntakenFrames: Bool { perform("has untaken frames") { mailbox.count > 0 || hasDiscarded } }
+
     func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int) {
         perform("reserve room") {
             let (room, waiting) = mailbox.reserve(onceEmpty: onceEmpty)
@@ -125,6 +127,8 @@ extension SimReceiver: ReceiverMachine.System {
     func endDelivery() {
         perform("end delivery") {
             world.coverage.count(.lingered)
+            lingersSince = now
+            hadUntaken = mailbox.count > 0 || hasDiscarded
             world.schedule(.lingerIsOver, .receiver(index), after: 1_300_000_000)
             world.endDelivery(self, nil)
         }

@@ -80,6 +80,11 @@ final class SimReceiver {
     /// What the machine was last told that is wanted, and all that was ever asked for.
     var stated: ControlRequest.Wants?
     var asked: ControlRequest.Wants = []
+    /// Whether its program has let go of frames that it had not taken.
+    var hasDiscarded = false
+    /// When its machine began to linger, and whether there was something then that its program had not taken.
+    var lingersSince: UInt64?
+    var hadUntaken = false
     /// When it began to drain.
     var drainedAt: UInt64?
     /// Whether its thread was told to close it.

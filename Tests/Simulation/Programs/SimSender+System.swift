@@ -61,13 +61,19 @@ extension SimSender: SenderMachine.System {
         }
     }
 
-    func closeSocket(_ loss: TransportError) { perform("close socket") { world.closeSocket(self, loss) } }
+    func closeSocket(_ loss: TransportError) {
+        perform("close socket") {
+            world.checkLossIsKnown(self)
+            world.closeSocket(self, loss)
+        }
+    }
 
     func yield() {
         perform("yield") { world.executeAfterPoll(.continueTurn, for: .sender(index), on: plan.thread) }
     }
 
     func openLane(connection: Int) {
+        isToldOfDiscards = false
         perform("open lane") { world.openLane(self, connection: connection) }
     }
 
@@ -89,6 +95,7 @@ extension SimSender: SenderMachine.System {
     func note(_ hello: ControlRequest.Hello?) { perform("note hello") { self.hello = hello } }
     func deliver(_ request: ControlRequest) { perform("deliver \(request)") {} }
     func countSkippedRequest() { perform("count a skipped request") {} }
+    func noteDiscarded() { perform("note that something is discarded") { isToldOfDiscards = true } }
 
     func end(_ reason: CloseReason) {
         perform("end: \(reason)") {

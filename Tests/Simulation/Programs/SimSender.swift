@@ -109,6 +109,8 @@ final class SimSender {
     var audioDroppedBefore = 0
     /// The event in which the receiver's end was read.
     var sawEndAt = -1
+    /// Whether its receiver has said that it discards something.
+    var isToldOfDiscards = false
     /// How many frames had been offered when somebody began to wait for them.
     var finisherOffers: [Int: Int] = [:]
     var finisherTimes: [Int: UInt64] = [:]

@@ -171,7 +171,7 @@ extension World {
         if let receiver = receiver(of: sender) { letGo(receiver) }
     }
 
-    private func receiver(of sender: SimSender) -> SimReceiver? {
+    func receiver(of sender: SimSender) -> SimReceiver? {
         guard sender.socket >= 0 else { return nil }
         let peer = sockets[sender.socket].peer
         return receivers.last { $0.socket == peer }

@@ -209,6 +209,7 @@ extension World {
         guard !receiver.isLetGo else { return }
         receiver.isLetGo = true
         let (frames, woken) = receiver.mailbox.discard(nil)
+        receiver.hasDiscarded = !frames.isEmpty
         for frame in frames { release(frame, of: receiver) }
         for waiter in woken where waiter == receiver.frames.waiter { wakeFrames(receiver) }
         for waiter in receiver.audio.discard(nil).woken where waiter == receiver.audioConsumer.waiter {

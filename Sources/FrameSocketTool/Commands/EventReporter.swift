@@ -92,11 +92,16 @@ final class EventReporter: Sendable {
 }
 
 extension TransportEvent {
-    /// Whether a sender was refused, and did not just leave before it had sent its token.
+    /// Whether a sender was refused, and did not just leave before it had sent its token, or was dropped with its frames
+    /// before it came to be served.
     var isRefusal: Bool {
-        code == .refusedForPlace || error != nil && (code == .refusedForUser || code == .refusedForToken)
+        switch code {
+        case .refusedForPlace: true
+        case .refusedForUser, .refusedForToken, .departedSenderDropped: error != nil
+        default: false
+        }
     }
 
-    /// The code of the JSON event of a refusal.
+    /// The code of the JSON event of a refusal, or of a dropped sender.
     var refusalCode: String { error?.code.rawValue ?? "server.full" }
 }

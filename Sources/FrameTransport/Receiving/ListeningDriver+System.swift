@@ -144,7 +144,8 @@ extension ListeningDriver: ListenerMachine.System {
         // Released outside the mailbox's lock: its deinitializer closes it.
         guard let dropped = mailbox.removeFirst(where: { $0.id == id }) else { return false }
         let text = "the sender has left, and was dropped with its unread frames because too many had left before"
-        report(.warning, .departedSenderDropped, text, connection: id, peer: dropped.peer)
+        let error = TransportError(.departedSenderDropped, text)
+        report(.warning, .departedSenderDropped, text, connection: id, peer: dropped.peer, error: error)
         return true
     }
 

@@ -1,9 +1,11 @@
 import FrameSocketTesting
-import FrameTransport
 import FrameWire
+import Locking
 import TestDescriptions
 import TestSupport
 import Testing
+
+@testable import FrameTransport
 
 /// What departed senders left is bounded: beyond that the oldest is dropped and counted, and whoever asks for it is told.
 @Suite(.timeLimit(.minutes(5))) struct DroppedVisitorTests {
@@ -80,6 +82,38 @@ import Testing
         #expect(!kept.isEmpty && kept.count <= 2 && kept == Array(6 - kept.count..<6), "\(kept) were kept")
         #expect(server.statistics.droppedSenders == 6 - kept.count, "\(server.statistics.droppedSenders) were counted")
         withExtendedLifetime(server) {}
+    }
+
+    /// Shows P189.
+    @Test func `a frame of a visitor that left within the next header, and was followed by another, is named`()
+        async throws
+    {
+        let events = Locked<[TransportEvent]>([])
+        let server = try directory.server {
+            $0.limits.maximumConnections = 1
+            $0.log = { event in events.withLock { $0.append(event) } }
+        }
+        for number in 1...2 {
+            let visitor = try PeerSocket.connected(to: directory.socket)
+            try await visitor.write(message(body(number, count: 500)) + message(body(9, count: 500)).prefix(40))
+            visitor.close()
+            #expect(
+                await becomesTrue {
+                    server.statistics.acceptedConnections == number && server.statistics.connections == 0
+                }
+            )
+            await server.settle()
+        }
+        // Only one sender that has left may wait: the first one's frame is lost, and that is said.
+        let dropped = events.withLock { $0.filter { $0.code == .departedSenderDropped } }
+        #expect(dropped.map(\.connection) == [1] && dropped.first?.error?.code == .departedSenderDropped)
+        #expect(server.statistics.droppedSenders == 1 && server.statistics.refusedConnections == 0)
+        let connection = try #require(try await soon { try await firstConnection(of: server) } ?? nil)
+        var frames = connection.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.jpeg?.array() == body(2, count: 500))
+        let error = await #expect(throws: TransportError.self) { try await frames.next() }
+        #expect(error?.code == .malformedMessage)
+        #expect(server.statistics.frames == 1 && server.statistics.discardedFrames == 1)
     }
 
     @Test func `a visitor's frames that were accepted in time do not count as dropped`() async throws {

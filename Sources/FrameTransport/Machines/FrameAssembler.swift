@@ -204,6 +204,11 @@ package import FrameWire
         if length > 0 { body = FrameBytes(capacity: min(length, Self.firstCapacity), pool: pool) }
     }
 
+    /// Whether the body in progress is not wanted.
+    var isSkipping: Bool {
+        if case (_, nil)? = message { true } else { false }
+    }
+
     /// Whether the body in progress belongs to a frame.
     var isAtFrame: Bool {
         if case .frame? = message?.kind { true } else { false }

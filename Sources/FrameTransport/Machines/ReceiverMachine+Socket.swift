@@ -102,7 +102,7 @@ extension ReceiverMachine {
             let count = result(of: transfer, system)
             guard case .bytes(_, let isShort) = transfer, count > 0 else { return }
             if let (count, areLost) = system.takeArrivals() { shared.arrived(count, areLost: areLost) }
-            turn.bytesLeft -= count
+            turn.bytesLeft -= assembler.isSkipping ? count * Turn.weightOfSkippedBytes : count
             // A short read has emptied the socket, and the next bytes are reported separately; but an end that was
             // reported together with these bytes is not reported again.
             mayRead = !isShort || hasHungUp

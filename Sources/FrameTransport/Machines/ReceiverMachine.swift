@@ -11,6 +11,8 @@ package struct ReceiverMachine: ~Copyable {
         package static let messages = 16
         package static let reads = 64
         package static let bytes = 512 << 10
+        /// How much more a byte counts that nobody wants: those who send what is wanted have most of the time.
+        package static let weightOfSkippedBytes = 4
 
         var messagesLeft = Turn.messages
         var readsLeft = Turn.reads

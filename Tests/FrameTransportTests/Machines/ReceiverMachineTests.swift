@@ -68,6 +68,16 @@ import Testing
         #expect(held == 0)
     }
 
+    /// Shows P150.
+    @Test func `what nobody wants has a quarter of a turn`() {
+        let rig = ReceiverRig()
+        rig.arrive((0..<4).flatMap { _ in otherMessage(audioFields, body: 250_000) })
+        let most = ReceiverMachine.Turn.bytes / ReceiverMachine.Turn.weightOfSkippedBytes + (64 << 10)
+        #expect(rig.bytesRead <= most && rig.yields == 1)
+        rig.resumeToTheEnd()
+        #expect(rig.input.isEmpty && rig.reason == nil)
+    }
+
     @Test func `what nobody wants is skipped even if there is no memory for it`() {
         let small = FrameBytes.Pool(maximumIdleBytes: 0) { $0 <= 4096 ? .allocated($0) : .none }
         let rig = ReceiverRig(pool: small)

@@ -136,6 +136,43 @@ import Testing
         }
     }
 
+    /// Shows P151.
+    @Test(.tooSlow(for: .brief))
+    func `no sender of many is done before every other one has had most of its turns`() async throws {
+        let directory = try TemporaryDirectory()
+        let (senderCount, frameCount) = (200, 20)
+        let thread = IOThread()
+        let server = try directory.server {
+            $0.thread = thread
+            $0.limits.maximumConnections = senderCount
+        }
+        let counts = Locked<[Int: Int]>([:])
+        let slowest = Locked<Int?>(nil)
+        let consumer = server.consumeOnThreads { connection, _ in
+            let (own, fewest) = counts.withLock { counts in
+                counts[connection.id, default: 0] += 1
+                return (counts[connection.id] ?? 0, counts.count < senderCount ? 0 : counts.values.min() ?? 0)
+            }
+            guard own == frameCount else { return }
+            slowest.withLock { if $0 == nil { $0 = fewest } }
+        }
+        var senders: [PeerSocket] = []
+        for _ in 0..<senderCount { senders.append(try PeerSocket.connected(to: directory.socket)) }
+        #expect(await becomesTrue { server.statistics.connections == senderCount })
+        // All of it has arrived before the first turn.
+        let gate = Gate()
+        thread.execute { gate.hold() }
+        await gate.held()
+        let frames = (0..<frameCount).flatMap { message(body($0, count: 3000)) }
+        for sender in senders { #expect(sender.sendAll(frames)) }
+        gate.release()
+        #expect(await becomesTrue { counts.withLock { $0.values.reduce(0, +) } == senderCount * frameCount })
+        let fewest = try #require(slowest.withLock { $0 })
+        #expect(fewest * 10 >= frameCount * 8, "\(fewest) of \(frameCount) frames of the slowest sender had arrived")
+        consumer.cancel()
+        server.close()
+    }
+
     /// Shows P150.
     @Test(.tooSlow(for: .brief))
     func `a turn of a sender of large frames is bounded in bytes`() async throws {

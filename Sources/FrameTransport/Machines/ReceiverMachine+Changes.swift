@@ -115,7 +115,7 @@ extension ReceiverMachine {
         mayRead = true
         assembler.abandon()
         // Requests that the socket has not accepted by now are lost: the peer does not read.
-        system.endDelivery()
+        system.endDelivery(reason)
         system.shutDownSending()
         deadline = configuration.limits.linger.after(now)
         guard leavesUnread, !hasHungUp, let end = deadline else { return }

@@ -46,8 +46,9 @@ extension ReceiverMachine {
         func deliver(_ info: ControlRequest.SessionInfo)
         /// Counts an audio message that was requested, but exceeds the memory for audio.
         func countDroppedAudio()
-        /// Delivers nothing further; the consumer keeps what it has not taken yet.
-        func endDelivery()
+        /// Delivers nothing further, for this reason, with which ``close(_:)`` follows; the consumer keeps what it has not
+        /// taken yet.
+        func endDelivery(_ reason: CloseReason)
 
         /// Asks the memory budget for the next body; if it has no room, ``memoryAvailable(_:)`` follows, and the body asks
         /// again.

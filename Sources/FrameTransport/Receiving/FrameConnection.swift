@@ -1,4 +1,5 @@
 public import FrameWire
+internal import Locking
 
 /// The connection of one sender to a ``FrameServer``, with the frames that it sends.
 ///
@@ -71,7 +72,10 @@ public final class FrameConnection: Sendable, Identifiable {
     public var thread: IOThread { driver.thread }
 
     /// The reason for the connection's end; nil while it lasts.
-    public var closeReason: CloseReason? { driver.closed.value }
+    ///
+    /// It is known when ``frames`` ends. After a ``close()`` that is before ``closed()`` returns: the sender has a moment to
+    /// close too.
+    public var closeReason: CloseReason? { driver.closed.value ?? driver.closeReason.withLock { $0 } }
 
     /// The error that ``frames`` ended with; nil if they have not ended, or ended cleanly.
     var framesError: TransportError? { driver.mailbox.error }

@@ -1,4 +1,5 @@
 internal import FrameWire
+internal import Locking
 
 /// What the machine calls, on the connection's thread.
 extension ReceivingDriver: ReceiverMachine.System {
@@ -115,9 +116,9 @@ extension ReceivingDriver: ReceiverMachine.System {
 
     // MARK: Ending
 
-    func endDelivery() {
+    func endDelivery(_ reason: CloseReason) {
         releaseCountedBody()
-        endMailboxes(nil)
+        endMailboxes(nil, for: reason)
     }
 
     /// Releases the memory of a body that does not come to its end.
@@ -126,7 +127,9 @@ extension ReceivingDriver: ReceiverMachine.System {
         countedBody = 0
     }
 
-    private func endMailboxes(_ error: TransportError?) {
+    private func endMailboxes(_ error: TransportError?, for reason: CloseReason) {
+        // Set first, so that whoever sees the end of the frames finds the reason.
+        closeReason.withLock { $0 = reason }
         mailbox.end(error)
         audio.end()
         statuses.end()
@@ -140,9 +143,8 @@ extension ReceivingDriver: ReceiverMachine.System {
         mappings.close()
         // Before the end is known, so that whoever learns of it finds the memory free.
         releaseCountedBody()
-        // Set first, so that whoever sees the end of the frames finds the reason.
         closed.set(reason)
-        endMailboxes(reason.error)
+        endMailboxes(reason.error, for: reason)
         memory.depart(leaving: mailbox.weight + audio.weight)
         // The last message may have been taken meanwhile.
         forgetIfConsumed()

@@ -18,6 +18,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// What the sender states about itself.
     let info = ObservedValue(ControlRequest.SessionInfo(), capacity: 16)
     let closed = Latch<CloseReason>()
+    /// The reason for the end, as soon as nothing more is delivered.
+    let closeReason = Locked<CloseReason?>(nil)
     /// The number of audio messages dropped for lack of memory.
     let droppedAudio = Counter()
 
@@ -216,6 +218,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     }
 
     private func discardFrames(for error: TransportError?) {
+        if let error { closeReason.withLock { $0 = $0 ?? .failed(error) } }
         let count = mailbox.discard(error)
         if count > 0 { onDiscarded(count, 0) }
     }

@@ -39,6 +39,29 @@ import Testing
         told.withLock { $0.handled += 1 }
     }
 
+    @Test func `the reason for a connection's end is known when its frames end`() async throws {
+        for _ in 0..<20 {
+            let directory = try TemporaryDirectory()
+            let server = try directory.server()
+            let reasons = AsyncStream<CloseReason?>.makeStream()
+            let running = Task {
+                try await server.run { connection in
+                    for try await _ in connection.frames {}
+                    reasons.continuation.yield(connection.closeReason)
+                }
+            }
+            let sender = try PeerSocket.connected(to: directory.socket)
+            #expect(await becomesTrue { server.statistics.connections == 1 })
+            server.close()
+            for await reason in reasons.stream {
+                #expect(reason == .closedLocally(.stoppedByUser))
+                break
+            }
+            sender.close()
+            try await running.value
+        }
+    }
+
     /// Shows P306.
     @Test func `an error of one handler is reported, closes its connection, and ends no other`() async throws {
         let server = try makeServer()

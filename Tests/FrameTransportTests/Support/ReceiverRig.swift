@@ -189,7 +189,7 @@ final class ReceiverRig: ReceiverMachine.System {
     }
 
     func countDroppedAudio() { droppedAudio += 1 }
-    func endDelivery() { noteEffect() }
+    func endDelivery(_ reason: CloseReason) { noteEffect() }
 
     // MARK: Memory
 

@@ -124,7 +124,7 @@ extension SimReceiver: ReceiverMachine.System {
     func deliver(_ info: ControlRequest.SessionInfo) { perform("deliver \(info)") { world.deliver(info, to: self) } }
     func countDroppedAudio() {}
 
-    func endDelivery() {
+    func endDelivery(_ reason: CloseReason) {
         perform("end delivery") {
             world.coverage.count(.lingered)
             lingersSince = now

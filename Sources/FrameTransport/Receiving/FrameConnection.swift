@@ -82,6 +82,12 @@ public final class FrameConnection: Sendable, Identifiable {
 
     /// The counters of a connection.
     public struct Statistics: Sendable, Hashable {
+        /// The number of frames that the program has taken.
+        public let frames: Int
+
+        /// The number of bytes of these frames' bodies, including padding; frames in shared memory have none.
+        public let bytes: UInt64
+
         /// The number of frames replaced by newer ones, if ``FrameServer/Configuration/delivery`` is `newest`.
         public let supersededFrames: Int
 
@@ -91,7 +97,10 @@ public final class FrameConnection: Sendable, Identifiable {
 
     /// A snapshot of the counters.
     public var statistics: Statistics {
-        Statistics(
+        let (frames, bytes) = driver.takenFrames.value
+        return Statistics(
+            frames: frames,
+            bytes: bytes,
             supersededFrames: driver.mailbox.replaced,
             supersededAudio: driver.audio.replaced + driver.droppedAudio.value
         )

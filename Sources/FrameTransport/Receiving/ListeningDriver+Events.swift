@@ -7,8 +7,7 @@ extension ListeningDriver {
     var snapshot: FrameServer.Statistics {
         var statistics = statistics
         let connections = connections.withLock { Array($0.values) }
-        statistics.frames = received.frames.value
-        statistics.bytes = UInt64(received.bytes.value)
+        (statistics.frames, statistics.bytes) = received.taken.value
         statistics.discardedFrames = received.discarded.value
         statistics.undecodableFrames = received.undecodable.value
         statistics.supersededFrames = connections.reduce(received.superseded.value) { $0 + $1.mailbox.replaced }

@@ -28,6 +28,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     let tokens: HandshakeTokens?
     let onRead: (@Sendable (_ connection: Int, _ bytes: Span<UInt8>) -> Void)?
     let counts: ReceivedCounts
+    /// The frames that the program has taken.
+    let takenFrames = TakenFrames()
     /// The frames that were discarded.
     let discarded = Counter()
     let onDiscarded: @Sendable (_ frames: Int, _ bytes: Int) -> Void
@@ -105,7 +107,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             driver.thread.execute { driver.change { $0.undecodableLimitReached(driver) } }
         }
         machine = ReceiverMachine(settings, pool: configuration.pool, tally: tally)
-        let (memory, discarded) = (memory, discarded)
+        let (memory, takenFrames, discarded) = (memory, takenFrames, discarded)
         mailbox = Mailbox(
             capacity: .init(count: 1, longest: FrameServer.Delivery.maximumReadAhead),
             overflow: configuration.delivery == .newest ? .replacesOldest : .refused,
@@ -113,8 +115,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
                 if frame.isCounted { memory.release(frame.header.contentLength) }
                 switch leave {
                 case .taken(let isLast):
-                    counts.frames.increment()
-                    counts.bytes.add(frame.jpeg?.count ?? 0)
+                    let byteCount = frame.jpeg?.count ?? 0
+                    takenFrames.add(byteCount: byteCount)
+                    counts.taken.add(byteCount: byteCount)
                     if isLast { owner.object?.forgetIfConsumed() }
                 case .replaced:
                     break

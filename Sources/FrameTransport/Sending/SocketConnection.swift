@@ -304,7 +304,7 @@ public final class SocketConnection: Sendable {
     /// which it does not reconnect.
     ///
     /// - Throws: `cancelled` if the calling task is cancelled first; the connection continues.
-    package func closed() async throws(TransportError) -> CloseReason {
+    public func closed() async throws(TransportError) -> CloseReason {
         try await driver.closed.value()
     }
 }

@@ -55,6 +55,7 @@ import Testing
         let statistics = server.statistics
         #expect(statistics.connections == 1 && statistics.acceptedConnections == 1)
         #expect(statistics.frames == 2 && statistics.bytes == 25_000)
+        #expect(connection.statistics.frames == 2 && connection.statistics.bytes == 25_000)
         client.close()
         #expect(try await frames.next() == nil)
         let ended = try await events.first(.connectionEnded)

@@ -230,17 +230,4 @@ import Testing
         #expect(later.allSatisfy { $0.jpeg.count == sharp.jpeg.count && $0.info == sharp.info })
         #expect(rig.machine.statistics.sharpened <= 1)
     }
-
-    @Test func `JPEGs that are sent unchanged keep their bytes, and count`() {
-        UploaderCase(
-            "the third replaces the second, which has to wait",
-            .init(adaptation: .init(maximumByteRate: 1_000)),
-            [
-                .connect, .offer(1, bytes: 900), .offer(2, bytes: 900), .offer(3, bytes: 900), .wait(100), .wait(3_000),
-                .offer(4, bytes: 5_000), .wait(10_000), .offer(5), .wait(5_000),
-            ],
-            sends: [1, 3, 4, 5],
-            drops: [.paced: 1]
-        ).check()
-    }
 }

@@ -209,47 +209,4 @@ struct UploaderRig {
     }
 }
 
-/// Steps, and what the connection must have accepted after them.
-struct UploaderCase: CustomTestStringConvertible, Sendable {
-    let testDescription: String
-    var configuration = SampleUploader.Configuration()
-    let steps: [UploaderRig.Step]
-    /// The numbers of the frames.
-    let sends: [UInt8]
-    /// How many of these were sent before.
-    var repeats = 0
-    /// The frames that count as dropped at the end.
-    var drops: [SampleUploader.DropCause: Int] = [:]
-
-    init(
-        _ name: String,
-        _ configuration: SampleUploader.Configuration,
-        _ steps: [UploaderRig.Step],
-        sends: [UInt8],
-        repeats: Int = 0,
-        drops: [SampleUploader.DropCause: Int] = [:]
-    ) {
-        (testDescription, self.configuration, self.steps) = (name, configuration, steps)
-        (self.sends, self.repeats, self.drops) = (sends, repeats, drops)
-    }
-
-    init(
-        _ name: String,
-        _ steps: [UploaderRig.Step],
-        sends: [UInt8],
-        repeats: Int = 0,
-        drops: [SampleUploader.DropCause: Int] = [:]
-    ) {
-        self.init(name, .init(), steps, sends: sends, repeats: repeats, drops: drops)
-    }
-
-    func check(at location: SourceLocation = #_sourceLocation) {
-        var rig = UploaderRig(configuration)
-        rig.run(steps, at: location)
-        #expect(rig.submitted == sends, sourceLocation: location)
-        #expect(rig.machine.statistics.repeats == repeats, sourceLocation: location)
-        #expect(rig.machine.statistics.drops == drops, sourceLocation: location)
-    }
-}
-
 extension UploaderRig.Step: Sendable {}

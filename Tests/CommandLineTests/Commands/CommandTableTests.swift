@@ -49,7 +49,9 @@ import Testing
         var command = ""
         var status: Int32 = 0
         var words: [String] = []
+        var absent: [String] = []
         var events: [String]?
+        var frames: Int?
         var testDescription: String { shortened(command) }
     }
 
@@ -63,6 +65,8 @@ import Testing
                 case "$": example.command = rest
                 case "?": example.status = Int32(rest) ?? -1
                 case "!": example.words.append(rest)
+                case "-": example.absent.append(rest)
+                case "=": example.frames = Int(rest) ?? -1
                 case ">": example.events = rest.components(separatedBy: ", ")
                 default: example.command = "not a line of a block: \(line)"
                 }
@@ -97,6 +101,7 @@ import Testing
             let count = ending.errors.split(separator: "\n").count { $0.contains(words) }
             #expect(count == 1, "\(words): \(ending)")
         }
+        for words in example.absent { #expect(!ending.errors.contains(words), "\(ending)") }
         if let expected = example.events {
             let events = try ending.events
             let found = events.map { event in
@@ -111,6 +116,8 @@ import Testing
             try await place.checkSchema(of: ending.lines)
         }
         receiver.send(.interrupt)
-        #expect(await receiver.ended().status == 130)
+        let received = await receiver.ended()
+        #expect(received.status == 130)
+        if let frames = example.frames { #expect(try received.events("frame").count == frames, "\(ending)") }
     }
 }

@@ -19,60 +19,6 @@ import Testing
         #expect(ending.status == 64 && ending.text.contains("standard output is a terminal"), "\(ending)")
     }
 
-    @Test func `a bad file among good ones is named, the others are sent, and the exit code is 65`() async throws {
-        let receiver = try await place.receiver("--json", "--count", "4")
-        let ending = try await place.shell(
-            "mkdir $D/p; cp \(jpeg) $D/p/a.jpg; echo bad >$D/p/b.jpg; cp \(jpeg) $D/p/c.jpg; $F send $S $D/p --loop 2"
-        ).ended()
-        #expect(ending.status == 65 && ending.errors.contains("b.jpg: not a JPEG"), "\(ending)")
-        #expect(ending.errors.contains("1 file could not be sent"))
-        #expect(try await receiver.ended().events("frame").count == 4)
-    }
-
-    /// How a file becomes unfit, and why it is not sent.
-    @Test(arguments: [
-        ("true", "b.jpg: no such file"), (": >$D/b.jpg", "b.jpg: the file is empty"),
-        ("ln -s none $D/b.jpg", "b.jpg: no such file"), (": >$D/c; ln -s c/x $D/b.jpg", "b.jpg: Not a directory"),
-    ])
-    func `one of several files that is missing is skipped like a bad one`(making: String, reason: String) async throws {
-        let receiver = try await place.receiver("--json")
-        let ending = try await place.shell("\(making); $F send $S \(jpeg) $D/b.jpg \(jpeg) --loop 2 --json").ended()
-        #expect(ending.status == 65 && ending.errors.contains(reason), "\(ending)")
-        #expect(try ending.events.map(\.name) == ["error", "sent", "failed"], "\(ending)")
-        #expect(ending.errors.contains("1 file could not be sent"))
-        let frames = try ending.events("sent").first?["frames"]
-        #expect(frames == 4, "\(ending)")
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
-    }
-
-    @Test func `what is not a file is left out of a directory`() async throws {
-        let receiver = try await place.receiver("--json")
-        let ending = try await place.shell(
-            """
-            mkdir $D/p; cd $D/p; cp \(jpeg) a.jpg; mkdir b.png; ln -s user@host.1:2 '.#c.jpg'; mkfifo d.jpg
-            ln -s a.jpg f.jpg; cp \(jpeg) g.jpg; $F send $S $D/p
-            """
-        ).ended()
-        #expect(ending.status == 0 && ending.errors.hasPrefix("sent 3 frames of 3"), "\(ending)")
-        receiver.send(.interrupt)
-        #expect(try await receiver.ended().events("frame").count == 3)
-    }
-
-    @Test func `hidden files of a directory are left out, and links to nothing are reported`() async throws {
-        let receiver = try await place.receiver("--json")
-        let ending = try await place.shell(
-            """
-            mkdir $D/p; cd $D/p; printf '\\0\\5\\26\\7' >._a.jpg; cp \(jpeg) .b.jpg; cp \(jpeg) a.jpg; cp \(jpeg) b.jfif
-            cp \(jpeg) c.JPE; ln -s gone d.jpg; ln -s e.jpg e.jpg; $F send $S $D/p
-            """
-        ).ended()
-        #expect(ending.status == 65 && ending.errors.contains("2 files could not be sent"), "\(ending)")
-        #expect(ending.errors.contains("p/d.jpg: no such file"), "\(ending)")
-        receiver.send(.interrupt)
-        #expect(try await receiver.ended().events("frame").count == 3)
-    }
-
     #if os(Linux)
         @Test(arguments: ["$D/p", "$D/p/a.jpg $D/p/b.jpg $D/p/c.jpg"])
         func `an unreadable file among good ones is skipped like a bad one`(files: String) async throws {
@@ -123,6 +69,37 @@ import Testing
         let received = await receiver.ended()
         let bytes = try #require(try sent.events("sent").first?["bytes"])
         #expect(bytes < 10_240 && received.errors.contains("1 frame from 1 sender, \(bytes) B"), "\(received)")
+    }
+
+    @Test(arguments: ["two $(touch owned).jpg", "it's two.jpg"])
+    func `the command that is named can be given to a shell`(name: String) async throws {
+        let photo = try Data.bytes(at: Places.fixture("jpeg/chelsea-420.jpg"))
+        _ = try place.file(name, photo + photo)
+        let receiver = try await place.receiver("--json")
+        let sent = try await place.framesocket(["send", place.socket, place.path(name)]).ended()
+        let line = try #require(sent.errors.split(separator: "\n").first { $0.contains("send all of them with ") })
+        let command = try #require(line.components(separatedBy: "send all of them with framesocket send PATH ").last)
+        let ending = try await place.shell("cd $D; $F send $S \(command)").ended()
+        #expect(ending.status == 0, "\(line): \(ending)")
+        let names = try place.names(in: ".")
+        #expect(!names.contains("owned"))
+        receiver.send(.interrupt)
+        #expect(try await receiver.ended().events("frame").count == 3)
+    }
+
+    @Test(arguments: [("list", 0), ("stale", 65)])
+    func `images that the first one lists belong to it, unless they are not there`(kind: String, status: Int32)
+        async throws
+    {
+        let file = place.path("x")
+        try await place.script("make_jpeg", kind, Places.fixture("photos/chelsea-451x300.png"), file)
+        if status > 0 { _ = try place.file("x", Data.bytes(at: file) + Data.bytes(at: file)) }
+        let receiver = try await place.receiver("--json")
+        let ending = try await place.send(file)
+        #expect(ending.status == status, "\(ending)")
+        #expect(ending.errors.contains("only the first image of 1 file was sent") == (status > 0), "\(ending)")
+        receiver.send(.interrupt)
+        #expect(try await receiver.ended().events("frame").count == 1)
     }
 
     // MARK: JPEGs that receivers refuse

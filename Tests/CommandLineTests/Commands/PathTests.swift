@@ -38,9 +38,6 @@ import Testing
         #expect(try place.names() == [])
     }
 
-    #if os(Linux)
-    #endif
-
     @Test func `a sender waits for a server that starts later, even at a dead socket`() async throws {
         for isDead in [false, true] {
             if isDead { try leaveDeadSocket() }

@@ -177,14 +177,6 @@ final class Workplace: @unchecked Sendable {
     func stranger(_ arguments: String...) throws -> Program {
         try start(Places.python, ["-B", Places.peer("stranger")] + arguments)
     }
-
-    /// Starts a server of user 65534, which prints how many bytes it gets, at most one; only root can start it.
-    func foreignServer(at name: String) async throws -> Program {
-        try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: directory)
-        let server = try stranger("listen", path(name))
-        try await server.lines(1)
-        return server
-    }
 }
 
 extension Data {

@@ -51,6 +51,10 @@ public struct TransportEvent: Sendable, Hashable, CustomStringConvertible {
         package static let departedSenderDropped = Code("sender.dropped")
         /// The server does not accept senders for a while, because the system is short of descriptors or memory.
         package static let acceptPaused = Code("accept.paused")
+        /// The socket's file was removed or replaced, and the server has bound its path again.
+        package static let pathRestored = Code("path.restored")
+        /// The socket's file was removed or replaced, and the path cannot be bound again for now: nobody can connect.
+        package static let pathLost = Code("path.lost")
         /// The server has stopped listening, because its socket failed.
         package static let serverFailed = Code("server.failed")
         /// An attempt to reach a server has failed; the next one follows.

@@ -98,7 +98,7 @@ extension PathExaminer {
             .heldLock,
             .failure,
             "a server holds \(path.text).lock, but nobody can connect: its socket was removed, or it has just started",
-            remedy: "restart that server; to find it: fuser -v \((path.text + ".lock").shellWord)"
+            remedy: "try again in a second, or restart that server: fuser -v \((path.text + ".lock").shellWord)"
         )
     }
 

@@ -12,7 +12,8 @@ internal import Locking
 ///
 /// The socket's file has mode 0600, and by default only this user and root may connect. A dead socket at the path is
 /// replaced; a live one, and anything that is not a socket, is left alone and reported as an error. The file is removed
-/// when the server is closed or released.
+/// when the server is closed or released. If somebody else removes or replaces it before, the server binds the path again,
+/// within about a second, and reports that to its log.
 ///
 /// Thread safety: any thread may use a server at any time. The sequence of ``connections`` is for one consumer.
 public final class FrameServer: Sendable {

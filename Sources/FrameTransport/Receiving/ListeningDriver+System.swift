@@ -118,6 +118,7 @@ extension ListeningDriver: ListenerMachine.System {
 
     func stopListening() {
         release()
+        stopCheckingPath()
         registration?.cancel(isClosed: true)
         registration = nil
         configuration.memory.close(places: configuration.limits.maximumConnections)

@@ -27,6 +27,12 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     /// The connections accepted while the server was being closed, until the close is executed on the thread.
     private let last = Locked<[Locked<OwnedDescriptor?>]>([])
     private let isOwn: Bool
+    /// Whether the socket's file is still there is checked once a second: no system reports a removed name to all of its users
+    /// without a descriptor for each directory.
+    private static let pathPeriod = Duration.seconds(1)
+    private var pathTimer: DeadlineTimer?
+    /// Why the path could not be bound again; nil while it is bound.
+    private var pathFailure: TransportError?
     /// The path of the socket; nil for a port.
     let path: String?
 
@@ -76,15 +82,62 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             }
         } catch {
             let text = "the listening socket cannot be watched"
-            change { $0.failed(TransportError(.system, underlyingErrno: error.rawValue, text), self) }
+            return change { $0.failed(TransportError(.system, underlyingErrno: error.rawValue, text), self) }
+        }
+        guard isOwn, path != nil else { return }
+        pathTimer = DeadlineTimer(on: thread) { [weak self] in self?.checkPath() }
+        pathTimer?.set(MonotonicClock.deadline(in: Self.pathPeriod))
+    }
+
+    // MARK: The path
+
+    /// Binds the path again if senders no longer reach the socket there.
+    private func checkPath() {
+        defer { pathTimer?.set(MonotonicClock.deadline(in: Self.pathPeriod)) }
+        // Those who connected before the file was removed come first; without descriptors for them, they wait.
+        guard socket.withLock({ $0?.isLost ?? false }), acceptPending() else { return }
+        admitLast()
+        do throws(TransportError) {
+            guard try bindAgain() else { return }
+            pathFailure = nil
+            report(.warning, .pathRestored, "the socket's file was removed or replaced; the path is bound again")
+        } catch {
+            guard error != pathFailure else { return }
+            pathFailure = error
+            let text = "nobody can connect: the socket's file was removed or replaced, and cannot be created again yet"
+            report(.error, .pathLost, text, error: error)
         }
     }
+
+    /// Replaces the socket; false if the server was closed meanwhile.
+    private func bindAgain() throws(TransportError) -> Bool {
+        let isBound = try socket.withLock { socket throws(TransportError) -> Bool in
+            guard socket != nil else { return false }
+            if let descriptor = socket?.rawValue { thread.unwatch(descriptor) }
+            registration?.cancel(isClosed: true)
+            registration = nil
+            try socket?.bindAgain()
+            guard let descriptor = socket?.rawValue else { return false }
+            do throws(Errno) {
+                registration = try thread.register(descriptor, self)
+            } catch {
+                socket?.giveUp()
+                throw .cannotListen(at: endpoint, error)
+            }
+            return true
+        }
+        // The new registration gets the deadline of the old one.
+        change { _ in }
+        return isBound
+    }
+
+    /// Stops checking the path, which is released.
+    func stopCheckingPath() { pathTimer = nil }
 
     /// Releases the path or port, from any thread.
     func release() {
         socket.withLock { socket in
-            guard let descriptor = socket?.rawValue else { return }
-            thread.unwatch(descriptor)
+            if let descriptor = socket?.rawValue { thread.unwatch(descriptor) }
             socket = nil
         }
     }
@@ -93,21 +146,25 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     ///
     /// Pending connections of an inherited socket wait for the next process.
     func acceptLastAndRelease() {
-        if isOwn {
-            // No more than can have been pending: new senders may connect for as long as this continues. Linux lets one
-            // more wait than it is told, and as many as the system allows if the number is negative.
-            let backlog = configuration.limits.maximumBacklog
-            for _ in 0..<(backlog < 0 ? 1 << 16 : min(backlog, 1 << 16) + 1) {
-                do throws(Errno) {
-                    guard try acceptLast() else { break }
-                } catch .aborted {
-                    continue
-                } catch {
-                    break
-                }
+        if isOwn { _ = acceptPending() }
+        release()
+    }
+
+    /// Accepts every pending connection, and returns whether none is left.
+    private func acceptPending() -> Bool {
+        // No more than can have been pending: new senders may connect for as long as this continues. Linux lets one
+        // more wait than it is told, and as many as the system allows if the number is negative.
+        let backlog = configuration.limits.maximumBacklog
+        for _ in 0..<(backlog < 0 ? 1 << 16 : min(backlog, 1 << 16) + 1) {
+            do throws(Errno) {
+                guard try acceptLast() else { return true }
+            } catch .aborted {
+                continue
+            } catch {
+                return error == .again
             }
         }
-        release()
+        return true
     }
 
     /// Accepts one connection for ``close()`` or ``drain()``; false if the socket has been released.

@@ -3,24 +3,44 @@ struct ListeningSocket: ~Copyable {
     /// The endpoint at which it listens; for port 0, with the assigned port.
     let endpoint: SocketEndpoint
 
-    // In this order: the path is released before the socket is closed.
-    private let claim: PathClaim?
-    private let socket: OwnedDescriptor
+    /// Whether unaccepted connections are lost when this closes: nobody else listens on this socket.
+    let isOwn: Bool
 
-    var rawValue: Int32 { socket.rawValue }
+    /// The path that this process has claimed, from the root, wherever the process works by now; nil if it has claimed none.
+    private let claimed: SocketPath?
+    private let backlog: Int
+
+    // In this order: the path is released before the socket is closed.
+    private var claim: PathClaim?
+    private var socket: OwnedDescriptor
+
+    /// The descriptor; nil while the path is lost and cannot be bound again.
+    var rawValue: Int32? { socket.rawValue >= 0 ? socket.rawValue : nil }
 
     /// Binds and listens.
     init(at endpoint: SocketEndpoint, backlog: Int) throws(TransportError) {
         let address = try SocketAddress(endpoint)
-        let socket = try Self.makeSocket(for: address, at: endpoint)
+        let name = endpoint.description
+        let socket = try Self.makeSocket(for: address, named: name)
         var claim: PathClaim?
+        var claimed: SocketPath?
         var bound = endpoint
         switch address {
-        case .path(let path): claim = try PathClaim(binding: socket.rawValue, to: path)
-        case .loopback: bound = try Self.bind(socket.rawValue, to: address, at: endpoint)
+        case .path(let path):
+            claim = try PathClaim(binding: socket.rawValue, to: path)
+            let folder = path.isAbsolute ? "" : Syscalls.workingDirectory.map { $0 + "/" }
+            claimed = folder.flatMap { try? SocketPath($0 + path.text) }
+        case .loopback:
+            do throws(Errno) {
+                try Syscalls.bindSocket(socket.rawValue, to: address)
+                bound = .loopback(port: try Syscalls.port(of: socket.rawValue))
+            } catch {
+                throw .cannotListen(at: name, error)
+            }
         }
-        try Self.listen(on: socket.rawValue, at: endpoint, backlog: backlog)
+        try Self.listen(on: socket.rawValue, named: name, backlog: backlog)
         self.endpoint = bound
+        (self.claimed, self.backlog) = (claimed, backlog)
         self.claim = claim.take()
         self.socket = socket
         isOwn = true
@@ -38,43 +58,55 @@ struct ListeningSocket: ~Copyable {
             throw TransportError(.system, underlyingErrno: error.rawValue, "the inherited socket cannot be used")
         }
         self.endpoint = endpoint
+        (claimed, backlog) = (nil, 0)
         claim = nil
         self.socket = socket
         isOwn = false
     }
 
-    /// Whether unaccepted connections are lost when this closes: nobody else listens on this socket.
-    let isOwn: Bool
+    /// Whether senders no longer reach this socket, although this process has claimed the path.
+    var isLost: Bool {
+        if claimed == nil { return false }
+        return switch claim {
+        case .some(let claim): claim.isLost
+        case nil: true
+        }
+    }
+
+    /// Closes the socket, and binds another one to the same path; if that fails, to be tried again.
+    mutating func bindAgain() throws(TransportError) {
+        giveUp()
+        guard let claimed else { return }
+        let socket = try Self.makeSocket(for: .path(claimed), named: endpoint.description)
+        var claim: PathClaim? = try PathClaim(binding: socket.rawValue, to: claimed)
+        try Self.listen(on: socket.rawValue, named: endpoint.description, backlog: backlog)
+        self.claim = claim.take()
+        self.socket = socket
+    }
+
+    /// Closes the socket and releases the path, which counts as lost.
+    mutating func giveUp() {
+        // The lock as well: it may be another server's by now, which must not be kept from listening here.
+        claim = nil
+        socket = OwnedDescriptor(-1)
+    }
 
     private static func makeSocket(
         for address: SocketAddress,
-        at endpoint: SocketEndpoint
+        named name: String
     ) throws(TransportError) -> OwnedDescriptor {
         do {
             return try Syscalls.makeSocket(for: address)
         } catch {
-            throw PathClaim.failure(error, at: endpoint.description)
+            throw .cannotListen(at: name, error)
         }
     }
 
-    private static func bind(
-        _ socket: Int32,
-        to address: SocketAddress,
-        at endpoint: SocketEndpoint
-    ) throws(TransportError) -> SocketEndpoint {
-        do {
-            try Syscalls.bindSocket(socket, to: address)
-            return .loopback(port: try Syscalls.port(of: socket))
-        } catch {
-            throw PathClaim.failure(error, at: endpoint.description)
-        }
-    }
-
-    private static func listen(on socket: Int32, at endpoint: SocketEndpoint, backlog: Int) throws(TransportError) {
+    private static func listen(on socket: Int32, named name: String, backlog: Int) throws(TransportError) {
         do {
             try Syscalls.startListening(on: socket, backlog: Int32(clamping: backlog))
         } catch {
-            throw PathClaim.failure(error, at: endpoint.description)
+            throw .cannotListen(at: name, error)
         }
     }
 }

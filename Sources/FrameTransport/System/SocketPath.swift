@@ -40,6 +40,9 @@ struct SocketPath: Sendable {
         guard isWhole || Self.mayBeLong(directory: directory, name: name) else { throw Self.tooLong(text, name: name) }
     }
 
+    /// Whether it begins at the root.
+    var isAbsolute: Bool { text.utf8.first == UInt8(ascii: "/") }
+
     /// Whether the system accepts the path unchanged.
     var isWhole: Bool { text.utf8.count <= Self.maximumBytes }
 
@@ -78,5 +81,60 @@ struct SocketPath: Sendable {
                 : ", or more if \(Syscalls.descriptorFolder) exists and each component has at most \(NAME_MAX)"
         #endif
         return TransportError(.pathTooLong, path: text, message + "; choose a shorter one")
+    }
+}
+
+/// The directory of a server's socket, opened once and found safe.
+///
+/// Files are examined, created and removed by way of the directory's descriptor, so that a later replacement of the
+/// directory, or a change of the process's working directory, has no effect.
+struct SocketDirectory: ~Copyable {
+    /// The socket's path.
+    let path: SocketPath
+
+    private let descriptor: OwnedDescriptor
+
+    var rawValue: Int32 { descriptor.rawValue }
+
+    /// - Throws: `unsafePath` if users other than this one and root could replace files in it.
+    init(of path: SocketPath) throws(TransportError) {
+        let descriptor = try path.attempt { () throws(Errno) in try Syscalls.openDirectory(path.directory) }
+        let entry = try path.attempt { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
+        let user = Syscalls.effectiveUserID
+        guard entry.owner == user || entry.owner == 0 else {
+            throw .unsafePath(
+                path,
+                "the directory \(path.directory) belongs to user \(entry.owner), who could replace the socket; "
+                    + "choose one owned by you (user \(user))"
+            )
+        }
+        guard !entry.isOpenToOthers else {
+            throw .unsafePath(
+                path,
+                "the directory \(path.directory) of user \(entry.owner) has mode \(String(entry.mode, radix: 8)), "
+                    + "which lets others replace the socket; run: chmod go-w \(path.directory)"
+            )
+        }
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    /// Returns the file at a name, without following a link; nil if there is none.
+    func entry(named name: String) throws(TransportError) -> Syscalls.Entry? {
+        do throws(Errno) {
+            return try Syscalls.entry(named: name, in: rawValue)
+        } catch .noEntry {
+            return nil
+        } catch {
+            throw .cannotListen(at: path.text, error)
+        }
+    }
+
+    /// Removes the file at a name if it is still the same file.
+    ///
+    /// The caller must keep the file's inode from being reused, with a bound socket or an open file.
+    func remove(_ entry: Syscalls.Entry, named name: String) {
+        guard let present = try? Syscalls.entry(named: name, in: rawValue), present.isSame(as: entry) else { return }
+        try? Syscalls.removeEntry(named: name, in: rawValue)
     }
 }

@@ -71,6 +71,13 @@ extension Syscalls {
         OwnedDescriptor(try retrying { unsafe open(path, frame_directory_flags) })
     }
 
+    /// The absolute path of the process's working directory; nil if it was removed.
+    static var workingDirectory: String? {
+        guard let path = unsafe getcwd(nil, 0) else { return nil }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
+    }
+
     /// Keeps the inode number of the file at a name from being reused; no descriptor if the system cannot open sockets,
     /// or there is no file.
     static func holdEntry(named name: String, in directory: Int32) -> OwnedDescriptor {

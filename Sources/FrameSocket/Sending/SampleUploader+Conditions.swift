@@ -1,4 +1,4 @@
-public import FrameTransport
+internal import FrameTransport
 internal import Locking
 
 extension SampleUploader {
@@ -30,14 +30,13 @@ extension SampleUploader {
 
     /// The current difficulties, and every later set of them; a sequence for one consumer, which ends with the connection.
     ///
-    /// Every call returns an independent sequence. A busy consumer gets the latest 16 sets. The sequence keeps the uploader.
+    /// Every call returns an independent sequence. A busy consumer gets the latest 16 sets. The sequence does not keep the uploader,
+    /// and ends with it.
     ///
     /// ```swift
     /// for await conditions in uploader.conditions where conditions.contains(.receiverSlow) { print("slow") }
     /// ```
-    public var conditions: ConnectionValues<Conditions> {
-        observed.withLock { $0 }.values(keeping: self)
-    }
+    public var conditions: AsyncStream<Conditions> { observed.withLock { $0 }.values() }
 
     /// Tells the consumers of ``conditions`` what holds now.
     ///

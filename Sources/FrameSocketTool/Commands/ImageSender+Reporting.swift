@@ -22,7 +22,7 @@ extension ImageSender {
     }
 
     /// Reports difficulties as they begin and end.
-    private func report(_ conditions: ConnectionValues<SampleUploader.Conditions>) async {
+    private func report(_ conditions: AsyncStream<SampleUploader.Conditions>) async {
         var last: SampleUploader.Conditions = []
         for await conditions in conditions where conditions != last {
             events.print(conditions.event)

@@ -1,9 +1,9 @@
-/// An asynchronous sequence of values other than frames from one connection, for one consumer.
+/// An asynchronous sequence of messages other than frames from one connection, for one consumer.
 ///
-/// The sequence keeps the connection alive.
+/// The sequence does not keep the connection, whose end is its end. A consumer whose task is cancelled gets the end as well,
+/// and what it did not take goes to the next one.
 public struct ConnectionValues<Element: Sendable>: AsyncSequence, Sendable {
     let mailbox: Mailbox<Element>
-    let connection: any Sendable
 
     /// Creates an iterator over the values.
     public func makeAsyncIterator() -> Iterator {

@@ -3,7 +3,8 @@ internal import Locking
 
 /// The connection of one sender to a ``FrameServer``, with the frames that it sends.
 ///
-/// The connection lasts as long as it is referenced, its peer stays, and neither side closes it.
+/// The connection lasts as long as it is referenced, its peer stays, and neither side closes it. Of its sequences, ``frames``
+/// alone keeps it.
 ///
 /// Thread safety: any thread may use a connection at any time. Each of its sequences is for one consumer: two loops
 /// over ``frames`` share the frames, and each frame goes to one of them.
@@ -47,12 +48,12 @@ public final class FrameConnection: Sendable, Identifiable {
     /// the oldest are dropped, see `supersededAudio`.
     /// Audio and frames share the socket: a host that receives both should not let frames wait, see
     /// ``FrameServer/Delivery/newest``. A host that requests only audio is not held up by frames.
-    public var audio: ConnectionValues<AudioBlock> { ConnectionValues(mailbox: driver.audio, connection: self) }
+    public var audio: ConnectionValues<AudioBlock> { ConnectionValues(mailbox: driver.audio) }
 
     /// The sender's statuses, in answer to a `ControlRequest.Hello`; a sequence for one consumer.
     ///
     /// The sequence ends with the connection. The latest 16 are kept for a consumer that starts late.
-    public var statuses: ConnectionValues<SenderStatus> { ConnectionValues(mailbox: driver.statuses, connection: self) }
+    public var statuses: ConnectionValues<SenderStatus> { ConnectionValues(mailbox: driver.statuses) }
 
     /// What the sender states about itself: its values, and what it sends, as far as it knows.
     ///
@@ -63,10 +64,8 @@ public final class FrameConnection: Sendable, Identifiable {
     /// The current ``info``, and every later one, as senders of earlier versions state; a sequence for one consumer, which
     /// ends with the connection.
     ///
-    /// Every call returns an independent sequence. A busy consumer gets the latest 16.
-    public var infos: ConnectionValues<ControlRequest.SessionInfo> {
-        driver.info.values(keeping: self)
-    }
+    /// Every call returns an independent sequence, which does not keep the connection. A busy consumer gets the latest 16.
+    public var infos: AsyncStream<ControlRequest.SessionInfo> { driver.info.values() }
 
     /// The thread that reads this connection; a consumer that runs on it receives without a thread switch.
     public var thread: IOThread { driver.thread }

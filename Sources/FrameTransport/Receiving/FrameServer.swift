@@ -175,12 +175,13 @@ public final class FrameServer: Sendable {
     ///
     /// ``run(_:)`` handles each of them in a task of its own.
     ///
-    /// The sequence ends when the server is closed.
+    /// The sequence ends when the server is closed. It does not keep the server, which closes with its last reference: a
+    /// program that only loops over its connections keeps it elsewhere, as a variable does to the end of its scope.
     ///
     /// A connection that is not consumed from this sequence stays open. With ``FrameServer/Delivery/everyFrame``, its
     /// sender can send no more than is read ahead. A frame of more than 1 MiB waits until the connection is taken; see
     /// ``FrameServer/MemoryBudget``.
-    public var connections: Connections { Connections(server: self) }
+    public var connections: Connections { Connections(mailbox: driver.mailbox) }
 
     /// A snapshot of the server's counters, and of what it holds.
     ///
@@ -216,16 +217,16 @@ public final class FrameServer: Sendable {
 
     /// The connections to one server.
     public struct Connections: AsyncSequence, Sendable {
-        fileprivate let server: FrameServer
+        fileprivate let mailbox: Mailbox<FrameConnection>
 
         /// Creates an iterator over the connections.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(server: server)
+            Iterator(mailbox: mailbox)
         }
 
         /// An iterator over the connections to one server.
         public struct Iterator: AsyncIteratorProtocol {
-            fileprivate let server: FrameServer
+            fileprivate let mailbox: Mailbox<FrameConnection>
 
             /// Returns the next connection; nil when the server is closed, or if the calling task is cancelled.
             ///
@@ -233,7 +234,7 @@ public final class FrameServer: Sendable {
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError)
                 -> FrameConnection?
             {
-                try await server.driver.mailbox.next(isolation: actor)
+                try await mailbox.next(isolation: actor)
             }
 
             /// Returns the next connection; nil when the server is closed, or if the calling task is cancelled.

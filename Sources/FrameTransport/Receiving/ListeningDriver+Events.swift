@@ -21,20 +21,20 @@ extension ListeningDriver {
         _ message: @autoclosure () -> String,
         connection: Int? = nil,
         peer: PeerPolicy.Credentials? = nil,
-        error: TransportError? = nil
+        error: TransportError? = nil,
+        isRepeated: Bool = false
     ) {
         guard let log else { return }
-        log.report(
-            TransportEvent(
-                level,
-                code,
-                message(),
-                endpoint: endpoint,
-                connection: connection,
-                peer: peer,
-                error: error
-            )
+        let event = TransportEvent(
+            level,
+            code,
+            message(),
+            endpoint: endpoint,
+            connection: connection,
+            peer: peer,
+            error: error
         )
+        log.report(event, isRepeated: isRepeated)
     }
 }
 

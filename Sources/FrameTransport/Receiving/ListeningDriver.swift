@@ -31,8 +31,6 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     /// without a descriptor for each directory.
     private static let pathPeriod = Duration.seconds(1)
     private var pathTimer: DeadlineTimer?
-    /// Why the path could not be bound again; nil while it is bound.
-    private var pathFailure: TransportError?
     /// The path of the socket; nil for a port.
     let path: String?
 
@@ -99,13 +97,11 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         admitLast()
         do throws(TransportError) {
             guard try bindAgain() else { return }
-            pathFailure = nil
+            log?.forgetCause(of: .pathLost)
             report(.warning, .pathRestored, "the socket's file was removed or replaced; the path is bound again")
         } catch {
-            guard error != pathFailure else { return }
-            pathFailure = error
             let text = "nobody can connect: the socket's file was removed or replaced, and cannot be created again yet"
-            report(.error, .pathLost, text, error: error)
+            report(.error, .pathLost, text, error: error, isRepeated: true)
         }
     }
 

@@ -143,7 +143,7 @@ extension ConnectingDriver: SenderMachine.System {
         let reason: CloseReason?
         switch state {
         case .connected:
-            lastFailure = nil
+            log.forgetCause(of: .attemptFailed)
             reason = nil
         case .started where old == .handshaking:
             return reportAttempt(
@@ -169,13 +169,9 @@ extension ConnectingDriver: SenderMachine.System {
     }
 
     /// Reports a failed attempt to connect, unless the one before it failed for the same reason.
-    private func reportAttempt(_ message: @autoclosure () -> String, error: TransportError? = nil) {
+    private func reportAttempt(_ message: @autoclosure () -> String) {
         guard let log else { return }
-        let message = message()
-        guard message != lastFailure else { return }
-        lastFailure = message
-        log.report(
-            TransportEvent(.info, .attemptFailed, message, endpoint: endpoint.description, error: error)
-        )
+        let event = TransportEvent(.info, .attemptFailed, message(), endpoint: endpoint.description)
+        log.report(event, isRepeated: true)
     }
 }

@@ -48,8 +48,6 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     var openings: [Int: Opening] = [:]
 
     let log: EventLog?
-    /// The reason for which the last attempt failed; nil after one that did not.
-    var lastFailure: String?
 
     init(_ endpoint: SocketEndpoint, configuration: SocketConnection.Configuration) {
         self.endpoint = endpoint

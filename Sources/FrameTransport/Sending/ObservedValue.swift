@@ -2,27 +2,19 @@ internal import Locking
 
 /// A value of a connection, and the sequences and objects that follow its changes.
 package final class ObservedValue<Value: Sendable & Equatable>: Sendable {
-    private typealias Object = any AnyObject & Sendable
-
-    private struct Observer {
-        weak var object: Object?
-        /// Takes a new value, and nil when there are no more.
-        let take: @Sendable (Value?) -> Void
+    private struct Follower {
+        weak var object: (any AnyObject & Sendable)?
+        let call: @Sendable (Value) -> Void
     }
+
+    private typealias Continuation = AsyncStream<Value>.Continuation
 
     private struct Content {
         var value: Value
         var hasEnded = false
-        var observers: [Observer] = []
-
-        /// Adds an observer, and removes those whose object is gone.
-        ///
-        /// - Returns: The objects of the others, to be released outside the lock: each may be the last reference.
-        mutating func add(_ observer: Observer) -> [Object?] {
-            let objects = observers.map(\.object)
-            observers = zip(observers, objects).filter { $1 != nil }.map(\.0) + [observer]
-            return objects
-        }
+        var streams: [Int: Continuation] = [:]
+        var lastStream = 0
+        var followers: [Follower] = []
     }
 
     /// The number of values kept for a busy consumer: the latest.
@@ -34,58 +26,70 @@ package final class ObservedValue<Value: Sendable & Equatable>: Sendable {
         content = Locked(Content(value: value))
     }
 
-    var value: Value { content.withLock { $0.value } }
-
-    /// Returns a sequence of the current value and every later one, for one consumer, which keeps an object.
-    package func values(keeping object: any Sendable) -> ConnectionValues<Value> {
-        let changes = Mailbox<Value>(capacity: .init(count: capacity), overflow: .replacesOldest)
-        let observer = Observer(object: changes) { [weak changes] value in
-            if let value { changes?.put(value) } else { changes?.end() }
-        }
-        let others = content.withLock { content -> [Object?] in
-            // Under the lock, or a newer value might come first.
-            changes.put(content.value)
-            guard !content.hasEnded else {
-                changes.end()
-                return []
-            }
-            return content.add(observer)
-        }
-        return withExtendedLifetime(others) { ConnectionValues(mailbox: changes, connection: object) }
+    deinit {
+        end()
     }
 
-    /// Calls `call` with the current value, and with every later one on the connection's thread, as long as `observer`
+    var value: Value { content.withLock { $0.value } }
+
+    /// Returns a sequence of the current value and every later one, for one consumer; it keeps nothing.
+    package func values() -> AsyncStream<Value> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(capacity))
+        let id: Int? = content.withLock { content in
+            // Under the lock, or a newer value might come first.
+            continuation.yield(content.value)
+            guard !content.hasEnded else { return nil }
+            content.lastStream += 1
+            content.streams[content.lastStream] = continuation
+            return content.lastStream
+        }
+        guard let id else {
+            continuation.finish()
+            return stream
+        }
+        continuation.onTermination = { [weak self] _ in
+            _ = self?.content.withLock { $0.streams.removeValue(forKey: id) }
+        }
+        return stream
+    }
+
+    /// Calls `call` with the current value, and with every later one on the connection's thread, as long as `follower`
     /// exists.
     ///
     /// At first two threads may deliver at the same time; the value has to show which one is newer.
-    func observe<Follower: AnyObject & Sendable>(
-        for observer: Follower,
-        _ call: @escaping @Sendable (Follower, Value) -> Void
+    func observe<Object: AnyObject & Sendable>(
+        for follower: Object,
+        _ call: @escaping @Sendable (Object, Value) -> Void
     ) {
-        let entry = Observer(object: observer) { [weak observer] value in
-            if let observer, let value { call(observer, value) }
+        let entry = Follower(object: follower) { [weak follower] value in
+            if let follower { call(follower, value) }
         }
-        let (value, others) = content.withLock { content -> (Value, [Object?]) in
-            (content.value, content.hasEnded ? [] : content.add(entry))
+        let (value, others) = content.withLock { content in
+            // The objects are released outside the lock: each may be the last reference.
+            let others = content.followers.map(\.object)
+            content.followers = zip(content.followers, others).filter { $1 != nil }.map(\.0)
+            if !content.hasEnded { content.followers.append(entry) }
+            return (content.value, others)
         }
-        withExtendedLifetime(others) { call(observer, value) }
+        withExtendedLifetime(others) { call(follower, value) }
     }
 
     /// Changes the value; called on the connection's thread, so that every observer gets the changes in order.
     package func change(to value: Value) {
-        let observers = content.withLock { content -> [Observer] in
+        let (streams, followers) = content.withLock { content -> ([Continuation], [Follower]) in
             defer { content.value = value }
-            return content.value == value ? [] : content.observers
+            return content.value == value ? ([], []) : (Array(content.streams.values), content.followers)
         }
-        for observer in observers { observer.take(value) }
+        for stream in streams { stream.yield(value) }
+        for follower in followers { follower.call(value) }
     }
 
     package func end() {
-        let observers = content.withLock { content in
+        let streams = content.withLock { content -> [Continuation] in
             content.hasEnded = true
-            defer { content.observers = [] }
-            return content.observers
+            defer { (content.streams, content.followers) = ([:], []) }
+            return Array(content.streams.values)
         }
-        for observer in observers { observer.take(nil) }
+        for stream in streams { stream.finish() }
     }
 }

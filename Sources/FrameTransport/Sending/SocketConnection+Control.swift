@@ -6,9 +6,7 @@ extension SocketConnection {
     ///
     /// The connection itself answers pings and obeys a stop; a `SampleUploader` handles the rest. The latest 16
     /// requests are kept for a consumer that starts late. What one of them asks for may be sent as soon as it is known.
-    public var requests: ConnectionValues<ControlRequest> {
-        ConnectionValues(mailbox: driver.control.requests, connection: self)
-    }
+    public var requests: ConnectionValues<ControlRequest> { ConnectionValues(mailbox: driver.control.requests) }
 
     /// What the receiver states about itself: its values; empty until it states some, and with a plain receiver.
     ///
@@ -17,10 +15,8 @@ extension SocketConnection {
 
     /// The current ``info``, and every later one; a sequence for one consumer, which ends with the connection.
     ///
-    /// Every call returns an independent sequence. A busy consumer gets the latest 16.
-    public var infos: ConnectionValues<ControlRequest.SessionInfo> {
-        driver.info.values(keeping: self)
-    }
+    /// Every call returns an independent sequence, which does not keep the connection. A busy consumer gets the latest 16.
+    public var infos: AsyncStream<ControlRequest.SessionInfo> { driver.info.values() }
 
     /// States the frame rate of the source in millihertz to every later receiver, unless the program states one; `rate` must
     /// not use the connection.
@@ -59,7 +55,7 @@ extension SocketConnection {
 
     /// The current demand, and every change of it; a sequence for one consumer, which ends with the connection.
     ///
-    /// Every call returns an independent sequence.
+    /// Every call returns an independent sequence, which does not keep the connection.
     /// The demand is empty (`[]`) while no receiver is connected, and while the receiver has requested a pause; a plain
     /// receiver wants frames. Use it to start and stop a camera:
     ///
@@ -70,9 +66,7 @@ extension SocketConnection {
     /// ```
     ///
     /// A busy consumer gets only the latest value.
-    public var demand: ConnectionValues<ControlRequest.Wants> {
-        driver.demand.values(keeping: self)
-    }
+    public var demand: AsyncStream<ControlRequest.Wants> { driver.demand.values() }
 
     /// Whether audio is sent to a receiver that requested it; if not, no audio message is accepted.
     ///

@@ -12,7 +12,8 @@ public import FrameWire
 ///
 /// Most programs pass it to a `SampleUploader`, which opens it and sends on it.
 ///
-/// It uses one descriptor at a time, however often it reopens.
+/// It uses one descriptor at a time, however often it reopens. It lasts as long as it is referenced, and closes when its last
+/// reference is released; no loop over one of its sequences is a reference.
 ///
 /// Thread safety: any thread may use a connection at any time.
 public final class SocketConnection: Sendable {
@@ -161,10 +162,9 @@ public final class SocketConnection: Sendable {
     /// for await case .ended(let reason) in sender.states { print(reason) }
     /// ```
     ///
-    /// A busy consumer gets the latest 16 states. The sequence keeps the connection open.
-    public var states: ConnectionValues<State> {
-        driver.states.values(keeping: self)
-    }
+    /// A busy consumer gets the latest 16 states. The sequence does not keep the connection: it ends, closed, with the last
+    /// reference to it, so a program that only follows its states keeps it elsewhere.
+    public var states: AsyncStream<State> { driver.states.values() }
 
     /// Whether a frame can be sent now.
     ///

@@ -7,10 +7,7 @@ package final class Latch<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
         /// Few at a time.
-        var waiters: [(id: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
-        /// The waiters that were cancelled before they began to wait.
-        var cancelled: Set<UInt64> = []
-        var lastWaiter: UInt64 = 0
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Locked(State())
@@ -26,50 +23,26 @@ package final class Latch<Value: Sendable>: Sendable {
     /// Sets the value; the first call counts, and returns true.
     @discardableResult
     package func set(_ value: Value) -> Bool {
-        let waiters = state.withLock { state -> [(id: UInt64, continuation: CheckedContinuation<Void, Never>)]? in
-            guard state.value == nil else { return nil }
+        let isFirst = state.withLock { state in
+            guard state.value == nil else { return false }
             state.value = value
-            defer { state.waiters = [] }
-            return state.waiters
+            return true
         }
-        guard let waiters else { return false }
-        for waiter in waiters { waiter.continuation.resume() }
-        return true
+        if isFirst { wakeWaiters() }
+        return isFirst
     }
 
     /// Waits until the value is set, or the calling task is cancelled.
     ///
     /// - Throws: `cancelled`, at once, if the task is cancelled before the value is set.
     package func value() async throws(TransportError) -> Value {
-        // The value is passed through the lock, which a thread sanitizer sees, and not through the continuation.
-        if let value { return value }
-        let id = state.withLock { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
-        }
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    if state.value != nil || state.cancelled.remove(id) != nil { return true }
-                    state.waiters.append((id, continuation))
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
+            while value == nil, !Task.isCancelled { await suspend(isolation: nil, endsIfCancelled: true) }
         } onCancel: {
-            let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-                if let index = state.waiters.firstIndex(where: { $0.id == id }) {
-                    return state.waiters.remove(at: index).continuation
-                }
-                if state.value == nil { state.cancelled.insert(id) }
-                return nil
-            }
-            waiter?.resume()
+            // The others look, and wait again.
+            wakeWaiters()
         }
-        let value = state.withLock { state in
-            state.cancelled.remove(id)
-            return state.value
-        }
+        // The value is passed through the lock, which a thread sanitizer sees, and not through the continuation.
         guard let value else { throw TransportError(.cancelled, "waiting was cancelled") }
         return value
     }
@@ -87,20 +60,31 @@ package final class Latch<Value: Sendable>: Sendable {
         await withTaskCancellationHandler {
             while true {
                 if let value { return value }
-                // Captured, so that this closure is isolated to the actor.
-                _ = isolation
-                await withCheckedContinuation(isolation: isolation) { continuation in
-                    let isSet = state.withLock { state in
-                        guard state.value == nil else { return true }
-                        state.lastWaiter += 1
-                        state.waiters.append((state.lastWaiter, continuation))
-                        return false
-                    }
-                    if isSet { continuation.resume() }
-                }
+                await suspend(isolation: isolation, endsIfCancelled: false)
             }
         } onCancel: {
             cancel()
         }
+    }
+
+    /// Suspends the caller until it is to look again, unless the value is set or its cancellation ends the wait.
+    private func suspend(isolation: isolated (any Actor)?, endsIfCancelled: Bool) async {
+        await withCheckedContinuation(isolation: isolation) { continuation in
+            let isOver = state.withLock { state in
+                // A task that is cancelled after this finds its continuation among the waiters.
+                if state.value != nil || endsIfCancelled && Task.isCancelled { return true }
+                state.waiters.append(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    private func wakeWaiters() {
+        let waiters = state.withLock { state in
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
     }
 }

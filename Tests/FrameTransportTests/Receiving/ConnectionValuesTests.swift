@@ -1,8 +1,10 @@
 import FrameSocketTesting
-import FrameTransport
 import FrameWire
+import Locking
 import TestSupport
 import Testing
+
+@testable import FrameTransport
 
 /// The sequences beside a connection's frames.
 @Suite("Sequences of updates") struct ConnectionValuesTests {
@@ -12,25 +14,97 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
+    enum Followed: CaseIterable {
+        case audio, statuses, infos
+    }
+
+    /// Follows a sequence of a connection to its end, without the connection.
+    private func follow(_ sequence: Followed, of connection: FrameConnection) -> Task<Void, Never> {
+        switch sequence {
+        case .audio: Task { [values = connection.audio] in for await _ in values {} }
+        case .statuses: Task { [values = connection.statuses] in for await _ in values {} }
+        case .infos: Task { [values = connection.infos] in for await _ in values {} }
+        }
+    }
+
     /// Shows P145.
-    @Test func `whoever holds an update sequence keeps its connection, which ends when it is released`() async throws {
+    @Test(arguments: Followed.allCases)
+    func `a loop over a sequence of values does not keep its connection`(sequence: Followed) async throws {
         let server = try directory.server()
         let client = try PeerSocket.connected(to: directory.socket)
-        weak var connection: FrameConnection?
-        var audio: ConnectionValues<AudioBlock>?
+        weak var released: FrameConnection?
+        let loop: Task<Void, Never>
         do {
-            let received = try #require(try await firstConnection(of: server))
-            connection = received
-            audio = received.audio
+            let connection = try #require(try await firstConnection(of: server))
+            released = connection
+            loop = follow(sequence, of: connection)
         }
-        // Had the connection been let go of, its end would be under way by now.
-        await IOThread.shared.settle()
-        #expect(connection != nil && connection?.closeReason == nil)
-        #expect(client.isQuiet)
-        withExtendedLifetime(audio) {}
-        audio = nil
+        // The connection closes, and the loop ends with it.
         #expect(try await client.read(1).isEmpty)
-        #expect(await becomesTrue { connection == nil })
+        await loop.value
+        #expect(released == nil)
+    }
+
+    /// Shows P145.
+    @Test(arguments: [false, true])
+    func `a sender's connection that nobody refers to any longer does not connect, whoever follows it`(
+        followsDemand: Bool
+    ) async throws {
+        let events = Locked([TransportEvent]())
+        weak var released: SocketConnection?
+        let states: AsyncStream<SocketConnection.State>
+        let demand: AsyncStream<ControlRequest.Wants>
+        do {
+            let connection = directory.connection {
+                $0.retryInterval = .milliseconds(1)
+                $0.log = { event in events.withLock { $0.append(event) } }
+            }
+            released = connection
+            (states, demand) = (connection.states, connection.demand)
+            connection.open()
+            // It tries to reach a server.
+            #expect(await becomesTrue { events.withLock { !$0.isEmpty } })
+        }
+        if followsDemand {
+            for await wants in demand { #expect(wants.isEmpty) }
+        }
+        #expect(await self.states(of: states).last == .ended(.closedLocally(.stoppedByUser)))
+        #expect(released == nil)
+        // Whoever listens now is not reached: it has ended for good.
+        let listener = try PeerSocket.listening(at: directory.socket)
+        #expect(events.withLock { !$0.contains { $0.code == .connectionOpened } })
+        _ = listener
+    }
+
+    /// Shows P145.
+    @Test func `a loop over a server's connections does not keep the server`() async throws {
+        weak var released: FrameServer?
+        let loop: Task<Int, any Error>
+        do {
+            let server = try directory.server()
+            released = server
+            loop = Task { [connections = server.connections] in
+                var count = 0
+                for try await _ in connections { count += 1 }
+                return count
+            }
+        }
+        #expect(try await loop.value == 0)
+        #expect(released == nil)
+        #expect(directory.names.isEmpty)
+    }
+
+    /// Shows P145.
+    @Test func `a loop over a server's connections keeps those that it has been given`() async throws {
+        var server: FrameServer? = try directory.server()
+        let client = try PeerSocket.connected(to: directory.socket)
+        var connections = try #require(server?.connections.makeAsyncIterator())
+        let connection = try #require(try await connections.next())
+        server = nil
+        #expect(try await connections.next() == nil)
+        // It is closed with the server, cleanly.
+        #expect(try await client.read(1).isEmpty)
+        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
     }
 
     /// Shows P138.
@@ -64,7 +138,7 @@ import Testing
         connection.close()
     }
 
-    private func states(of sequence: ConnectionValues<SocketConnection.State>) async -> [SocketConnection.State] {
+    private func states(of sequence: AsyncStream<SocketConnection.State>) async -> [SocketConnection.State] {
         var states: [SocketConnection.State] = []
         for await state in sequence { states.append(state) }
         return states

@@ -55,8 +55,9 @@ package struct SendLaneMachine: ~Copyable {
     private var origin: Origin?
     /// Whether the socket was full at the last write.
     private var isBlocked = false
-    /// The number of bytes of completed messages.
+    /// The number of bytes of completed messages, and how many of them earlier connections had.
     private var bytesOut = 0
+    private var bytesOutBefore = 0
     /// The length up to which a message fits without enlarging the socket's buffer.
     private var fittingByteCount = 0
     private let padsShortBodies: Bool
@@ -75,6 +76,12 @@ package struct SendLaneMachine: ~Copyable {
 
     /// The number of the connection, which is also ``ReceiverTerms/connection``.
     package private(set) var connection = 0
+
+    /// Whether a whole frame, or audio, was written to this connection.
+    package private(set) var hasSent = false
+
+    /// The number of bytes of the messages that were written whole to this connection.
+    package var bytesWritten: Int { bytesOut - bytesOutBefore }
 
     /// The number of audio messages that were not sent.
     package private(set) var droppedAudio = 0
@@ -141,6 +148,7 @@ package struct SendLaneMachine: ~Copyable {
         wants = .frames
         isPaused = false
         hasDeclinedShared = false
+        (hasSent, bytesOutBefore) = (false, bytesOut)
         (owesInfo, latestSize) = (nil, nil)
         isBlocked = false
     }
@@ -308,6 +316,7 @@ package struct SendLaneMachine: ~Copyable {
         bytesOut += byteCount
         guard case .inProgress(let ticket) = frame else { return nil }
         frame = .empty
+        hasSent = true
         return ticket.map { Settlement(ticket: $0) }
     }
 
@@ -419,7 +428,9 @@ extension SendLaneMachine {
         switch origin.take() {
         case nil: break
         case .answer: answer = nil
-        case .audio: audio.removeFirst()
+        case .audio:
+            audio.removeFirst()
+            hasSent = true
         case .info: owesInfo = false
         case .frame: if case .waiting(_, let ticket) = frame { frame = .inProgress(ticket: ticket) }
         case .last: phase = .ending(last: nil)

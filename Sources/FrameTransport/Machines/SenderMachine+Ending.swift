@@ -67,9 +67,10 @@ extension SenderMachine {
             publish(.disconnected(ending.reason), system)
             finish(.closedLocally(reason), system)
         case .reopen:
+            let isFruitless = isFruitless(ending.reason, system)
             leaveSocket(ending.reason, system)
             publish(.disconnected(ending.reason), system)
-            reopen(system)
+            reopen(isFruitless: isFruitless, system)
         }
     }
 

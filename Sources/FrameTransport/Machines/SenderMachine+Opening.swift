@@ -47,7 +47,7 @@ extension SenderMachine {
 
     /// Makes the first attempt of an opening, for which those of an earlier one do not count.
     private mutating func attemptFirst(_ system: some System) {
-        turnAwayPauses.reset()
+        pauses.reset()
         attempt(system)
     }
 
@@ -110,7 +110,7 @@ extension SenderMachine {
     private mutating func didOpen(_ system: some System) {
         isWantedForGood = true
         lastFailure = nil
-        turnAwayPauses.reset()
+        openedAt = now
         let connection = terms.connection + 1
         system.openLane(connection: connection)
         enter(.open(Session(decoder: ControlDecoder())), system)
@@ -133,23 +133,32 @@ extension SenderMachine {
         isReadable = false
         lastFailure = failure.map { ($0, now) }
         // A server that refuses senders has enough of them.
-        let pause =
-            if case .turnedAway? = failure {
-                turnAwayPauses.next().nanoseconds
-            } else {
-                retryPause
-            }
+        let pause = if case .turnedAway? = failure { pauses.next().nanoseconds } else { retryPause }
+        wait(pause, system)
+    }
+
+    private mutating func wait(_ pause: UInt64, _ system: some System) {
         enter(.waiting(until: now &+ pause), system)
         expireWaiters(at: now, system)
         giveUpIfUnwanted(system)
     }
 
     /// Connects again after a connection has ended: at once if a caller that began to wait meanwhile gives up before the
-    /// next attempt would be made.
-    mutating func reopen(_ system: some System) {
-        let next = now &+ retryPause
+    /// next attempt would be made, and after a pause that grows while connections come to nothing.
+    mutating func reopen(isFruitless: Bool, _ system: some System) {
+        if !isFruitless { pauses.reset() }
+        let pause = isFruitless ? pauses.next().nanoseconds : retryPause
+        let next = now &+ pause
         if waiters.contains(where: { $0.givesUp(by: next) }) { return attempt(system) }
-        retryLater(after: nil, system)
+        isReadable = false
+        lastFailure = nil
+        wait(pause, system)
+    }
+
+    /// Whether a connection has come to nothing: it ended soon, and nothing that was sent over it was taken.
+    func isFruitless(_ reason: CloseReason, _ system: some System) -> Bool {
+        if now &- openedAt >= Self.longestPause.nanoseconds { return false }
+        return !system.hasDelivered(isOrderly: reason.error == nil)
     }
 
     private var retryPause: UInt64 { max(settings.retryInterval, Backoff.shortest.nanoseconds) }

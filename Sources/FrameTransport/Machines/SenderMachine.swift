@@ -28,8 +28,15 @@ package struct SenderMachine: Sendable {
     /// The failure of the latest attempt to connect, and its time.
     var lastFailure: (failure: AttemptFailure, time: UInt64)?
 
-    /// The pauses after attempts that the server refused.
-    var turnAwayPauses: Backoff
+    /// The pauses after attempts that the server refused, and after connections that came to nothing.
+    var pauses: Backoff
+
+    /// When the connection opened last.
+    var openedAt: UInt64 = 0
+
+    /// The longest pause between two attempts, unless the program's own is longer; a connection that lasted for as long did
+    /// not come to nothing.
+    package static let longestPause = Duration.seconds(5)
 
     /// The receiver's terms.
     package internal(set) var terms = ReceiverTerms()
@@ -49,7 +56,7 @@ package struct SenderMachine: Sendable {
     package init(_ settings: Settings) {
         self.settings = settings
         let first = Duration.nanoseconds(Int64(clamping: settings.retryInterval))
-        turnAwayPauses = Backoff(first: first, longest: first * 16)
+        pauses = Backoff(first: first, longest: Self.longestPause)
     }
 
     /// The number of callers that wait for the connection to open.

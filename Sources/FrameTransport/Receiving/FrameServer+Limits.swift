@@ -19,8 +19,9 @@ extension FrameServer {
         ///
         /// A sender that has stated its status or announced a shared buffer may then be silent, as after a frame.
         ///
-        /// Default: 10 s; nil for no limit.
-        public var firstFrameTimeout: Duration? = .seconds(10)
+        /// Default: nil, no limit, because a sender may have nothing to send yet. A server whose places are few, and whose
+        /// senders always have a frame, may set one.
+        public var firstFrameTimeout: Duration?
 
         /// The time allowed for a header, from its first byte.
         ///

@@ -83,6 +83,13 @@ extension ConnectingDriver: SenderMachine.System {
 
     func shutDownSending() { if let socket { Syscalls.shutdownSending(socket) } }
 
+    func hasDelivered(isOrderly: Bool) -> Bool {
+        guard let socket, let delivery = lane.delivery, delivery.hasSent else { return false }
+        // Of what a connection that has failed had sent, the system tells only how much it can hold.
+        if delivery.bytesWritten > Syscalls.sendBuffer(of: socket) { return true }
+        return isOrderly && delivery.backlog?.unreadByteCount ?? 0 == 0
+    }
+
     func closeSocket(_ loss: TransportError) {
         leftUnread = lane.delivery?.backlog.map { $0.unreadByteCount > 0 } ?? false
         registration?.cancel()

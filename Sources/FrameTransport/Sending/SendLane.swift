@@ -55,6 +55,12 @@ final class SendLane: Sendable {
         /// Whether everything that was accepted has been written.
         let isWritten: Bool
 
+        /// Whether a whole frame, or audio, has been written.
+        let hasSent: Bool
+
+        /// The bytes of the messages that have been written whole.
+        let bytesWritten: Int
+
         /// The bytes that the server has not read yet; nil if the system does not report it.
         let backlog: SendBacklog?
     }
@@ -66,6 +72,8 @@ final class SendLane: Sendable {
             return Delivery(
                 connection: state.machine.connection,
                 isWritten: state.machine.progress.isWritten,
+                hasSent: state.machine.hasSent,
+                bytesWritten: state.machine.bytesWritten,
                 backlog: Syscalls.backlog(of: socket)
             )
         }

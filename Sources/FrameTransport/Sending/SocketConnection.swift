@@ -24,6 +24,10 @@ public final class SocketConnection: Sendable {
     public struct Configuration: Sendable {
         /// The time between two attempts to connect, at least 1 ms.
         ///
+        /// It doubles, up to five seconds, while a server ends the exchange of tokens, or connections end soon after they were
+        /// opened and nothing that was sent over them was read. One over which a frame was sent and read, or that lasted for
+        /// five seconds, begins again with this time.
+        ///
         /// Default: 100 ms.
         public var retryInterval: Duration = .milliseconds(100)
 

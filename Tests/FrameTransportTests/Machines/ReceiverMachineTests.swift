@@ -106,7 +106,7 @@ import Testing
     // MARK: Room and memory
 
     @Test func `nothing is read for a consumer without room, and no deadline runs meanwhile`() {
-        let rig = ReceiverRig()
+        let rig = ReceiverRig { $0.limits.firstFrameTimeout = .seconds(10) }
         #expect(rig.deadline != nil)
         rig.room = 0
         rig.arrive(message(body(1, count: 10)))
@@ -378,7 +378,10 @@ import Testing
 
     /// A connection whose sender has read one request, and then reads nothing until no more are queued.
     private func unheard(after request: ControlRequest) -> ReceiverRig {
-        let rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
+        let rig = ReceiverRig {
+            $0.limits.firstFrameTimeout = .seconds(10)
+            $0.limits.idleTimeout = .seconds(1)
+        }
         for _ in 0..<1000 {
             rig.machine.send(request, rig)
             rig.isWritable = false
@@ -403,7 +406,7 @@ import Testing
     // MARK: Deadlines
 
     @Test func `a sender that was asked to be silent may stay silent`() {
-        let rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
+        let rig = ReceiverRig { $0.limits.firstFrameTimeout = .seconds(1) }
         #expect(rig.deadline != nil)
         rig.machine.send(.pause, rig)
         #expect(rig.deadline == nil)

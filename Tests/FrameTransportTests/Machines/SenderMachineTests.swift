@@ -101,8 +101,55 @@ import Testing
             let before = bench.connects
             for _ in 0..<40 where bench.connects == before { bench.pass(nanoseconds: 100_000_000) }
         }
-        // 0.1, 0.2, 0.4, 0.8, then 1.6 s each: ten seconds have room for nine attempts.
-        #expect(bench.openings[1] == [.tokenRejected] && bench.ends.isEmpty && bench.connects <= 10)
+        // After 0.1, 0.2, 0.4, 0.8, 1.6 and 3.2 s, then 5 s each: ten seconds have room for seven attempts.
+        #expect(bench.openings[1] == [.tokenRejected] && bench.ends.isEmpty && bench.connects == 7)
+    }
+
+    /// The pause until the next attempt after the server has ended the connection, in milliseconds.
+    private func pauseAfterEnd(_ bench: SenderBench, sending frame: FrameMessage? = nil) throws -> UInt64 {
+        if let frame { try bench.submit(frame, ticket: 1) }
+        bench.receive(.end)
+        bench.input = []
+        bench.attempts = [.connected]
+        let (start, before) = (bench.now, bench.connects)
+        for _ in 0..<10_000 where bench.connects == before { bench.pass(nanoseconds: 1_000_000) }
+        return (bench.now - start) / 1_000_000
+    }
+
+    /// Shows P148.
+    @Test func `connections that come to nothing are followed by growing pauses`() throws {
+        let bench = SenderBench.open()
+        let growing: [UInt64] = [100, 200, 400, 800, 1600, 3200, 5000, 5000]
+        for pause in growing { #expect(try pauseAfterEnd(bench) == pause) }
+        // A frame was taken.
+        #expect(try pauseAfterEnd(bench, sending: frame(1)) == 100)
+        #expect(try pauseAfterEnd(bench) == 100)
+        // One that was not read counts for nothing.
+        bench.hasReadAll = false
+        #expect(try pauseAfterEnd(bench, sending: frame(2)) == 200)
+        // A connection that lasts has not come to nothing, although there was nothing to send.
+        bench.pass(seconds: 5)
+        #expect(try pauseAfterEnd(bench) == 100)
+        #expect(try pauseAfterEnd(bench) == 100)
+        #expect(try pauseAfterEnd(bench) == 200)
+    }
+
+    /// Shows P148.
+    @Test func `a caller with a limit gets an attempt during a long pause, and a failure counts as coming to nothing`()
+    {
+        let bench = SenderBench.open { $0.retryInterval = 4 * SenderBench.second }
+        bench.receive(.failure(.reset))
+        bench.input = []
+        bench.attempts = [.connected]
+        bench.pass(seconds: 4)
+        #expect(bench.connects == 2)
+        bench.receive(.failure(.reset))
+        bench.input = []
+        bench.attempts = [.connected]
+        bench.pass(nanoseconds: 4_900_000_000)
+        #expect(bench.connects == 2)
+        bench.open(waiter: 1, seconds: 0)
+        #expect(bench.connects == 3 && bench.openings[1] == [nil])
     }
 
     // MARK: Obedience

@@ -51,6 +51,10 @@ import Testing
         _ = server
     }
 
+    @Test func `a sender that has nothing to send has no deadline by default`() {
+        #expect(FrameServer.Limits().firstFrameTimeout == nil && FrameServer.Limits().idleTimeout == nil)
+    }
+
     @Test func `a header has a deadline from its first byte`() async throws {
         let (server, client, connection) = try await pair { $0.headerTimeout = .milliseconds(20) }
         try await client.write(Array("HTTP/1.1 200 OK\r\n".utf8))

@@ -192,6 +192,10 @@ final class SenderBench: SenderMachine.System {
 
     func shutDownSending() { isShutDown = true }
 
+    /// Whether the server has read what was sent.
+    var hasReadAll = true
+    func hasDelivered(isOrderly: Bool) -> Bool { isOrderly && lane.hasSent && hasReadAll }
+
     func closeSocket(_ loss: TransportError) {
         hasSocket = false
         settle(lane.close(loss))

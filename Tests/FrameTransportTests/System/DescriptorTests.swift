@@ -61,6 +61,9 @@
                 #expect(await milestones.next() == .connected)
                 let before = try await descriptorsAtStart()
                 for _ in 0..<1000 {
+                    // Otherwise its pauses would grow.
+                    try await connection.send(FrameMessage([1]))
+                    #expect(try await peer.nextMessage(where: \.isFrame) != nil)
                     peer.close()
                     #expect(await milestones.next() == .disconnected(.closedByPeer(.stoppedByUser)))
                     peer = try await server.accepted()

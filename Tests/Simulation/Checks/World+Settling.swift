@@ -9,7 +9,7 @@ extension World {
     var settlingTime: UInt64 {
         let isHeldBack = senders.contains { if case .every(let n) = $0.pacing { n > 1 } else { false } }
         let isSlow = senders.contains { $0.byteRate != nil }
-        return isHeldBack ? 200_000_000_000 : isSlow ? 60_000_000_000 : 9_000_000_000
+        return isHeldBack ? 200_000_000_000 : isSlow ? 60_000_000_000 : 14_000_000_000
     }
 
     /// Lets every program consume, and asks for nothing more.

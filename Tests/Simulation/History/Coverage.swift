@@ -1,6 +1,7 @@
 /// What happened in the histories, so that a scenario that never happens is seen.
 struct Coverage {
     enum Scenario: Int, CaseIterable {
+        case growingPause
         case reconnect, pause, stop, preference, refresh, ping, audio, reset, selfConnect, refusedConnection
         case descriptorShortage, descriptorsReturn, handshake, wrongToken, descriptorWithToken, drain, restart,
             eviction, departedSenderDropped

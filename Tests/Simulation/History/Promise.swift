@@ -121,6 +121,8 @@ enum Promise: Int, CaseIterable {
     case lingerIsBounded
     /// P135: at most one attempt to connect in `retryInterval`.
     case retriesArePaced
+    /// P148: a connection that came to nothing is followed by a longer pause than the one before.
+    case pausesGrow
     /// P158: a receiver that takes something is not given up.
     case slowIsNotBroken
     /// P13: requests are never cut.

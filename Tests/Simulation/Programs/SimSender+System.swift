@@ -61,6 +61,8 @@ extension SimSender: SenderMachine.System {
         }
     }
 
+    func hasDelivered(isOrderly: Bool) -> Bool { isOrderly && lane.hasSent }
+
     func closeSocket(_ loss: TransportError) {
         perform("close socket") {
             world.checkLossIsKnown(self)

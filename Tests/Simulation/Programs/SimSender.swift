@@ -103,6 +103,12 @@ final class SimSender {
     var submittedAt: UInt64 = 0
     /// When it last tried to connect.
     var connectedAt: UInt64?
+    /// When its connection opened last.
+    var lastOpenedAt: UInt64 = 0
+    /// Whether anything was sent over the connection whose socket was closed last.
+    var hadSent = false
+    /// How many connections in a row have come to nothing.
+    var fruitless = 0
     var audioAccepted = 0
     var audioRefused = 0
     var audioBegun = 0

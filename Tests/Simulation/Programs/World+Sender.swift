@@ -44,6 +44,7 @@ extension World {
         let plan = sender.plan
         let isPaced = sender.connectedAt.map { now - $0 + 1_000_000 >= plan.retryInterval } ?? true
         check(.retriesArePaced, isPaced || !sender.waiters.isEmpty, "sender \(sender.index) tries again too early")
+        checkGrowingPause(sender)
         sender.connectedAt = now
         guard let socket = makeSocket(at: plan.place, isOurs: true, capacity: plan.socketCapacity) else {
             return .failed(SocketFailure.noDescriptors.errno)
@@ -59,6 +60,15 @@ extension World {
         }
     }
 
+    /// After a connection that came to nothing, the pause is twice as long as after the one before, up to five seconds.
+    private func checkGrowingPause(_ sender: SimSender) {
+        guard sender.fruitless > 0, sender.waiters.isEmpty else { return }
+        let pause = sender.plan.retryInterval << UInt64(min(sender.fruitless - 1, 16))
+        let passed = now - sender.disconnectedAt + 1_000_000
+        check(.pausesGrow, passed >= min(pause, 5_000_000_000), "sender \(sender.index) comes back too soon")
+        if sender.fruitless > 2 { coverage.count(.growingPause) }
+    }
+
     func closeSocket(_ sender: SimSender, _ error: TransportError) {
         if error.code == .sendTimedOut { coverage.count(.sendTimeout) }
         if sender.socket >= 0 {
@@ -69,6 +79,7 @@ extension World {
             check(.slowIsNotBroken, error.code != .sendTimedOut || isStill, "a receiver that reads is given up")
             checkLeft(sender)
         }
+        sender.hadSent = sender.lane.hasSent
         let settlement = sender.lane.close(error)
         if sender.registration >= 0 { cancel(sender.registration, on: sender.plan.thread) }
         sender.registration = -1

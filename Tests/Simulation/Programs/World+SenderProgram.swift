@@ -222,8 +222,15 @@ extension World {
         check(.toldOnce, sender.states.last != state, "a state is told twice")
         if state == .connected, sender.states.contains(.connected) { coverage.count(.reconnect) }
         sender.states.append(state)
-        if case .disconnected = state { sender.disconnectedAt = now }
+        if case .disconnected(let reason) = state {
+            sender.disconnectedAt = now
+            let isLong = now - sender.lastOpenedAt >= 5_000_000_000
+            let isFruitful = isLong || reason.error == nil && sender.hadSent
+            sender.fruitless = isFruitful ? 0 : sender.fruitless + 1
+        }
+        if state == .idle { sender.fruitless = 0 }
         if state == .connected {
+            sender.lastOpenedAt = now
             sender.isWanted = true
             check(.neverItself, !isConnectedToItself(sender.socket), "sender \(sender.index) talks to itself")
         }

@@ -21,6 +21,9 @@ let package = Package(
         .executableTarget(name: "AppleOnly", dependencies: [product("FrameSocketApple")]),
         .executableTarget(name: "JitsiOnly", dependencies: [product("FrameSocketJitsi")]),
         .executableTarget(name: "WithPeer", dependencies: [product("FrameSocketTesting"), product("FrameTransport")]),
+        // The protocol and the function of swift-service-lifecycle that the article on ending uses.
+        .target(name: "ServiceLifecycle"),
+        .executableTarget(name: "InService", dependencies: ["ServiceLifecycle", product("FrameTransport")]),
         .executableTarget(name: "Audio", dependencies: [product("FrameSocketAudio"), product("FrameSocket")]),
     ]
 )

@@ -53,6 +53,19 @@ public struct Logger: Sendable {
     public func log(level: Level, _ message: Message, metadata: Metadata?) {}
 }
 
+/// As in swift-service-lifecycle.
+public protocol Service: Sendable {
+    func run() async throws
+}
+
+public func withGracefulShutdownHandler<Result>(
+    isolation: isolated (any Actor)? = #isolation,
+    operation: () async throws -> Result,
+    onGracefulShutdown handler: @Sendable @escaping () -> Void
+) async rethrows -> Result {
+    try await operation()
+}
+
 /// A source that can be started and stopped.
 public struct Camera {
     public func start() {}

@@ -50,6 +50,10 @@ import TurboJPEG
             _ = try PixelBuffer(width: 10, height: 2, format: .bgra, bytesPerRow: bytesPerRow)
         }
         #expect(made == .invalidStride)
+        let error = #expect(throws: TurboJPEGError.self) {
+            try PixelBuffer(width: 10, height: 2, format: .bgra, bytesPerRow: bytesPerRow)
+        }
+        #expect(error?.message.contains("a row needs 40,") == true)
         let copied = errorCode { () throws(TurboJPEGError) in
             let bytes = [UInt8](repeating: 0, count: 80)
             _ = try PixelBuffer(copying: bytes.span, width: 10, height: 2, format: .bgra, bytesPerRow: bytesPerRow)

@@ -52,6 +52,16 @@ extension FrameDecoder {
             self.mode = mode
         }
 
+        /// - Throws: `invalidSize` if the viewport has more pixels than an image may have.
+        func check(limit: Int) throws(TurboJPEGError) {
+            guard width * height > limit else { return }
+            throw TurboJPEGError(
+                .invalidSize,
+                "a viewport of \(width)x\(height) exceeds the limit of \(limit) pixels; choose a smaller one, or raise "
+                    + "JPEGDecoder.Limits.maximumPixels"
+            )
+        }
+
         /// Returns the plan for an image.
         package func plan(for image: PixelBuffer) -> OutputPlan {
             // Pixels that share chroma are not separated.

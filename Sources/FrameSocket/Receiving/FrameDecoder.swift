@@ -82,7 +82,8 @@ public final class FrameDecoder: Sendable {
     ///     returned image; after a change of the viewport, every row has changed.
     /// - Returns: The image, in memory that returns to the decoder's pool, and what belongs to it.
     /// - Throws: `sizeMismatch` before any pixels are decoded, or the errors of `JPEGDecoder`; for an image in shared
-    ///   memory, also `overlappingPlanes`, `invalidSize` and `invalidStride`; for a viewport, also `allocationFailed`. The
+    ///   memory, also `overlappingPlanes`, `invalidSize` and `invalidStride`; for a viewport, also `allocationFailed`,
+    ///   and `invalidSize` if it has more pixels than the limits of `jpeg` allow an image. The
     ///   connection stays open, because the next frame may be valid, until too many frames in a row have failed: see
     ///   `FrameServer.Limits.maximumUndecodableFrames`.
     public func decode(
@@ -91,6 +92,7 @@ public final class FrameDecoder: Sendable {
         scale: JPEGDecoder.ScalingFactor = .full,
         in viewport: Viewport? = nil
     ) throws(TurboJPEGError) -> DecodedFrame {
+        try viewport?.check(limit: configuration.jpeg.limits.maximumPixels)
         let startedAt = MonotonicClock.now()
         var decoded = try frame.reading { () throws(TurboJPEGError) -> DecodedFrame in
             let strips = scale == .full ? stripDecoder(for: frame, as: format) : nil

@@ -6,7 +6,7 @@ extension SampleUploader {
     ///
     /// A difficulty begins when it has been met again and again for one second, and ends when it has not been met for two;
     /// a lack of memory begins at once.
-    public struct Conditions: OptionSet, Sendable, Hashable {
+    public struct Conditions: OptionSet, Sendable, Hashable, CustomStringConvertible {
         /// The bits of the set, one for each member.
         public let rawValue: UInt8
 
@@ -26,6 +26,19 @@ extension SampleUploader {
 
         /// Frames are submitted faster than they can be encoded.
         public static let encoderSlow = Self(rawValue: 1 << 3)
+
+        /// The names of the difficulties, as `framesocket send --json` has them: `receiver.slow`, `budget.low`, `memory.short`,
+        /// `encoder.slow`; in brackets, separated by commas.
+        public var description: String { "[\(names.joined(separator: ", "))]" }
+
+        /// The name of each difficulty.
+        package var names: [String] {
+            let all: [(Self, String)] = [
+                (.receiverSlow, "receiver.slow"), (.budgetLow, "budget.low"), (.memoryShort, "memory.short"),
+                (.encoderSlow, "encoder.slow"),
+            ]
+            return all.filter { contains($0.0) }.map(\.1)
+        }
     }
 
     /// The current difficulties, and every later set of them; a sequence for one consumer, which ends with the connection.

@@ -253,6 +253,9 @@ public final class SocketConnection: Sendable {
 
     /// Sends one frame, and returns when the system has accepted all of it.
     ///
+    /// One frame at a time: a call while another frame is being sent, by whichever task, throws `busy` at once, and its frame is
+    /// not queued. Let one task send them in order.
+    ///
     /// If the calling task is cancelled, this method returns at once: a frame that has not been started is withdrawn,
     /// and a partly written one is completed on the wire, because a receiver cannot skip the rest of it.
     ///

@@ -59,7 +59,10 @@ struct PixelLayout: Sendable {
             }
             return strides
         }
-        guard bytesPerRow > 0, bytesPerRow < Int(Int32.max) else { throw .invalidStride(bytesPerRow, needed: width) }
+        guard bytesPerRow > 0, bytesPerRow < Int(Int32.max) else {
+            let needed = format.planeWidth(0, width: width) * format.bytesPerSample(plane: 0)
+            throw .invalidStride(bytesPerRow, needed: needed)
+        }
         let half = (bytesPerRow + 1) / 2
         return format == .nv12 ? PerPlane(bytesPerRow, half * 2, 0) : PerPlane(bytesPerRow, half, half)
     }

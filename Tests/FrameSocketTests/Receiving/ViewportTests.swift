@@ -160,6 +160,16 @@ import Testing
         #expect(viewport.mode == .letterbox)
     }
 
+    @Test func `a viewport with more pixels than an image may have is refused before anything is decoded`() throws {
+        let decoder = FrameDecoder()
+        let frame = try frame(of: PixelBuffer(width: 4, height: 2, format: .bgra, zeroFilled: true))
+        for viewport in [Viewport(width: .max, height: .max), Viewport(width: 8193, height: 4096)] {
+            let error = #expect(throws: TurboJPEGError.self) { try decoder.decode(frame, in: viewport) }
+            #expect(error?.code == .invalidSize && error?.message.contains("viewport") == true)
+        }
+        #expect(try decoder.decode(frame, in: Viewport(width: 64, height: 64)).image.width == 64)
+    }
+
     // MARK: Pixels
 
     /// An image of exactly the size is not copied, and any other has the size.

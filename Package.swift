@@ -79,7 +79,7 @@ let package = Package(
         // The library, from the bytes up.
         .target(name: "Locking", swiftSettings: settings),
         .target(name: "ErrorShape", swiftSettings: settings),
-        .target(name: "SystemMemory", swiftSettings: settings),
+        .target(name: "SystemMemory", dependencies: ["Locking"], swiftSettings: settings),
         // Exported by TurboJPEG, whose images have a format, and by FrameWire, whose headers state it.
         .target(name: "PixelFormats", swiftSettings: settings),
         // The library by name too: SwiftPM keeps what pkg-config said, also if the package was installed after the first build.

@@ -1,3 +1,5 @@
+internal import SystemMemory
+
 extension PixelBuffer {
     /// A pool that reuses the memory of images that are no longer in use.
     ///
@@ -7,7 +9,7 @@ extension PixelBuffer {
     ///
     /// Thread safety: any thread may use a pool at any time.
     public final class Pool: Sendable {
-        private let shelf: BlockShelf
+        private let shelf: MemoryShelf
 
         /// Creates a pool that keeps the memory of at most `maximumIdleImages` unused images; 3 by default, and
         /// none if the number is negative.
@@ -15,12 +17,16 @@ extension PixelBuffer {
         /// If more memory returns, that which has been idle longest is freed, so that after a change of size the memory
         /// of the old size is soon gone.
         public init(maximumIdleImages: Int = 3) {
-            shelf = BlockShelf(maximumIdle: maximumIdleImages)
+            shelf = MemoryShelf(maximumIdle: maximumIdleImages, alignment: PixelLayout.alignment)
         }
 
         /// Creates a pool with limits on the number of idle images and on their total bytes.
         init(maximumIdleImages: Int, maximumIdleBytes: Int) {
-            shelf = BlockShelf(maximumIdle: maximumIdleImages, maximumIdleBytes: maximumIdleBytes)
+            shelf = MemoryShelf(
+                maximumIdle: maximumIdleImages,
+                maximumIdleBytes: maximumIdleBytes,
+                alignment: PixelLayout.alignment
+            )
         }
 
         deinit {

@@ -16,11 +16,11 @@ internal import SystemMemory
     /// The distance between the rows of each plane.
     let strides: PerPlane<Int>
     /// The shelf that the memory returns to, and that provides the memory of a copy.
-    let shelf: BlockShelf?
+    let shelf: MemoryShelf?
     private let origin: Origin
 
     /// Allocates memory, which is not zero-filled.
-    init(layout: PixelLayout, shelf: BlockShelf?) throws(TurboJPEGError) {
+    init(layout: PixelLayout, shelf: MemoryShelf?) throws(TurboJPEGError) {
         let block: MemoryBlock?
         if let shelf {
             unsafe block = unsafe shelf.take(byteCount: layout.byteCount)

@@ -101,7 +101,7 @@ import Testing
         let budget = FrameServer.MemoryBudget(maximumBytes: 256 << 20)
         let server = try directory.server {
             $0.memory = budget
-            $0.pool = FrameBytes.Pool(maximumIdleBytes: 0) { _ in .none }
+            $0.pool = FrameBytes.Pool(maximumIdleBytes: 0, largestChunk: 0)
         }
         let free = budget.free
         let client = try PeerSocket.connected(to: directory.socket)

@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `what nobody wants is skipped even if there is no memory for it`() {
-        let small = FrameBytes.Pool(maximumIdleBytes: 0) { $0 <= 4096 ? .allocated($0) : .none }
+        let small = FrameBytes.Pool(maximumIdleBytes: 0, largestChunk: 4096)
         let rig = ReceiverRig(pool: small)
         rig.arrive(otherMessage("Message-Type: later\r\n", body: 100_000) + message(body(1, count: 10)))
         rig.resumeToTheEnd()

@@ -1,19 +1,23 @@
 internal import Locking
-internal import SystemMemory
 
-/// A block of memory allocated by this module.
-@unsafe struct MemoryBlock {
-    let base: UnsafeMutableRawPointer
-    let byteCount: Int
+/// A block of memory of ``SystemMemory``.
+@unsafe package struct MemoryBlock {
+    package let base: UnsafeMutableRawPointer
+    package let byteCount: Int
+
+    package init(base: UnsafeMutableRawPointer, byteCount: Int) {
+        unsafe self.base = base
+        unsafe self.byteCount = byteCount
+    }
 }
 
-/// Holds the memory of a pool's images between two uses.
+/// Holds blocks of memory between two uses: touching a fresh page costs more than filling one.
 ///
-/// Images keep the shelf alive, not the pool, so the last of them can be released after the pool. The shelf is then
-/// closed, and frees the blocks that come back.
+/// This is the pool behind those of images and of messages. What is in use keeps the shelf alive, not the pool, so the last of
+/// it can be released after the pool. The shelf is then closed, and frees the blocks that come back.
 ///
 /// Sendable: the mutable state is behind the lock.
-@safe final class BlockShelf: @unchecked Sendable {
+@safe package final class MemoryShelf: @unchecked Sendable {
     @safe private struct State {
         var idle: [MemoryBlock] = unsafe []
         var idleBytes = 0
@@ -25,10 +29,19 @@ internal import SystemMemory
     private let state = Locked(State())
     private let maximumIdle: Int
     private let maximumIdleBytes: Int
+    private let largestBlock: Int
+    private let alignment: Int
 
-    init(maximumIdle: Int, maximumIdleBytes: Int = .max) {
-        self.maximumIdle = max(0, maximumIdle)
-        self.maximumIdleBytes = maximumIdleBytes
+    /// Creates an empty shelf.
+    ///
+    /// - Parameters:
+    ///   - maximumIdle: The maximum number of idle blocks.
+    ///   - maximumIdleBytes: The maximum of their total size.
+    ///   - largestBlock: The size from which on there is no memory.
+    ///   - alignment: The alignment of each block.
+    package init(maximumIdle: Int = .max, maximumIdleBytes: Int = .max, largestBlock: Int = .max, alignment: Int) {
+        (self.maximumIdle, self.maximumIdleBytes) = (max(0, maximumIdle), max(0, maximumIdleBytes))
+        (self.largestBlock, self.alignment) = (largestBlock, alignment)
     }
 
     deinit {
@@ -36,7 +49,7 @@ internal import SystemMemory
     }
 
     /// Returns a block of exactly this size, reused if there is one; nil if the system has no memory.
-    @unsafe func take(byteCount: Int) -> MemoryBlock? {
+    @unsafe package func take(byteCount: Int) -> MemoryBlock? {
         let recycled: MemoryBlock? = unsafe state.withLock { state in
             // The bytes of the block that came back last are still in the cache.
             guard let index = unsafe state.idle.lastIndex(where: { unsafe $0.byteCount == byteCount }) else {
@@ -48,7 +61,9 @@ internal import SystemMemory
             return unsafe state.idle.remove(at: index)
         }
         if let recycled = unsafe recycled { return unsafe recycled }
-        guard let base = unsafe SystemMemory.allocate(byteCount: byteCount, alignment: PixelLayout.alignment) else {
+        guard byteCount <= largestBlock,
+            let base = unsafe SystemMemory.allocate(byteCount: byteCount, alignment: alignment)
+        else {
             state.withLock { $0.allocatedCount -= 1 }
             return nil
         }
@@ -57,7 +72,7 @@ internal import SystemMemory
 
     /// Keeps a block for the next use; if there is no room, the oldest ones are freed, so blocks of a new size replace
     /// the old.
-    func giveBack(_ block: MemoryBlock) {
+    package func giveBack(_ block: MemoryBlock) {
         let surplus: [MemoryBlock] = unsafe state.withLock { state in
             var surplus: [MemoryBlock] = unsafe []
             unsafe state.idle.append(block)
@@ -74,7 +89,7 @@ internal import SystemMemory
     }
 
     /// Frees the idle blocks, and from now on every block that comes back.
-    func close() {
+    package func close() {
         let blocks: [MemoryBlock] = unsafe state.withLock { state in
             state.isOpen = false
             defer { unsafe (state.idle, state.idleBytes) = ([], 0) }
@@ -84,7 +99,7 @@ internal import SystemMemory
     }
 
     /// The numbers of blocks allocated from the system, reused, and idle.
-    var counts: (allocated: Int, recycled: Int, idle: Int) {
+    package var counts: (allocated: Int, recycled: Int, idle: Int) {
         state.withLock { unsafe ($0.allocatedCount, $0.recycledCount, $0.idle.count) }
     }
 }

@@ -77,17 +77,6 @@ import TurboJPEG
         #expect((header.width, header.height) == (75, 51))
     }
 
-    @Test(arguments: ChromaSubsampling.allCases, [(75, 51), (16, 16), (1, 1)])
-    func `JPEGs of senders are decoded`(subsampling: ChromaSubsampling, size: (width: Int, height: Int)) throws {
-        var encoder = JPEGEncoder()
-        encoder.subsampling = subsampling
-        let jpeg = try encoder.encode(testImage(size.width, size.height))
-        for format in Self.formats {
-            let image = try JPEGDecoder().decode(bytes: jpeg, as: format)
-            #expect((image.width, image.height) == size)
-        }
-    }
-
     @Test func `an image whose components have scans of their own is decoded`() throws {
         let script = "0;\n1;\n2;\n"
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("scans-\(UUID().uuidString)")

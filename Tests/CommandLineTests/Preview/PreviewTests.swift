@@ -88,13 +88,7 @@ import Testing
                 place.digest(phone), place.digest(phone),
             ]
         )
-
-        for path in ["/state", "/snapshot.jpg", "/stream"] {
-            #expect(try await site.get(path + "?sender=1")["status"] == 404)
-            #expect(try await site.get(path + "?sender=99999999999999999999")["status"] == 400)
-            #expect(try await site.get(path + "?sender=first")["status"] == 400)
-            #expect(try await site.get(path + "?sender=")["status"] == 400)
-        }
+        #expect(try await site.get("/state?sender=1")["status"] == 404)
         #expect(try await site.get("/?sender=1")["status"] == 200)
     }
 

@@ -1,6 +1,5 @@
 import Foundation
 import Locking
-import PNGReading
 import TestDescriptions
 import TestSupport
 import Testing
@@ -246,23 +245,6 @@ import Testing
         for (configuration, isWhole) in configurations {
             let sent = try FrameEncoder().encode(.pixels(image), .up, configuration)
             #expect((sent.jpeg.array() == whole) == isWhole)
-        }
-    }
-
-    /// The real screens, over the length of their sequences, forth and back.
-    @Test(arguments: ["desktop-typing", "desktop-window", "phone-scroll"], [PixelFormat.bgra, .i420])
-    func `real screens are decoded as if without strips`(_ name: String, format: PixelFormat) throws {
-        let encoder = FrameEncoder()
-        let decoder = FrameDecoder()
-        let connection = connection()
-        for number in [0, 0, 1, 2, 3, 4, 4, 3, 2, 1, 0] {
-            let png = try Fixtures.bytes("screens/\(name)/00\(number).png")
-            let image = try PixelBuffer(png: png.span)
-            let sent = try encoder.encode(.pixels(image), .up, .init())
-            let decoded = try decoder.decode(frame(sent.jpeg, sent.bufferSize, connection), as: format).image
-            let plain = try JPEGEncoder().encode(image)
-            let expected = try JPEGDecoder().decode(bytes: plain, as: format)
-            #expect(decoded.hasSamePixels(as: expected), "image \(number)")
         }
     }
 }

@@ -104,24 +104,6 @@ import Testing
 
     // MARK: Between connections
 
-    @Test func `a frame that is submitted after the connection was lost goes to the next one`() async throws {
-        let receiver = try RawReceiver()
-        let first = try await receiver.accept()
-        receiver.uploader.offer(1)
-        #expect(try await failure(of: receiver.uploader) == nil)
-        #expect(try await first.frame() != nil)
-        // Nobody listens, so the connection stays lost until somebody does.
-        unsafe unlink(receiver.directory.socket)
-        receiver.listener.close()
-        first.socket.close()
-        #expect(await becomesTrue { !receiver.uploader.connection.isOpen })
-        receiver.uploader.offer(2)
-        let listener = try PeerSocket.listening(at: receiver.directory.socket)
-        let second = try await listener.accepted()
-        #expect(try await second.nextMessage(where: \.isFrame)?.body == body(2, count: 12_000))
-        try await receiver.uploader.settle()
-    }
-
     /// Shows P214.
     @Test func `a frame whose connection is lost while somebody finishes goes to the next one`() async throws {
         let receiver = try RawReceiver()

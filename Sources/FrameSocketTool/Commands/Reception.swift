@@ -210,11 +210,11 @@ actor Reception {
     private func followSound(of connection: FrameConnection) async {
         guard let sound else { return }
         var isReported = false
-        for await message in connection.audio where message.kind == .app {
+        for await block in connection.audio where block.kind == .app {
             do {
-                guard try !sound.append(message), !isReported, let format = sound.formatDescription else { continue }
+                guard try !sound.append(block), !isReported, let format = sound.formatDescription else { continue }
                 isReported = true
-                let own = "\(message.sampleRate) Hz and \(Format.count(message.channels, "channel"))"
+                let own = WAVWriter.description(of: block.format)
                 report(
                     .failed(
                         connection: connection.id,

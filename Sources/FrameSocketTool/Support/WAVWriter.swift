@@ -19,7 +19,12 @@ final class WAVWriter {
     }
 
     /// The rate and the number of channels of the file, for a person; nil before the first block.
-    var formatDescription: String? { format.map { "\($0.sampleRate) Hz and \(Format.count($0.channels, "channel"))" } }
+    var formatDescription: String? { format.map(Self.description) }
+
+    /// A rate and a number of channels, for a person.
+    static func description(of format: AudioBlock.Format) -> String {
+        "\(format.sampleRate) Hz and \(Format.count(format.channels, "channel"))"
+    }
 
     /// Appends a block.
     ///

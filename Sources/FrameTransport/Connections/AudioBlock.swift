@@ -93,9 +93,6 @@ public struct AudioBlock: Sendable {
     /// The number of frames.
     public var frameCount: Int { bytes.count / 2 / format.channels }
 
-    /// The duration of the block, rounded down to whole nanoseconds.
-    public var duration: Duration { format.duration(ofFrames: frameCount) }
-
     var header: AudioHeader {
         AudioHeader(
             contentLength: bytes.count,

@@ -9,44 +9,6 @@ import Testing
 ///
 /// What it sends then is in Tests/Uploader/cases.txt.
 @Suite(.tags(.computes)) struct HeldBackFrameTests {
-    @Test func `a frame that is compared too late leaves no gap in the numbers`() {
-        var rig = UploaderRig(.init(pacing: .framesPerSecond(10).skippingUnchanged(keepAlive: nil)))
-        rig.run([.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(5000), .offer(3)])
-        #expect(rig.messages.map(\.sequence) == [0, 1])
-    }
-
-    /// Shows P76.
-    @Test func `a late frame that turns out to be unchanged leaves no gap, even if newer ones have come meanwhile`() {
-        var rig = UploaderRig(.init(pacing: .framesPerSecond(2).skippingUnchanged(keepAlive: nil)))
-        rig.run([.connect, .offer(1), .wait(10), .offer(2, shows: 1), .encoding(false), .wait(600), .encodingBegins])
-        rig.run([.wait(400), .offer(3), .wait(500), .offer(4), .encoding(true), .wait(5000)])
-        #expect(rig.submitted == [1, 4])
-        // One of the two that came meanwhile was superseded.
-        #expect(rig.messages.map(\.sequence) == [0, 2])
-        #expect(rig.machine.statistics.drops == [.unchanged: 1, .superseded: 1])
-    }
-
-    /// Shows P76.
-    @Test(
-        arguments: [
-            ([.encodingFails, .connect], [0, 1, 1]),
-            ([.encoding(false), .connect, .encodingBegins, .disconnect, .encoding(true)], [0, 1]),
-            ([.sending(false), .connect, .sendingFails(.notConnected), .disconnect, .sending(true)], [0, 1, 1]),
-        ] as [([UploaderRig.Step], [UInt64])]
-    )
-    func `an unchanged frame that was kept, and is not sent to the next receiver either, leaves no gap`(
-        steps: [UploaderRig.Step],
-        numbers: [UInt64]
-    ) {
-        // The memory limit lets the unchanged frame take the place of its equal.
-        let pacing = SampleUploader.Pacing.framesPerSecond(10).skippingUnchanged(keepAlive: nil)
-        var rig = UploaderRig(.init(pacing: pacing, maximumMemory: 150))
-        rig.run([.connect, .offer(1), .wait(10), .offer(2, shows: 1), .wait(500), .disconnect])
-        rig.run(steps + [.offer(3), .connect, .wait(500)])
-        #expect(rig.submitted.last == 3)
-        #expect(rig.messages.map(\.sequence) == numbers)
-    }
-
     // MARK: Rates
 
     /// Shows P70.

@@ -87,14 +87,11 @@ import Testing
         let decoder = FrameDecoder()
         let frame = try frame(jpeg(40, 30), 40, 30)
         var image = try PixelBuffer(width: 51, height: 33, format: format, zeroFilled: true)
-        let memory = unsafe image.withPlane(0) { unsafe $0.withUnsafeBufferPointer { unsafe $0.baseAddress } }
+        let memory = image.address
         let decoded = try decoder.decode(frame, into: &image)
         #expect(try decoded.image.hasSamePixels(as: image.cropped(toWidth: 40, height: 30)))
-        #expect(
-            image.row(0, ofPlane: 0).suffix(11).allSatisfy { $0 == 0 }
-                && image.row(32, ofPlane: 0).allSatisfy { $0 == 0 }
-        )
-        #expect(unsafe image.withPlane(0) { unsafe $0.withUnsafeBufferPointer { unsafe $0.baseAddress } } == memory)
+        #expect(image.row(0).suffix(11).allSatisfy { $0 == 0 } && image.row(32).allSatisfy { $0 == 0 })
+        #expect(image.address == memory)
         let before = image
         let error = #expect(throws: TurboJPEGError.self) {
             try decoder.decode(frame, into: &image, in: FrameDecoder.Viewport(width: 52, height: 33))

@@ -1,5 +1,6 @@
 import Foundation
 import FrameWire
+import Testing
 
 @testable import FrameSocket
 
@@ -41,9 +42,14 @@ struct UploaderCase {
             var rig = UploaderRig(configuration)
             for step in steps { rig.run(try Self.step(step)) }
             let results = parts[1].split(separator: "|")
-            let sends = try (results.first ?? []).flatMap { word throws(Unknown) in try Self.numbers(word) }
+            var sends: [UInt8] = []
+            for word in results.first ?? [] { sends += try Self.numbers(word) }
             let counts = Set((results.count > 1 ? results[1] : []).map(String.init))
-            let found = Self.counts(of: rig, finishing: steps.contains { $0.hasPrefix("finish:") })
+            var found = Self.counts(of: rig, finishing: steps.contains { $0.hasPrefix("finish:") })
+            if counts.contains(where: { $0.hasPrefix("numbers=") }) {
+                let numbers = rig.messages.map { $0.sequence.map(String.init) ?? "none" }
+                found.insert("numbers=\(numbers.joined(separator: ","))")
+            }
             guard rig.submitted == sends, found == counts else {
                 return "\(name): \(rig.submitted) | \(found.sorted().joined(separator: " "))"
             }
@@ -71,14 +77,14 @@ struct UploaderCase {
         return [UInt8](repeating: number, count: parts.count > 1 ? Int(parts[1]) ?? 0 : 1)
     }
 
-    private static func settings(_ text: some StringProtocol) -> [(name: String, value: String)] {
+    private static func settings(_ text: Substring) -> [(name: String, value: String)] {
         text.split(separator: ",").map { setting in
             let parts = setting.split(separator: "=", maxSplits: 1).map(String.init)
             return (parts[0], parts.count > 1 ? parts[1] : "")
         }
     }
 
-    private static func configuration(_ text: some StringProtocol) throws(Unknown) -> SampleUploader.Configuration {
+    private static func configuration(_ text: Substring) throws(Unknown) -> SampleUploader.Configuration {
         var configuration = SampleUploader.Configuration()
         for (name, value) in settings(text) {
             let numbers = value.split(separator: "/").compactMap { Double($0) }
@@ -92,7 +98,8 @@ struct UploaderCase {
                 configuration.pacing = configuration.pacing.skippingUnchanged(keepAlive: keepAlive)
             case "memory": configuration.maximumMemory = Int(first)
             case "quality": configuration.quality = Int(first)
-            case "bytes": configuration.adaptation = .init(maximumByteRate: Int(first))
+            case "bytes":
+                configuration.adaptation = SampleUploader.Configuration.Adaptation(maximumByteRate: Int(first))
             default: throw Unknown(text)
             }
         }

@@ -44,8 +44,8 @@ public final class FrameConnection: Sendable, Identifiable {
     /// The audio that the sender sends, once requested with a `ControlRequest.Hello`; a sequence for one consumer.
     ///
     /// The messages come in the order in which they were submitted. The sequence ends with the connection. At most 64
-    /// messages are buffered, and at most an eighth of the connection's part of the memory budget (by default 512 KiB);
-    /// the oldest are dropped, see `supersededAudio`.
+    /// messages are buffered, and at most an eighth of the connection's part of the memory budget: by default 512 KiB, and
+    /// never more than 1 MiB. The oldest are dropped, see `supersededAudio`.
     /// Audio and frames share the socket: a host that receives both should not let frames wait, see
     /// ``FrameServer/Delivery/newest``. A host that requests only audio is not held up by frames.
     public var audio: ConnectionValues<AudioBlock> { ConnectionValues(mailbox: driver.audio) }

@@ -7,7 +7,7 @@ final class TakenFrames: Sendable {
     var value: (frames: Int, bytes: UInt64) { counts.withLock { $0 } }
 
     func add(byteCount: Int) {
-        counts.withLock { $0 = ($0.frames &+ 1, $0.bytes &+ UInt64(clamping: byteCount)) }
+        counts.withLock { $0 = ($0.frames + 1, $0.bytes + UInt64(clamping: byteCount)) }
     }
 }
 

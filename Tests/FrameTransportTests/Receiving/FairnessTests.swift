@@ -1,11 +1,12 @@
 import Foundation
 import FrameSocketTesting
-import FrameTransport
 import FrameWire
 import Locking
 import TestDescriptions
 import TestSupport
 import Testing
+
+@testable import FrameTransport
 
 /// Whatever one peer sends, and however fast, every other connection of the thread has its turns.
 @Suite(.timeLimit(.minutes(5))) struct FairnessTests {

@@ -184,8 +184,10 @@ import Testing
                 #expect(error.code == .connectionLost || error.code == .closed)
             }
             _ = try await connection.closed()
-            let result = await Result { try await connection.delivered() }
-            if sent > 1 { #expect(throws: TransportError.self) { try result.get() } }
+            if sent > 1 {
+                let error = await #expect(throws: TransportError.self) { try await connection.delivered() }
+                #expect(error?.code == .connectionLost)
+            }
             server.close()
             try await running
             #expect(server.statistics.frames == 1)

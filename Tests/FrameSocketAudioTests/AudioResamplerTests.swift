@@ -64,7 +64,7 @@ import Testing
             var start = 0
             while start < samples.count {
                 let count = min(Int.random(in: 0...3_000, using: &random) * source.channels, samples.count - start)
-                pieces += [Int16](capacity: room) { output in
+                pieces += [Int16](capacity: room * target.channels) { output in
                     let piece = samples.span.extracting(start..<start + count)
                     start += resampler.convert(piece, into: &output) * source.channels
                 }

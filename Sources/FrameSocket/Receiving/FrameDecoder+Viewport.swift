@@ -71,7 +71,8 @@ extension FrameDecoder {
                 BufferSize(width: side, height: side),
                 enlarges: true
             )
-            return planner.plan(mode, BufferSize(width: width, height: height))
+            let size = BufferSize(width: width, height: height)
+            return image.size == size ? OutputPlan(size) : planner.plan(mode, size)
         }
     }
 }

@@ -63,6 +63,7 @@ extension ReceiverMachine {
         _ body: FrameBytes?,
         _ system: some System
     ) {
+        if !senderReadsRequests { senderReadsRequests = message.isOfThisProject }
         switch message {
         case .frame(let header):
             guard let body else { return }
@@ -158,5 +159,16 @@ extension ReceiverMachine {
         // A reservation holds for one run of frames: by the next run the consumer may have more room, or less.
         room = nil
         updateDeadline(system)
+    }
+}
+
+extension FrameAssembler.Message {
+    /// Whether it states something that existing senders of Jitsi do not.
+    fileprivate var isOfThisProject: Bool {
+        switch self {
+        case .frame(let header): header.info.timestamp != nil || header.info.sequence != nil
+        case .audio, .status, .info, .sharedBuffer, .sharedFrame: true
+        case .unknown: false
+        }
     }
 }

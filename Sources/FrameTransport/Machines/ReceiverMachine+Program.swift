@@ -88,10 +88,12 @@ extension ReceiverMachine {
         proceed(system)
     }
 
-    /// Tells the sender if something that was read is not taken; returns false if there is nothing of that kind.
+    /// Tells the sender if something that was read is not taken; returns false if there is nothing of that kind, or the
+    /// sender does not read requests.
     @discardableResult
     private mutating func tellDiscarded(_ system: some System) -> Bool {
-        guard isReady, system.hasUntakenFrames || pendingBody != nil || assembler.isWithinMessage else { return false }
+        guard isReady, senderReadsRequests, system.hasUntakenFrames || pendingBody != nil || assembler.isWithinMessage
+        else { return false }
         guard outbox.addDiscardNotice() else { return false }
         writeRequests(system)
         return true

@@ -88,6 +88,8 @@ package struct ReceiverMachine: ~Copyable {
     /// A reset that a write of requests encountered, over TCP.
     var resetError: Errno?
     var hasSaidHello = false
+    /// Whether the sender has sent what existing senders of Jitsi do not, and reads requests.
+    package internal(set) var senderReadsRequests = false
     var hasStatedInfo = false
     var wants = ControlRequest.Wants.frames
     var hasPaused = false

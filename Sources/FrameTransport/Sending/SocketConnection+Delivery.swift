@@ -13,8 +13,8 @@ extension SocketConnection {
     /// try await uploader.connection.delivered()
     /// ```
     ///
-    /// A server of this package says so if it ends a connection before its program has taken everything that was read; this
-    /// method throws then. While the connection lasts, a frame that has been read may still wait for the program. If the server
+    /// A server of this package says so if it ends a connection before its program has taken everything that was read, unless
+    /// the frames have neither timestamps nor numbers, as those of a plain sender; this method throws then. While the connection lasts, a frame that has been read may still wait for the program. If the server
     /// asks this side to stop, or ends the connection with nothing unread, this method returns, and ``state`` states why.
     ///
     /// Only Linux reports what is unread, and only over a path. Over a port, and on other systems, this method waits until

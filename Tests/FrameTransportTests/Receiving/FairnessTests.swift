@@ -158,7 +158,7 @@ import Testing
             slowest.withLock { if $0 == nil { $0 = fewest } }
         }
         var senders: [PeerSocket] = []
-        for _ in 0..<senderCount { senders.append(try PeerSocket.connected(to: directory.socket)) }
+        for _ in 0..<senderCount { senders.append(try await .connectedWhenListening(at: directory.socket)) }
         #expect(await becomesTrue { server.statistics.connections == senderCount })
         // All of it has arrived before the first turn.
         let gate = Gate()

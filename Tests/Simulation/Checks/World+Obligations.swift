@@ -124,9 +124,11 @@ extension World {
 
     /// A sender leaves its socket: it knows if its receiver has discarded something.
     func checkLossIsKnown(_ sender: SimSender) {
-        guard let receiver = receiver(of: sender), let since = receiver.lingersSince, receiver.drainedAt == nil,
+        // Who closes first is not told.
+        guard !sender.hasClosed, let receiver = receiver(of: sender), let since = receiver.lingersSince,
+            receiver.drainedAt == nil,
             sockets[sender.socket].monitor >= 0, !sockets[sender.socket].isTCP, !receiver.hasSkippedFrames,
-            !receiver.shared.hasDeclined, now < since + 100_000_000
+            !receiver.shared.hasDeclined, now < since + 100_000_000, receiver.machine.senderReadsRequests
         else { return }
         let written = monitors[sockets[sender.socket].monitor].frames.count
         guard receiver.hadUntaken || written > receiver.delivered else { return }

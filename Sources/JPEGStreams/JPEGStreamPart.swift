@@ -1,31 +1,26 @@
-/// A part of a stream: an image, or bytes that belong to none.
-package enum JPEGStreamPart: Sendable, Equatable {
-    case image(JPEGStreamImage)
-    /// The second or a later image of one file, such as a gain map, as the first image of the file states it.
-    case furtherImage(offset: Int, byteCount: Int)
-    case run(JPEGStreamRun)
-
-    /// The number of bytes of the stream.
-    package var byteCount: Int {
-        switch self {
-        case .image(let image): image.byteCount
-        case .furtherImage(_, let byteCount): byteCount
-        case .run(let run): run.byteCount
-        }
+/// A part of a stream.
+package struct JPEGStreamPart: Sendable, Equatable {
+    package enum Content: Sendable, Equatable {
+        case image(JPEGStreamImage)
+        /// A further image of a file, such as a gain map, or what programs write between images.
+        ///
+        /// They write zeros, white space, up to 4,096 bytes of text such as the headers of a multipart stream, and, before a
+        /// marker, fill bytes (FF; ITU-T T.81, B.1.1.2).
+        case padding
+        /// Bytes that belong to no image.
+        case damage
     }
+
+    /// The place of its first byte in the stream.
+    package let offset: Int
+    package let byteCount: Int
+    package let content: Content
 }
 
 /// A JPEG in a stream.
 package struct JPEGStreamImage: Sendable, Equatable {
     /// The JPEG; if the stream has no end marker of it, one is appended.
     package let bytes: [UInt8]
-    /// The place of its first byte in the stream.
-    package let offset: Int
-    /// The number of bytes of the stream that belong to it.
-    package let byteCount: Int
-    /// The size that its frame header states, in pixels; the height may be 0.
-    package let width: Int
-    package let height: Int
     /// Whether the stream has its end marker.
     package let isComplete: Bool
     /// Whether zeros follow the data of a JPEG without an end marker: one of them may belong to it, which only a decoder can
@@ -33,21 +28,42 @@ package struct JPEGStreamImage: Sendable, Equatable {
     package let isBeforeZeros: Bool
 }
 
-/// Bytes of a stream that belong to no image.
-package struct JPEGStreamRun: Sendable, Equatable {
-    /// The place of the first byte in the stream.
-    package let offset: Int
-    package let byteCount: Int
-    /// Whether this is what programs write between images: zeros, and between them white space, or up to 4,096 bytes of text,
-    /// such as the headers of a multipart stream.
-    package let isSeparator: Bool
-
+/// What programs write around frames: zeros up to a size, the headers of a multipart stream, fill bytes.
+enum JPEGPadding {
+    /// More than the headers of a part have.
     private static let maximumTextByteCount = 4096
 
-    static func isSeparator(_ bytes: ArraySlice<UInt8>) -> Bool {
-        guard let last = bytes.lastIndex(where: { $0 != 0 }) else { return true }
-        let text = bytes[...last].drop { $0 == 0 }
-        return text.count <= maximumTextByteCount
-            && text.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0 || (0x09...0x0D).contains($0) }
+    /// Whether bytes between two images are nothing else.
+    static func isAll(of bytes: ArraySlice<UInt8>) -> Bool {
+        let text = bytes.trimmingSuffix { $0 == 0xFF }.trimmingSuffix { $0 == 0 }.drop { $0 == 0 }
+        return text.count <= maximumTextByteCount && text.allSatisfy { $0 == 0 || isText($0) }
+    }
+
+    /// The number of bytes of coded data before the padding at its end, and whether zeros are a part of that.
+    static func trimmed(_ data: ArraySlice<UInt8>) -> (byteCount: Int, hasZeros: Bool) {
+        let bare = withoutHeaders(data.trimmingSuffix { $0 == 0 }).trimmingSuffix { $0 == 0 }
+        guard bare.endIndex < data.endIndex, data[bare.endIndex] == 0 else { return (bare.count, false) }
+        // A byte FF of data is followed by a zero.
+        return bare.last == 0xFF ? (bare.count + 1, false) : (bare.count, true)
+    }
+
+    /// The data without the headers at its end, or as much of them as there is: text from the dashes of a boundary on.
+    private static func withoutHeaders(_ data: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let text = data[data.suffix(maximumTextByteCount).trimmingSuffix(while: isText).endIndex...]
+        let dashes: [UInt8] = [0x2D, 0x2D]
+        guard let start = text.indices.first(where: { text[$0...].starts(with: dashes) }) else { return data }
+        guard text[start...].contains(0x0A) || text[start...].dropFirst(3).suffix(2) == dashes[...] else { return data }
+        let rest = data[..<start]
+        guard rest.last == 0x0A else { return rest }
+        return rest.dropLast().last == 0x0D ? rest.dropLast(2) : rest.dropLast()
+    }
+
+    private static func isText(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) || (0x09...0x0D).contains(byte) }
+}
+
+extension ArraySlice {
+    /// The elements without the last ones that satisfy a condition.
+    fileprivate func trimmingSuffix(while condition: (Element) -> Bool) -> ArraySlice {
+        self[..<((lastIndex { !condition($0) } ?? startIndex - 1) + 1)]
     }
 }

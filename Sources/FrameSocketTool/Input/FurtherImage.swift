@@ -29,7 +29,10 @@ enum FurtherImage {
     private static func firstJPEG(in bytes: [UInt8], from end: Int) -> Int? {
         var reader = JPEGStreamReader()
         for start in stride(from: 0, to: bytes.count, by: pieceByteCount) {
-            reader.append(bytes[start..<min(start + pieceByteCount, bytes.count)])
+            _ = reader.fill { buffer in
+                buffer += bytes[start..<min(start + pieceByteCount, bytes.count)]
+                return true
+            }
             if let offset = nextImage(of: &reader, from: end) { return offset }
         }
         reader.finish()
@@ -57,7 +60,7 @@ enum FurtherImage {
 
     private static func nextImage(of reader: inout JPEGStreamReader, from end: Int) -> Int? {
         while let part = reader.next() {
-            if case .image(let image) = part, image.offset >= end { return image.offset }
+            if case .image = part.content, part.offset >= end { return part.offset }
         }
         return nil
     }

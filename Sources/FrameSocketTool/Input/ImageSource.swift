@@ -186,7 +186,10 @@ struct MJPEGSource: ImageSource {
 
     /// Continues a stream whose first bytes have been read.
     init(after bytes: [UInt8]) {
-        reader.append(bytes)
+        _ = reader.fill { buffer in
+            buffer += bytes
+            return true
+        }
     }
 
     mutating func skipLast() -> Bool { !isOver }
@@ -197,17 +200,17 @@ struct MJPEGSource: ImageSource {
                 guard !isAtEnd, try read() else { break }
                 continue
             }
-            switch part {
+            switch part.content {
             case .image(let image):
                 defer { index += 1 }
                 makeRoom()
                 return InputImage(name: "frame \(index)", image)
-            case .run(let run) where !run.isSeparator:
+            case .damage:
                 throw CommandFailure(
                     .badData,
-                    "standard input: \(Format.count(run.byteCount, "byte")) at offset \(run.offset) are part of no JPEG"
+                    "standard input: \(Format.count(part.byteCount, "byte")) at offset \(part.offset) are part of no JPEG"
                 )
-            case .run, .furtherImage: continue
+            case .padding: continue
             }
         }
         isOver = true

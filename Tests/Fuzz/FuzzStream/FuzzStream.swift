@@ -16,7 +16,7 @@ public func fuzzStream(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
         end += part.byteCount
     }
     guard end == stream.bytes.count else { fatalError("the end is missing") }
-    let found = Set(parts.compactMap { if case .image(let image) = $0 { image.offset } else { nil } })
+    let found = Set(parts.compactMap { if case .image = $0.content { $0.offset } else { nil } })
     guard stream.isHonest else { return 0 }
     for whole in stream.images where !found.contains(whole) { fatalError("the JPEG at \(whole) is lost") }
     return 0
@@ -27,7 +27,10 @@ private func read(_ bytes: [UInt8], piece: Int) -> [JPEGStreamPart] {
     var parts: [JPEGStreamPart] = []
     var rest = bytes[...]
     while !rest.isEmpty {
-        reader.append(rest.prefix(piece))
+        _ = reader.fill { buffer in
+            buffer += rest.prefix(piece)
+            return true
+        }
         rest = rest.dropFirst(piece)
         while let part = reader.next() { parts.append(part) }
     }
@@ -35,16 +38,6 @@ private func read(_ bytes: [UInt8], piece: Int) -> [JPEGStreamPart] {
     while let part = reader.next() { parts.append(part) }
     guard reader.searchedByteCount <= 64 * (bytes.count + 64) else { fatalError("a part is searched too often") }
     return parts
-}
-
-extension JPEGStreamPart {
-    fileprivate var offset: Int {
-        switch self {
-        case .image(let image): image.offset
-        case .furtherImage(let offset, _): offset
-        case .run(let run): run.offset
-        }
-    }
 }
 
 /// A stream made by a recipe.
@@ -63,7 +56,7 @@ private struct Stream {
         }
         while index < recipe.count, bytes.count < 4096 {
             let kind = next()
-            switch kind % 8 {
+            switch kind % 9 {
             case 0, 1, 2:
                 images.append(bytes.count)
                 bytes += Self.jpeg(shape: next(), filler: next())
@@ -74,6 +67,9 @@ private struct Stream {
             case 5:
                 bytes += (0..<(kind >> 3)).map { _ in next() }
                 isHonest = false
+            case 6:
+                // Fill bytes, and zeros.
+                bytes += [UInt8](repeating: next() & 1 == 0 ? 0xFF : 0, count: Int(kind >> 3))
             default:
                 // Junk that begins no JPEG, whatever follows.
                 bytes += (0..<(kind >> 3)).map { _ in next() }.filter { $0 != 0xFF }

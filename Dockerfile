@@ -11,7 +11,7 @@
 FROM swift:6.2-bookworm AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends \
     pkg-config libturbojpeg0-dev libjpeg-dev libpng-dev libyuv-dev libspeexdsp-dev libmicrohttpd-dev \
-    libsndfile1-dev zlib1g-dev
+    libsndfile1-dev
 COPY . /source
 WORKDIR /source
 RUN swift build --scratch-path .build-release --configuration release --static-swift-stdlib --product framesocket && \
@@ -19,7 +19,7 @@ RUN swift build --scratch-path .build-release --configuration release --static-s
 
 FROM debian:bookworm-slim
 RUN apt-get update && \
-    apt-get install --yes --no-install-recommends libturbojpeg0 libjpeg62-turbo libpng16-16 libyuv0 zlib1g \
+    apt-get install --yes --no-install-recommends libturbojpeg0 libjpeg62-turbo libpng16-16 libyuv0 \
     libmicrohttpd12 libsndfile1 && \
     rm -rf /var/lib/apt/lists/*
 RUN useradd --system --uid 1000 frames

@@ -69,7 +69,6 @@ let package = Package(
             pkgConfig: pkgConfigOfHomebrew("libpng"),
             providers: [.apt(["libpng-dev"]), .brew(["libpng"])]
         ),
-        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
             name: "CSpeexDSP",
             pkgConfig: pkgConfigOfHomebrew("speexdsp"),
@@ -147,7 +146,7 @@ let package = Package(
         .target(name: "PNGReading", dependencies: ["TurboJPEG", "CPNGRows"], swiftSettings: settings),
         .executableTarget(
             name: "FrameSocketTool",
-            dependencies: ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD", "CSndFile", "CZlib"],
+            dependencies: ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD", "CSndFile"],
             swiftSettings: settings
         ),
         .target(name: "CBaseline", dependencies: ["CTurboJPEG"]),
@@ -282,7 +281,7 @@ if Context.environment["FUZZ"] != nil {
         ("FuzzPixels", ["FrameSocket", "TurboJPEG", "TestSupport"], []),
         // The program's own sources, but for where it begins.
         (
-            "FuzzOptions", ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD", "CSndFile", "CZlib"],
+            "FuzzOptions", ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD", "CSndFile"],
             ["Tool/FrameSocketTool.swift"]
         ),
     ]

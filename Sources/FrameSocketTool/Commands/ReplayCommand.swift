@@ -13,8 +13,8 @@ struct ReplayCommand: Command {
         tcp:PORT on this machine, at the pace at which they were recorded. - is standard
         input. FILE may also come first.
 
-        Damaged parts of FILE are reported, and the frames behind them are sent; the
-        exit code is 65 then.
+        Of a damaged FILE, the frames before the damage are sent; the exit code is 65
+        then.
 
           --speed N        play N times as fast; 0 for as fast as possible (1)
           --loop N         send the file N times (1); 0 repeats endlessly

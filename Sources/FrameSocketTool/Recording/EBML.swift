@@ -31,15 +31,7 @@ enum EBML: UInt32 {
     case lacingFlag = 0x9C
     case codecID = 0x86
     case codecPrivate = 0x63A2
-    case frameDuration = 0x23E383
     case contentEncodings = 0x6D80
-    case contentEncoding = 0x6240
-    case encodingOrder = 0x5031
-    case encodingScope = 0x5032
-    case encodingType = 0x5033
-    case contentCompression = 0x5034
-    case compressionAlgorithm = 0x4254
-    case compressionSettings = 0x4255
     case video = 0xE0
     case interlacedFlag = 0x9A
     case pixelWidth = 0xB0
@@ -50,7 +42,6 @@ enum EBML: UInt32 {
     case simpleBlock = 0xA3
     case blockGroup = 0xA0
     case block = 0xA1
-    case encryptedBlock = 0xAF
     case position = 0xA7
     case previousSize = 0xAB
 
@@ -89,5 +80,36 @@ enum EBML: UInt32 {
     /// The bytes of a number, the most significant first.
     static func bytes(_ number: UInt64) -> [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * UInt64($0))) }
+    }
+}
+
+/// How an element begins: its ID, and the size of its content.
+struct EBMLHead {
+    static let maximumLength = 12
+
+    let id: UInt32
+    /// nil if it is unknown.
+    let size: UInt64?
+    /// The number of bytes of ID and size.
+    let length: Int
+
+    var element: EBML? { EBML(rawValue: id) }
+
+    /// Parses the beginning of an element; nil if no element begins so, or if the bytes end within it.
+    init?(_ bytes: ArraySlice<UInt8>) {
+        let idLength = (bytes.first?.leadingZeroBitCount ?? 8) + 1
+        guard idLength <= 4, let (size, sizeLength) = Self.number(in: bytes.dropFirst(idLength)) else { return nil }
+        id = bytes.prefix(idLength).reduce(0) { $0 << 8 | UInt32($1) }
+        self.size = size == (1 << (7 * UInt64(sizeLength))) - 1 ? nil : size
+        length = idLength + sizeLength
+    }
+
+    /// The number at the beginning of bytes whose first one states its length; nil if they are too few.
+    static func number(in bytes: ArraySlice<UInt8>) -> (value: UInt64, length: Int)? {
+        guard let first = bytes.first, first != 0 else { return nil }
+        let length = first.leadingZeroBitCount + 1
+        guard bytes.count >= length else { return nil }
+        let start = UInt64(first) & (0x7F >> UInt64(length - 1))
+        return (bytes.dropFirst().prefix(length - 1).reduce(start) { $0 << 8 | UInt64($1) }, length)
     }
 }

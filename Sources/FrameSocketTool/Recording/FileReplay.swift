@@ -6,8 +6,7 @@ struct FileReplay: Sendable {
     private let command: ReplayCommand
     private let events: EventOutput
     private let link: ServerLink
-    private let sent = Locked((offered: 0, frames: 0, bytes: UInt64(0), bad: 0, damaged: 0))
-    private let reports = Locked(ReportLimit(burst: 20, perSecond: 1))
+    private let sent = Locked((offered: 0, frames: 0, bytes: UInt64(0), bad: 0))
 
     init(_ command: ReplayCommand, _ events: EventOutput) throws(CommandFailure) {
         self.command = command
@@ -40,12 +39,7 @@ struct FileReplay: Sendable {
             if round > 0 { input = try command.open() }
             var reader = MatroskaReader(input)
             var isEmpty = true
-            while let part = try reader.next() {
-                guard case .frame(let entry) = part else {
-                    // The file is the same in every round.
-                    if case .damage(let damage) = part, round == 0 { try report(damage, in: input) }
-                    continue
-                }
+            while let entry = try await next(of: &reader, over: connection) {
                 isEmpty = false
                 pace.advance(to: entry.time)
                 await pace.wait()
@@ -72,31 +66,21 @@ struct FileReplay: Sendable {
             pace.rewind()
         }
         try await link.deliver(connection)
-        let (bad, damaged) = sent.withLock { ($0.bad, $0.damaged) }
-        var faults: [String] = []
-        if bad > 0 { faults.append("\(Format.count(bad, "frame")) could not be sent") }
-        if damaged > 0 {
-            faults.append(
-                "\(Format.count(damaged, "part")) of \(input.name) cannot be read; any frames there are lost"
-            )
-        }
-        guard faults.isEmpty else { throw CommandFailure(.badData, faults.joined(separator: "; ")) }
+        let bad = sent.withLock { $0.bad }
+        guard bad == 0 else { throw CommandFailure(.badData, "\(Format.count(bad, "frame")) could not be sent") }
     }
 
-    /// Reports a part without which the replay continues; of a file with much damage, not every part.
-    private func report(_ damage: MatroskaDamage, in input: InputFile) throws(CommandFailure) {
-        sent.withLock { $0.damaged += 1 }
-        let omitted = reports.withLock { reports -> Int? in
-            guard reports.hasRoom(at: MonotonicClock.now()) else {
-                reports.omit()
-                return nil
-            }
-            return reports.admit()
+    /// The next frame of the file; if it cannot be read on, the frames before that are delivered first.
+    private func next(
+        of reader: inout MatroskaReader,
+        over connection: SocketConnection
+    ) async throws(CommandFailure) -> MatroskaReader.Entry? {
+        do throws(CommandFailure) {
+            return try reader.next()
+        } catch {
+            if sent.withLock({ $0.frames > 0 }) { try await link.deliver(connection) }
+            throw error
         }
-        guard let omitted else { return }
-        let note = omitted > 0 ? " (\(Format.count(omitted, "similar message")) left out before)" : ""
-        command.report(CommandFailure(.badData, "\(input.name): \(damage)\(note)"), to: events)
-        try events.check()
     }
 
     /// The message that carries a recorded frame; what follows its end marker is cut off, unless it `isExact`.

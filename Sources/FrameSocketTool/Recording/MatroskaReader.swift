@@ -1,10 +1,11 @@
 import JPEGStreams
 
-/// Reads the JPEGs and their times from a Matroska file of any program.
+/// Reads the JPEGs and their times from a Matroska file of this program, or as ffmpeg, GStreamer and mkvmerge write it by
+/// default.
 ///
 /// A flat walk over the elements: those that contain others are entered, those of interest are read, all others are
-/// skipped. So it makes no difference whether a length is known, and a truncated file ends with its last complete
-/// frame. Damage costs the rest of its cluster.
+/// skipped. So it makes no difference whether a length is known, and a file that was cut off ends with its last complete
+/// frame. What cannot be read so, ffmpeg can rewrite.
 struct MatroskaReader {
     /// A frame as it was recorded.
     struct Entry {
@@ -13,102 +14,119 @@ struct MatroskaReader {
         let jpeg: [UInt8]
     }
 
-    /// What the file consists of.
-    enum Part {
-        /// A frame; without bytes if it cannot be decompressed.
-        case frame(Entry)
-        case damage(MatroskaDamage)
-    }
+    /// A track, as far as its entry has been read.
+    private struct Track {
+        var number: UInt64 = 0
+        var codec = ""
+        /// What belongs to the codec.
+        var codecPrivate: [UInt8] = []
+        /// Whether its frames are compressed or encrypted.
+        var isEncoded = false
 
-    /// Ends the reading of an element.
-    private struct Damaged: Error {
-        let damage: MatroskaDamage
+        /// The code of the codec: of a BITMAPINFOHEADER, or a QuickTime image description.
+        private var fourCC: String? {
+            let offset = codec == "V_MS/VFW/FOURCC" ? 16 : codec == "V_QUICKTIME" ? 4 : nil
+            guard let offset, codecPrivate.count >= offset + 4 else { return nil }
+            let code = codecPrivate[offset..<offset + 4]
+            return code.allSatisfy { 0x20...0x7E ~= $0 } ? String(decoding: code, as: UTF8.self) : nil
+        }
+
+        /// The codec, for a person.
+        var description: String { fourCC.map { "\(codec) with \($0)" } ?? codec }
+
+        /// Whether its frames are JPEGs: GStreamer describes them as in an AVI file, and mkvmerge as in the file before.
+        var isMotionJPEG: Bool { codec == "V_MJPEG" || ["MJPG", "JPEG"].contains(fourCC?.uppercased()) }
     }
 
     /// The maximum number of bytes of a block: a JPEG, the block's own header, and a segment with the orientation.
     static let maximumFrameLength = JPEGStreamReader.maximumImageByteCount + 64
 
-    private let name: String
-    private var walk: MatroskaWalk
+    private let input: InputFile
     private var scale: UInt64 = 1_000_000
     private var clusterTime: UInt64 = 0
     /// The tracks of the segment, the last of which may still be described.
-    private var tracks: [MatroskaTrack] = []
+    private var tracks: [Track] = []
     /// The track that is read; nil until the first frames.
-    private var track: MatroskaTrack?
-    /// Whether frames came before any track.
-    private var hasUnknownFrames = false
-    /// Further frames of the block that was read last, in reverse order.
-    private var laced: [Entry] = []
+    private var track: Track?
+    /// Where the last element begins.
+    private var start: UInt64 = 0
+    /// The last element of the file or its segment, and where it ends, if that is known.
+    private var section: (element: EBML?, end: UInt64?)
 
     /// Whether this program has written the file, which holds what was received, byte for byte.
     private(set) var isOwn = false
+    /// Whether the file ends within an element.
+    private(set) var isCut = false
 
-    /// Creates a reader.
     init(_ input: InputFile) {
-        name = input.name
-        walk = MatroskaWalk(input)
+        self.input = input
     }
 
     /// Whether bytes begin as a Matroska file does.
     static func begins(_ bytes: some Sequence<UInt8>) -> Bool { bytes.starts(with: EBML.header.id) }
 
-    /// Whether the file ends within an element.
-    var isCut: Bool { walk.isCut }
-
-    /// The next frame, or damage; nil at the end.
-    mutating func next() throws(CommandFailure) -> Part? {
-        if let entry = laced.popLast() { return .frame(entry) }
+    /// The next frame; nil at the end.
+    mutating func next() throws(CommandFailure) -> Entry? {
         do {
-            while true {
-                switch try walk.next() {
-                case .element(let head): if let entry = try take(head) { return .frame(entry) }
-                case .damage(let damage): return .damage(damage)
-                case .end:
-                    try end()
-                    return nil
-                }
+            while let head = try nextHead() {
+                if let entry = try take(head) { return entry }
             }
-        } catch let damaged as Damaged {
-            return .damage(damaged.damage)
-        } catch let failure as Files.Failure {
-            throw CommandFailure(.noInput, failure.message)
+            if track == nil, !isCut { try chooseTrack() }
+            return nil
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw CommandFailure(.badData, "\(name): \(error)")
+            throw CommandFailure(.noInput, (error as? Files.Failure)?.message ?? "\(error)")
         }
     }
 
-    /// Checks that there was something to read.
-    private mutating func end() throws(CommandFailure) {
-        try chooseTrack()
-        if track == nil { throw wrong("no Motion JPEG track") }
-        if hasUnknownFrames { throw wrong("its tracks follow its frames; rewrite it: ffmpeg -i FILE -c copy OUT.mkv") }
+    /// The head of the next element, whose content is next in the file; nil at the end.
+    private mutating func nextHead() throws -> EBMLHead? {
+        guard !isCut else { return nil }
+        start = input.offset
+        let bytes = try input.peek(EBMLHead.maximumLength)
+        if section.end.map({ start >= $0 }) ?? false { section = (nil, nil) }
+        guard let head = EBMLHead(bytes) else {
+            guard bytes.count < EBMLHead.maximumLength else { throw damaged() }
+            isCut = !bytes.isEmpty || section.end != nil
+            return nil
+        }
+        let end = head.size.map { start + UInt64(head.length) + $0 }
+        if head.isTop { section = (head.element, end) }
+        if let last = section.end, (end ?? 0) > last { throw damaged() }
+        guard head.size != nil || head.isEntered, !isOwn || isExpected(head) else { throw damaged() }
+        _ = try input.skip(UInt64(head.length))
+        return head
     }
 
-    /// Handles an element; returns the first frame if it holds any.
-    private mutating func take(_ head: MatroskaHead) throws -> Entry? {
+    /// Whether an element may be in a recording of this program where it is, which editors may have added tags to.
+    private func isExpected(_ head: EBMLHead) -> Bool {
+        switch section.element {
+        case .cluster: head.isTop || head.element == .timestamp || head.element == .simpleBlock
+        case nil: head.element == .void || head.element == .checksum
+        default: head.element != nil
+        }
+    }
+
+    /// Handles an element; returns the frame if it holds one.
+    private mutating func take(_ head: EBMLHead) throws -> Entry? {
         switch head.element {
         case .segment:
             // Another one may follow, with tracks and times of its own.
             (tracks, track, scale, clusterTime, isOwn) = ([], nil, 1_000_000, 0, false)
-        case .info, .tracks, .blockGroup, .contentEncodings:
+        case .cluster, .info, .tracks, .blockGroup:
             break
-        case .cluster:
-            try chooseTrack()
         case .trackEntry:
-            tracks.append(MatroskaTrack())
+            tracks.append(Track())
         case .timestampScale:
             scale = max(1, try number(head))
         case .muxingApplication where head.size == UInt64(MatroskaWriter.application.utf8.count):
-            isOwn = try content(head, atMost: .max).elementsEqual(MatroskaWriter.application.utf8)
+            isOwn = try content(head).elementsEqual(MatroskaWriter.application.utf8)
         case .timestamp:
             clusterTime = try number(head)
         case .simpleBlock, .block:
-            return try firstFrame(ofBlock: head)
-        case .trackNumber, .codecID, .codecPrivate, .frameDuration, .contentEncoding, .encodingOrder, .encodingScope,
-            .encodingType, .contentCompression, .compressionAlgorithm, .compressionSettings:
+            return try frame(ofBlock: head)
+        case .trackNumber, .codecID, .codecPrivate, .contentEncodings:
             try describe(head)
         default:
             try skip(head)
@@ -116,128 +134,121 @@ struct MatroskaReader {
         return nil
     }
 
-    /// Skips an element, unless that would skip frames.
-    private mutating func skip(_ head: MatroskaHead) throws {
-        let isLost = try isUnrecognizedBlock(head)
-        if let damage = try walk.skip(head) { throw Damaged(damage: damage) }
-        guard isLost, !isCut else { return }
-        walk.countAsBlock()
-        throw damaged(.lostFrame)
-    }
-
-    /// Whether the content of an element begins as a frame's, although the element is none.
-    private func isUnrecognizedBlock(_ head: MatroskaHead) throws -> Bool {
-        // A block's header, and the first bytes of a JPEG that is not compressed.
-        guard let size = head.size, size > 8, let track, walk.isInCluster, track.encodings.isEmpty else { return false }
-        let start = try walk.input.peek(12)
-        guard let number = MatroskaBlock.number(in: start), number.value == track.number else { return false }
-        return start.dropFirst(number.length + 3).starts(with: [0xFF, 0xD8])
-    }
-
     // MARK: Tracks
 
-    /// Takes a part of the last track's description, or of its last encoding.
-    private mutating func describe(_ head: MatroskaHead) throws {
+    /// Takes a part of the last track's description.
+    private mutating func describe(_ head: EBMLHead) throws {
         guard var last = tracks.popLast() else { return try skip(head) }
         defer { tracks.append(last) }
         switch head.element {
         case .trackNumber: last.number = try number(head)
-        case .codecID: last.codec = String(decoding: try content(head, atMost: 256).prefix { $0 != 0 }, as: UTF8.self)
+        case .codecID: last.codec = String(decoding: try content(head).prefix { $0 != 0 }, as: UTF8.self)
         // Longer ones belong to codecs that are not read.
-        case .codecPrivate where (head.size ?? .max) > 65_536: try skip(head)
-        case .codecPrivate: last.codecPrivate = try content(head, atMost: 65_536)
-        case .frameDuration: last.frameDuration = try number(head)
-        case .contentEncoding: last.encodings.append(MatroskaEncoding())
-        default:
-            guard var encoding = last.encodings.popLast() else { return try skip(head) }
-            switch head.element {
-            case .encodingOrder: encoding.order = try number(head)
-            case .encodingScope: encoding.scope = try number(head)
-            case .encodingType: encoding.type = try number(head)
-            // zlib, unless an algorithm follows.
-            case .contentCompression: encoding.algorithm = encoding.algorithm ?? 0
-            case .compressionAlgorithm: encoding.algorithm = try number(head)
-            default: encoding.settings = try content(head, atMost: 65_536)
-            }
-            last.encodings.append(encoding)
+        case .codecPrivate where (head.size ?? .max) <= 65_536: last.codecPrivate = try content(head)
+        case .contentEncodings:
+            last.isEncoded = true
+            try skip(head)
+        default: try skip(head)
         }
     }
 
     /// Chooses the first track of Motion JPEG, once all are described; throws what the tracks are if none can be read.
-    private mutating func chooseTrack() throws(CommandFailure) {
-        guard track == nil, !tracks.isEmpty, !isCut else { return }
-        let candidates = tracks.filter(\.isMotionJPEG)
-        track = candidates.first { $0.obstacle == nil }
+    private mutating func chooseTrack() throws {
         guard track == nil else { return }
-        guard let candidate = candidates.first, let obstacle = candidate.obstacle else {
-            let list = tracks.map { "track \($0.number) is \($0.description)" }.joined(separator: ", ")
-            throw wrong("no Motion JPEG track: \(list); convert it: ffmpeg -i FILE -c:v mjpeg -q:v 2 OUT.mkv")
+        guard !tracks.isEmpty else { throw wrong("no Motion JPEG track is described before its frames") }
+        let candidates = tracks.filter(\.isMotionJPEG)
+        track = candidates.first { !$0.isEncoded }
+        guard track == nil else { return }
+        if let candidate = candidates.first {
+            throw wrong("its Motion JPEG track \(candidate.number) is compressed or encrypted")
         }
-        guard obstacle != "encrypted" else {
-            throw wrong(
-                "its Motion JPEG track \(candidate.number) is encrypted; decrypt it with the program that wrote it"
-            )
-        }
-        throw wrong(
-            "its Motion JPEG track \(candidate.number) is \(obstacle); rewrite it: ffmpeg -i FILE -c copy OUT.mkv"
+        let list = tracks.map { "track \($0.number) is \($0.description)" }.joined(separator: ", ")
+        throw CommandFailure(
+            .badData,
+            "\(input.name): no Motion JPEG track: \(list); convert it: ffmpeg -i FILE -c:v mjpeg -q:v 2 OUT.mkv"
         )
     }
 
     // MARK: Blocks
 
-    /// The first frame in a block: the track's number, a time relative to the cluster's, flags, and one or more frames.
-    private mutating func firstFrame(ofBlock head: MatroskaHead) throws -> Entry? {
+    /// The frame in a block: the track's number, a time relative to the cluster's, flags, and the JPEG.
+    private mutating func frame(ofBlock head: EBMLHead) throws -> Entry? {
         try chooseTrack()
-        let start = try walk.input.peek(Int(clamping: min(head.size ?? 0, 8)))
-        if let number = MatroskaBlock.number(in: start)?.value, number != track?.number {
-            hasUnknownFrames = hasUnknownFrames || track == nil
+        let start = try input.peek(Int(clamping: min(head.size ?? 0, 11)))
+        guard start.count >= min(head.size ?? 0, 11), let (number, length) = EBMLHead.number(in: start) else {
             try skip(head)
+            guard isCut else { throw damaged() }
+            return nil
+        }
+        guard number == track?.number else {
             // Among several tracks, it may as well be that of another one.
-            guard !isCut, let track, tracks.count == 1 else { return nil }
-            throw damaged(.foreignTrack(number, only: track.number))
+            guard tracks.count > 1 else { throw damaged() }
+            try skip(head)
+            return nil
         }
-        if let size = head.size, size <= UInt64(Self.maximumFrameLength),
-            let damage = try walk.damage(inBlockOf: size)
-        {
-            throw Damaged(damage: damage)
-        }
-        let bytes = try content(head, atMost: Self.maximumFrameLength)
-        guard !isCut, let track else { return nil }
-        guard let block = MatroskaBlock(bytes) else { throw damaged(.badBlock) }
-        let distance = UInt64(block.time.magnitude)
-        let (time, isOutside) =
-            block.time < 0
-            ? clusterTime.subtractingReportingOverflow(distance) : clusterTime.addingReportingOverflow(distance)
-        let (nanoseconds, overflows) = time.multipliedReportingOverflow(by: scale)
-        guard !isOutside, !overflows else { throw damaged(.badTime) }
-        laced = block.frames.enumerated().reversed().map { index, frame in
-            let (later, overflows) = track.frameDuration.multipliedReportingOverflow(by: UInt64(index))
-            let (time, isOutside) = nanoseconds.addingReportingOverflow(later)
-            return Entry(time: overflows || isOutside ? nanoseconds : time, jpeg: track.frame(frame) ?? [])
-        }
-        return laced.popLast()
+        let fields = start.dropFirst(length).prefix(3).map(UInt16.init)
+        guard fields.count == 3 else { throw damaged() }
+        guard fields[2] & 0x06 == 0 else { throw wrong("several of its frames are in one block") }
+        let jpeg = try content(head).dropFirst(length + 3)
+        guard !isCut else { return nil }
+        let distance = Int64(Int16(bitPattern: fields[0] << 8 | fields[1]))
+        guard let relative = Int64(exactly: clusterTime)?.addingReportingOverflow(distance), !relative.overflow,
+            let time = UInt64(exactly: relative.partialValue)?.multipliedReportingOverflow(by: scale), !time.overflow
+        else { throw damaged() }
+        return Entry(time: time.partialValue, jpeg: Array(jpeg))
     }
 
     // MARK: Elements
 
-    private mutating func number(_ head: MatroskaHead) throws -> UInt64 {
-        try content(head, atMost: 8).reduce(0) { $0 << 8 | UInt64($1) }
+    private mutating func number(_ head: EBMLHead) throws -> UInt64 {
+        guard (head.size ?? 0) <= 8 else { throw damaged() }
+        return try content(head).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     /// The content of an element; nothing if the file ends within it.
-    private mutating func content(_ head: MatroskaHead, atMost most: Int) throws -> [UInt8] {
-        guard let size = head.size, size <= UInt64(most) else {
-            throw Damaged(damage: try walk.recover(from: walk.start, .tooLarge))
+    private mutating func content(_ head: EBMLHead) throws -> [UInt8] {
+        guard let size = head.size, size <= UInt64(Self.maximumFrameLength) else {
+            throw wrong("the element at byte \(start) is larger than any frame")
         }
-        return try walk.content(size) ?? []
+        guard let bytes = try input.bytes(Int(size)) else {
+            isCut = true
+            return []
+        }
+        return bytes
     }
 
-    /// Damage that ends with the last element, so that nothing has to be searched for.
-    private func damaged(_ reason: MatroskaDamage.Reason) -> Damaged {
-        Damaged(damage: MatroskaDamage(start: walk.start, extent: .to(walk.input.offset), reason: reason))
+    /// Skips what an element contains.
+    private mutating func skip(_ head: EBMLHead) throws {
+        guard try !input.skip(head.size ?? 0) else { return }
+        // What is not known may be damage, whose length means nothing.
+        guard head.element != nil else { throw damaged() }
+        isCut = true
     }
 
+    // MARK: Sentences
+
+    private func damaged() -> CommandFailure { wrong("damaged at byte \(start), and not read beyond") }
+
+    /// What ffmpeg makes right by writing the file again.
     private func wrong(_ what: String) -> CommandFailure {
-        CommandFailure(.badData, "\(name): \(what)")
+        CommandFailure(.badData, "\(input.name): \(what); rewrite it: ffmpeg -i FILE -c copy OUT.mkv")
+    }
+}
+
+extension EBMLHead {
+    /// Whether it is a file's or a segment's own element (RFC 9559, 5.1), which is never within another one.
+    fileprivate var isTop: Bool {
+        switch element {
+        case .header, .segment, .seekHead, .info, .tracks, .cluster, .cues, .attachments, .chapters, .tags: true
+        default: false
+        }
+    }
+
+    /// Whether its content is read as that of what contains it, which does not take its size.
+    fileprivate var isEntered: Bool {
+        switch element {
+        case .segment, .cluster, .info, .tracks, .trackEntry, .blockGroup: true
+        default: false
+        }
     }
 }

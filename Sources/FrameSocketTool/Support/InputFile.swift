@@ -7,9 +7,6 @@ final class InputFile {
     /// The place of the buffer's first byte in the file.
     private var base: UInt64 = 0
 
-    /// The number of bytes before the next one that can be read again.
-    static let lookBack = 64
-
     /// The place of the next byte.
     var offset: UInt64 { base + UInt64(position) }
 
@@ -47,13 +44,6 @@ final class InputFile {
         return buffer[position...].prefix(max(0, count))
     }
 
-    /// The next byte; nil at the end.
-    func byte() throws(Files.Failure) -> UInt8? {
-        if position == buffer.count, try !fill() { return nil }
-        defer { position += 1 }
-        return buffer[position]
-    }
-
     /// The next `count` bytes; nil if there are not that many.
     ///
     /// No more memory is allocated than there are bytes, whatever `count` claims.
@@ -62,18 +52,6 @@ final class InputFile {
         guard count >= 0, found.count == count else { return nil }
         position += count
         return Array(found)
-    }
-
-    /// What has been read already, without consuming it; empty at the end.
-    func atHand() throws(Files.Failure) -> ArraySlice<UInt8> {
-        _ = try peek(1)
-        return buffer[position...]
-    }
-
-    /// Goes back to a place, if it is at most ``lookBack`` bytes away; otherwise as far as that.
-    func goBack(to offset: UInt64) {
-        guard offset < self.offset else { return }
-        position -= min(position, Self.lookBack, Int(clamping: self.offset - offset))
     }
 
     /// Skips the next `count` bytes; returns false if there are not that many.
@@ -92,11 +70,10 @@ final class InputFile {
     private func fill() throws(Files.Failure) -> Bool {
         guard descriptor >= 0 else { return false }
         // Moving the rest costs less than was consumed since the last time.
-        let consumed = position - Self.lookBack
-        if consumed > 0, consumed >= buffer.count / 2 {
-            buffer.removeFirst(consumed)
-            base += UInt64(consumed)
-            position -= consumed
+        if position > 0, position >= buffer.count / 2 {
+            buffer.removeFirst(position)
+            base += UInt64(position)
+            position = 0
         }
         return try Files.read(from: descriptor, into: &buffer, name: name)
     }

@@ -3,18 +3,18 @@
 /// All that is in a Matroska file.
 struct MatroskaContents {
     var entries: [MatroskaReader.Entry] = []
-    var damages: [MatroskaDamage] = []
+    /// Why it is not read to its end; nil if it is.
+    var failure: CommandFailure?
     var isCut = false
 
-    var isWhole: Bool { !isCut && damages.isEmpty }
+    var isWhole: Bool { !isCut && failure == nil }
 
-    init(of bytes: [UInt8]) throws {
+    init(of bytes: [UInt8]) {
         var reader = MatroskaReader(InputFile(bytes, name: "r.mkv"))
-        while let part = try reader.next() {
-            switch part {
-            case .frame(let entry): entries.append(entry)
-            case .damage(let damage): damages.append(damage)
-            }
+        do throws(CommandFailure) {
+            while let entry = try reader.next() { entries.append(entry) }
+        } catch {
+            failure = error
         }
         isCut = reader.isCut
     }

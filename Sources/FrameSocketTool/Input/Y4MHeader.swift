@@ -2,7 +2,8 @@ import FrameSocket
 
 /// The first line of a YUV4MPEG2 stream, which states size, rate, subsampling and range of the video.
 ///
-/// The format is that of the mjpegtools (`yuv4mpeg(5)`); the range is in the extension that ffmpeg reads and writes.
+/// The format is that of the mjpegtools (`yuv4mpeg(5)`); the range is in the extension that ffmpeg reads and writes. Some programs
+/// state the subsampling in an extension of the mjpegtools only (`XYSCSS`).
 struct Y4MHeader: Sendable, Equatable {
     static let magic = "YUV4MPEG2"
     /// The maximum length of the line, without its end.
@@ -35,20 +36,24 @@ struct Y4MHeader: Sendable, Equatable {
         var (width, height) = (0, 0)
         range = .limited
         size = BufferSize(width: 1, height: 1)
+        var subsampling: String?
+        var extensionSubsampling: String?
         for field in line.split(separator: " ") {
             let value = field.dropFirst()
             switch field.first {
             case "W": width = Int(value) ?? 0
             case "H": height = Int(value) ?? 0
             case "F": framesPerSecond = Self.rate(value)
-            case "C": isMono = try Self.isMono(value)
+            case "C": subsampling = String(value)
             case "I" where !["p", "?"].contains(value):
                 throw CommandFailure(.badData, "the Y4M video is interlaced (I\(value)); deinterlace it first")
+            case "X" where value.hasPrefix("YSCSS="): extensionSubsampling = value.dropFirst(6).lowercased()
             case "X" where value == "COLORRANGE=FULL": range = .full
             case "X" where value == "COLORRANGE=LIMITED": range = .limited
             default: break
             }
         }
+        isMono = try Self.isMono(subsampling ?? extensionSubsampling ?? "420")
         guard 1...65_500 ~= width, 1...65_500 ~= height else {
             throw CommandFailure(.badData, "the Y4M header states no size from 1x1 to 65500x65500: \"\(line)\"")
         }
@@ -63,7 +68,7 @@ struct Y4MHeader: Sendable, Equatable {
 
     /// Checks whether there is no chroma; subsamplings that differ from 4:2:0 in more than sample positions are
     /// rejected.
-    private static func isMono(_ name: Substring) throws(CommandFailure) -> Bool {
+    private static func isMono(_ name: String) throws(CommandFailure) -> Bool {
         if name == "mono" { return true }
         guard ["420", "420jpeg", "420mpeg2", "420paldv"].contains(name) else {
             throw CommandFailure(

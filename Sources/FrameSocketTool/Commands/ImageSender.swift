@@ -348,7 +348,7 @@ final class ImageSender: Sendable {
             throw CommandFailure(.badData, "\(image.name): not a JPEG, and --passthrough sends only JPEGs")
         }
         let whole = command.sendsFiles ? PassthroughCheck.trimmed(jpeg) : jpeg
-        if command.sendsFiles, !command.isForced { try check.check(whole, named: image.name) }
+        if command.sendsFiles, !command.isForced { try check.check(whole, of: image) }
         let size: BufferSize
         do {
             // All that a message needs. A receiver may be able to decode what this program cannot.

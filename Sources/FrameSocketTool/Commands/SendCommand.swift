@@ -22,7 +22,8 @@ struct SendCommand: Command {
 
           --fps N          send at most N frames a second; by default, as fast as they
                            are accepted
-          --loop N         send the files N times (1); 0 repeats endlessly
+          --loop N         send the files N times (1); 0 repeats endlessly; a file that
+                           has changed is read again
         \(SendOptions.help)
           --background C   color behind transparent pixels of PNG files: white, black or
                            #rrggbb (white)

@@ -21,7 +21,7 @@ extension ImageSource {
     mutating func skipLast() -> Bool { false }
 }
 
-/// The images of files, as many times as requested.
+/// The images of files, as many times as requested; a file that has changed since is read again.
 struct FileSource: ImageSource {
     /// The files, without those found to be unusable.
     private var paths: [FilePath]
@@ -31,7 +31,7 @@ struct FileSource: ImageSource {
     private var index = 0
     /// Memory for images, reused from one to the next.
     private let pool = PixelBuffer.Pool(maximumIdleImages: 1)
-    /// The image read last, kept for a single file that is sent many times.
+    /// The image read last, kept for a file that is sent many times.
     private var last: InputImage?
     private var lastPath: FilePath?
     /// Files of which something is not sent, which is reported once however often they are.
@@ -60,11 +60,12 @@ struct FileSource: ImageSource {
         }
         guard loopsLeft > 0, !paths.isEmpty else { return nil }
         defer { index += 1 }
-        if let last, lastPath == paths[index] { return last }
+        let version = Files.Version(of: paths[index])
+        if let last, lastPath == paths[index], last.version == version { return last }
         last = nil
         makeRoom()
         let file = try ImageFile(paths[index], over: background, pool: pool)
-        var image = InputImage(name: paths[index].text, content: file.content)
+        var image = InputImage(name: paths[index].text, content: file.content, version: version)
         (last, lastPath) = (image, paths[index])
         if let omission = file.omission, partial.insert(paths[index]).inserted { image.omission = omission }
         return image

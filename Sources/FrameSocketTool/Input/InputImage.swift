@@ -23,18 +23,20 @@ struct InputImage: Sendable {
     let isComplete: Bool
     /// Whether zeros followed a JPEG of a stream without its end marker, of which the first may belong to it.
     private let isBeforeZeros: Bool
+    /// The version of the image's file; nil for one of a stream or a pipe.
+    let version: Files.Version?
     /// What is not sent of the image's file, if that has not been reported yet.
     var omission: Omission?
 
-    init(name: String, content: Content) {
-        (self.name, self.content) = (name, content)
+    init(name: String, content: Content, version: Files.Version? = nil) {
+        (self.name, self.content, self.version) = (name, content, version)
         (isComplete, isBeforeZeros) = (true, false)
     }
 
     /// The image of a stream.
     init(name: String, _ image: JPEGStreamImage) {
         (self.name, content) = (name, .jpeg(image.bytes))
-        (isComplete, isBeforeZeros) = (image.isComplete, image.isBeforeZeros)
+        (isComplete, isBeforeZeros, version) = (image.isComplete, image.isBeforeZeros, nil)
     }
 
     /// The pixels; those of a JPEG, which may deviate from the format if `isLenient`, are decoded into memory of `pool`.

@@ -3,8 +3,8 @@ import Locking
 
 /// Checks JPEGs that are to be sent unchanged, as a receiver with the default limits does, or with lenient ones.
 final class PassthroughCheck: Sendable {
-    /// Files that passed: each is decoded once, however often it is sent.
-    private let good = Locked<Set<String>>([])
+    /// The versions of files that passed: each is decoded once, however often it is sent.
+    private let good = Locked<[String: Files.Version?]>([:])
     private let decoder: JPEGDecoder
 
     init(isLenient: Bool) {
@@ -24,8 +24,9 @@ final class PassthroughCheck: Sendable {
     /// Checks that receivers accept the JPEG.
     ///
     /// - Throws: a failure that names the file and the reason.
-    func check(_ jpeg: [UInt8], named name: String) throws(CommandFailure) {
-        if good.withLock({ $0.contains(name) }) { return }
+    func check(_ jpeg: [UInt8], of image: InputImage) throws(CommandFailure) {
+        let (name, version) = (image.name, image.version)
+        if good.withLock({ $0[name] == .some(version) }) { return }
         if let complaint = FrameMessageDecoder.Limits().complaint(byteCount: jpeg.count) {
             throw CommandFailure(.badData, "\(name): \(complaint)")
         }
@@ -38,6 +39,6 @@ final class PassthroughCheck: Sendable {
                 "\(name): \(error.advice); receivers reject it, use --force to send it anyway"
             )
         }
-        good.withLock { _ = $0.insert(name) }
+        good.withLock { $0[name] = .some(version) }
     }
 }

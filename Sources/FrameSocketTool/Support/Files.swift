@@ -198,6 +198,26 @@ enum Files {
         return result != 0 || status.kind == S_IFREG
     }
 
+    /// What tells the content of a regular file from what it was before, without reading it.
+    struct Version: Equatable {
+        private let facts: [Int64]
+
+        /// nil for what is not a regular file, or cannot be seen.
+        init?(of path: FilePath) {
+            var status = stat()
+            guard unsafe path.withCString({ unsafe stat($0, &status) }) == 0, status.kind == S_IFREG else { return nil }
+            #if canImport(Darwin)
+                let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+            #else
+                let (modified, changed) = (status.st_mtim, status.st_ctim)
+            #endif
+            facts = [
+                Int64(status.st_dev), Int64(truncatingIfNeeded: status.st_ino), Int64(status.st_size),
+                Int64(modified.tv_sec), Int64(modified.tv_nsec), Int64(changed.tv_sec), Int64(changed.tv_nsec),
+            ]
+        }
+    }
+
     /// The names in a directory that are UTF-8, sorted by their bytes.
     static func names(in directory: String) throws(Failure) -> [String] {
         try entries(in: directory).compactMap(\.exactText)

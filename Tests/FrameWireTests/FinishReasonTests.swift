@@ -37,9 +37,10 @@ struct FinishReasonTests {
         #expect(Set(ControlRequest.FinishReason.allCases.map(\.description)).count == 10)
         for reason in ControlRequest.FinishReason.allCases {
             #expect(reason.description.hasSuffix("."))
-            #expect(ControlTranscript(of: ControlRequest.stop(reason).encoded()).requests == [.stop(reason)])
+            let request = ControlRequest.stop(reason)
+            #expect(Transcript(of: request.encoded(), .requests).items == [.request(request)])
             let status = SenderStatus(state: .stopped(reason))
-            #expect(Transcript(of: status.encoded()).messages.map(\.kind) == [.status(status)])
+            #expect(Transcript(of: status.encoded()).items == [.message(.status(status))])
         }
     }
 }

@@ -4,108 +4,48 @@ import Testing
 
 @Suite("Orientations", .tags(.computes))
 struct FrameOrientationTests {
-    struct Row: Sendable, CustomTestStringConvertible {
-        var orientation: FrameOrientation
-        var number: UInt8
-        var isMirrored: Bool
-        var rotation: Int
-        var deployedRotation: Int
-        /// What becomes of the image abc / def.
-        var upright: [String]
-
-        var testDescription: String { "\(orientation)" }
-    }
-
-    static let table: [Row] = [
-        Row(
-            orientation: .unknown,
-            number: 0,
-            isMirrored: false,
-            rotation: 0,
-            deployedRotation: 0,
-            upright: ["abc", "def"]
-        ),
-        Row(orientation: .up, number: 1, isMirrored: false, rotation: 0, deployedRotation: 0, upright: ["abc", "def"]),
-        Row(
-            orientation: .upMirrored,
-            number: 2,
-            isMirrored: true,
-            rotation: 0,
-            deployedRotation: 0,
-            upright: ["cba", "fed"]
-        ),
-        Row(
-            orientation: .down,
-            number: 3,
-            isMirrored: false,
-            rotation: 180,
-            deployedRotation: 180,
-            upright: ["fed", "cba"]
-        ),
-        Row(
-            orientation: .downMirrored,
-            number: 4,
-            isMirrored: true,
-            rotation: 180,
-            deployedRotation: 0,
-            upright: ["def", "abc"]
-        ),
+    /// The mirroring, the rotation, that of existing receivers, and what becomes of the image abc / def.
+    static let table: [(FrameOrientation, UInt8, isMirrored: Bool, rotation: Int, deployed: Int, upright: [String])] = [
+        (.unknown, 0, false, 0, 0, ["abc", "def"]),
+        (.up, 1, false, 0, 0, ["abc", "def"]),
+        (.upMirrored, 2, true, 0, 0, ["cba", "fed"]),
+        (.down, 3, false, 180, 180, ["fed", "cba"]),
+        (.downMirrored, 4, true, 180, 0, ["def", "abc"]),
         // The transpose.
-        Row(
-            orientation: .leftMirrored,
-            number: 5,
-            isMirrored: true,
-            rotation: 270,
-            deployedRotation: 0,
-            upright: ["ad", "be", "cf"]
-        ),
-        Row(
-            orientation: .right,
-            number: 6,
-            isMirrored: false,
-            rotation: 270,
-            deployedRotation: 270,
-            upright: ["cf", "be", "ad"]
-        ),
+        (.leftMirrored, 5, true, 270, 0, ["ad", "be", "cf"]),
+        (.right, 6, false, 270, 270, ["cf", "be", "ad"]),
         // The transverse.
-        Row(
-            orientation: .rightMirrored,
-            number: 7,
-            isMirrored: true,
-            rotation: 90,
-            deployedRotation: 0,
-            upright: ["fc", "eb", "da"]
-        ),
-        Row(
-            orientation: .left,
-            number: 8,
-            isMirrored: false,
-            rotation: 90,
-            deployedRotation: 90,
-            upright: ["da", "eb", "fc"]
-        ),
+        (.rightMirrored, 7, true, 90, 0, ["fc", "eb", "da"]),
+        (.left, 8, false, 90, 90, ["da", "eb", "fc"]),
     ]
 
-    @Test(arguments: table)
-    func `each value flips and rotates an image as the table says`(row: Row) {
-        let orientation = row.orientation
-        #expect(FrameOrientation(rawValue: row.number) == orientation)
-        #expect(orientation.isMirrored == row.isMirrored)
-        #expect(orientation.rotation == row.rotation)
-        #expect(orientation.deployedRotation == row.deployedRotation)
-        var image = ["abc", "def"].map(Array.init)
-        if orientation.isMirrored { image = image.map { $0.reversed() } }
-        for _ in 0..<(orientation.rotation / 90) { image = Self.turnedClockwise(image) }
-        #expect(image.map { String($0) } == row.upright)
-        #expect(orientation.swapsAxes == (row.upright.count == 3))
-    }
-
-    @Test func `the table has every value, and none is beyond it`() {
-        #expect(Self.table.map(\.orientation) == FrameOrientation.allCases)
-        #expect(FrameOrientation(rawValue: 9) == nil)
+    @Test func `each value flips and rotates an image as the table says`() {
+        #expect(Self.table.map(\.0) == FrameOrientation.allCases && FrameOrientation(rawValue: 9) == nil)
+        for (orientation, number, isMirrored, rotation, deployed, upright) in Self.table {
+            #expect(FrameOrientation(rawValue: number) == orientation)
+            #expect(orientation.isMirrored == isMirrored && orientation.rotation == rotation)
+            #expect(orientation.deployedRotation == deployed && orientation.swapsAxes == (upright.count == 3))
+            var image = ["abc", "def"].map(Array.init)
+            if orientation.isMirrored { image = image.map { $0.reversed() } }
+            for _ in 0..<(orientation.rotation / 90) { image = Self.turnedClockwise(image) }
+            #expect(image.map { String($0) } == upright, "\(orientation)")
+        }
     }
 
     private static func turnedClockwise(_ image: [[Character]]) -> [[Character]] {
         image[0].indices.map { column in image.reversed().map { $0[column] } }
+    }
+}
+
+@Suite("Padding", .tags(.computes))
+struct FramePaddingTests {
+    @Test(
+        arguments: [
+            (-1, 10_240), (Int.min, 10_240), (0, 10_240), (1, 10_239), (10_239, 1), (10_240, 0), (10_241, 0),
+            (Int.max, 0),
+        ]
+    )
+    func `padding fills a body up to 10,240 bytes and no longer one`(body: Int, padding: Int) {
+        #expect(FramePadding.byteCount(forBodyOf: body) == padding)
     }
 }

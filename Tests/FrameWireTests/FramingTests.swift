@@ -3,138 +3,196 @@ import TestDescriptions
 import TestSupport
 import Testing
 
-@Suite("Message boundaries", .tags(.computes))
+@Suite("Decoders: bodies, ends and state", .tags(.computes))
 struct FramingTests {
-    private static func message(body: [UInt8], sequence: UInt64? = nil) -> [UInt8] {
-        let size = BufferSize(width: 562, height: 1_218)
-        return FrameHeader(contentLength: body.count, info: FrameInfo(bufferSize: size, sequence: sequence)).encoded()
+    private static func frame(body: [UInt8], sequence: UInt64? = nil) -> [UInt8] {
+        FrameHeader(contentLength: body.count, info: FrameInfo(bufferSize: Sample.size, sequence: sequence)).encoded()
             + body
     }
 
-    @Test func `a body of length 0 ends its message with the header`() {
-        let result = transcript(ofEverySplitOf: Self.message(body: []) + Streams.good)
-        #expect(result.error == nil)
-        #expect(result.messages.map(\.body) == [[], Array("BODY".utf8)])
-        #expect(result.areAllComplete)
-    }
-
-    @Test(
-        arguments: ["Content-Length", "Buffer-Width", "Buffer-Height", "Buffer-Orientation"]
-    )
-    func `a missing field is named at the end of the header`(name: String) {
-        let stream = Array(Streams.text(replacing: name, with: nil).utf8)
-        let result = transcript(ofEverySplitOf: stream)
-        #expect(result.messages.isEmpty)
-        #expect(result.error == WireError(code: .fieldMissing, byteOffset: UInt64(stream.count - 5), detail: name))
-        let after = transcript(ofEverySplitOf: Streams.good + stream)
-        #expect(after.messages.count == 1)
-        #expect(after.error?.code == .fieldMissing && after.error?.detail == name)
-    }
-
-    @Test func `a header without fields, or with a field of the message before, is an error`() {
-        let stream = Array("HTTP/1.1 200 OK\r\n\r\n".utf8)
-        #expect(transcript(ofEverySplitOf: stream).error?.detail == "Content-Length")
-        #expect(transcript(ofEverySplitOf: Streams.good + stream).error?.detail == "Content-Length")
-    }
-
     @Test func `messages may follow back to back, and their bodies may contain headers`() {
-        let bodies: [[UInt8]] = [Streams.good, [0], Array("\r\n\r\n".utf8), Streams.good + Streams.good, [0xFF, 0xD8]]
-        let stream = bodies.enumerated().flatMap { Self.message(body: $1, sequence: UInt64($0)) }
+        let good = Streams.good()
+        let bodies: [[UInt8]] = [good, [], [0], Array("\r\n\r\n".utf8), good + good, [0xFF, 0xD8]]
+        let stream = bodies.enumerated().flatMap { Self.frame(body: $1, sequence: UInt64($0)) }
         let result = transcript(ofEverySplitOf: stream)
-        #expect(result.error == nil)
-        #expect(result.messages.map(\.body) == bodies)
-        #expect(result.messages.map(\.header?.sequence) == [0, 1, 2, 3, 4])
+        #expect(result.error == nil && result.areAllComplete && result.entries.map(\.body) == bodies)
+        #expect(result.entries.map(\.header?.sequence) == [0, 1, 2, 3, 4, 5])
+    }
+
+    @Test(arguments: ["pause", "nope"])
+    func `the body of a request, a request within it included, is skipped`(name: String) {
+        let body = Streams.good(.requests)
+        let header = Streams.header(["Content-Length: \(body.count)"], start: Streams.start(.requests, name: name))
+        let result = transcript(ofEverySplitOf: header.bytes + body + body, .requests)
+        #expect(result.error == nil && result.entries.map(\.body) == [body, Array("BODY".utf8)])
+        #expect(result.items.last == .request(.ping(7)))
     }
 
     @Test(
         arguments: [
-            ["Content-Length: 4", "Buffer-Width: 562", "Buffer-Height: 1218", "Buffer-Orientation: 6"],
-            ["Buffer-Orientation: 6", "Buffer-Height: 1218", "Content-Length: 4", "Buffer-Width: 562"],
+            ["Content-Length: 4", "Buffer-Width: 562", "Buffer-Height: 1218", "Buffer-Orientation: 1"],
+            ["Buffer-Orientation: 1", "Buffer-Height: 1218", "Content-Length: 4", "Buffer-Width: 562"],
         ]
     )
     func `both orders of fields that existing Jitsi peers write are read, split at every byte`(lines: [String]) {
-        let message = Array((Streams.header(lines) + "BODY").utf8)
+        let message = (Streams.header(lines) + "BODY").bytes
         let result = transcript(ofEverySplitOf: message + message)
-        let header = FrameHeader(
-            contentLength: 4,
-            info: FrameInfo(bufferSize: BufferSize(width: 562, height: 1_218), orientation: .right)
-        )
-        #expect(result.error == nil)
-        #expect(result.messages.map(\.header) == [header, header])
-        #expect(result.messages.map(\.body) == [Array("BODY".utf8), Array("BODY".utf8)])
+        #expect(result.error == nil && result.items == [Streams.item(.messages), Streams.item(.messages)])
+        #expect(result.entries.map(\.body) == [Array("BODY".utf8), Array("BODY".utf8)])
     }
 
-    @Test(arguments: 0..<4)
-    func `an error at the end of the stream within a body says what came and what was due`(got: Int) {
-        let stream = Array(Streams.good.dropLast(4 - got))
-        let result = transcript(ofEverySplitOf: stream)
-        #expect(result.messages.map(\.isComplete) == [false])
-        let error = WireError(code: .bodyTruncated, byteOffset: UInt64(stream.count), detail: "\(got) of 4 bytes")
-        #expect(result.error == error)
-    }
-
-    @Test func `the end of the stream is an error anywhere within a header, but not between messages`() {
-        #expect(Transcript(of: []) == Transcript(of: [], isOpen: true))
-        #expect(Transcript(of: Streams.good).error == nil)
-        let good = Streams.good
-        for got in 1..<(good.count - 4) {
-            let error = WireError(code: .headTruncated, byteOffset: UInt64(got), detail: "after \(got) bytes")
-            #expect(Transcript(of: Array(good.prefix(got))).error == error)
-            let after = Transcript(of: good + good.prefix(got))
-            #expect(after.error?.code == .headTruncated)
-            #expect(after.error?.byteOffset == UInt64(good.count + got))
-            #expect(after.messages.count == 1)
+    @Test(arguments: UInt64(7)...7) func `a thousand messages are read in one span, and byte by byte`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        let bodies = (0..<1_000).map { index in
+            [UInt8](repeating: UInt8(truncatingIfNeeded: index), count: .random(in: 200...9_000, using: &random))
         }
+        let stream = bodies.enumerated().flatMap { Self.frame(body: $1, sequence: UInt64($0)) }
+        let whole = Transcript(of: stream)
+        // Compared as Booleans: a failure must not print nine megabytes.
+        let isWholeRight = whole.entries.map(\.body) == bodies && whole.error == nil
+        #expect(isWholeRight && whole.offset == UInt64(stream.count), "in one span, seed \(seed)")
+        let isBytewiseRight = Transcript(of: stream, cutBefore: Array(stream.indices)) == whole
+        #expect(isBytewiseRight, "byte by byte, seed \(seed)")
     }
 
     @Test func `good messages before a bad one are delivered, and none after it`() {
-        let stream = Streams.good + Streams.good + Array("BAD".utf8) + Streams.good
-        let result = transcript(ofEverySplitOf: stream)
-        #expect(result.messages.count == 2)
-        #expect(result.areAllComplete)
-        let detail = "\"B\""
-        let error = WireError(code: .startLineMalformed, byteOffset: UInt64(2 * Streams.good.count), detail: detail)
-        #expect(result.error == error)
+        let good = Streams.good()
+        let result = transcript(ofEverySplitOf: good + good + Array("BAD".utf8) + good)
+        #expect(result.entries.count == 2 && result.areAllComplete)
+        let offset = UInt64(2 * good.count)
+        #expect(result.error == WireError(code: .startLineMalformed, byteOffset: offset, detail: "\"B\""))
     }
 
-    @Test func `a body padded with zeros is a body like any other`() {
-        let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xD9]
-        let padding = FramePadding.byteCount(forBodyOf: jpeg.count)
-        let body = jpeg + [UInt8](repeating: 0, count: padding)
-        let result = transcript(ofEverySplitOf: Self.message(body: body) + Streams.good)
-        #expect(result.error == nil)
-        #expect(result.messages.map(\.body) == [body, Array("BODY".utf8)])
-        #expect(result.messages.first?.header?.contentLength == 10_240)
-    }
+    // MARK: The end of a stream
 
-    @Test(arguments: [UInt64(7)])
-    func `a thousand messages are read in one span, and byte by byte`(seed: UInt64) {
-        var random = SplitMix(seed: seed)
-        var stream: [UInt8] = []
-        var expected: [Transcript.Message] = []
-        for index in 0..<1_000 {
-            let count = Int.random(in: 200...9_000, using: &random)
-            let header = FrameHeader(
-                contentLength: count,
-                info: FrameInfo(
-                    bufferSize: BufferSize(width: count, height: 1 + index),
-                    orientation: FrameOrientation.allCases[index % 9],
-                    sequence: UInt64(index)
-                )
-            )
-            let first = UInt8(truncatingIfNeeded: index)
-            let body = [first] + [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: count - 1)
-            expected.append(.init(kind: .frame(header), body: body, isComplete: true))
-            stream += header.encoded() + body
+    @Test(arguments: Transcript.Kind.allCases)
+    func `the end of the stream is an error anywhere within a message, but not between messages`(
+        kind: Transcript.Kind
+    ) {
+        #expect(Transcript(of: [], kind) == Transcript(of: [], kind, isOpen: true))
+        let good = Streams.good(kind)
+        let headerCount = good.count - 4
+        for got in 1..<good.count {
+            let isInHeader = got < headerCount
+            let detail = isInHeader ? "after \(got) bytes" : "\(got - headerCount) of 4 bytes"
+            let code: WireError.Code = isInHeader ? .headTruncated : .bodyTruncated
+            let alone = Transcript(of: Array(good.prefix(got)), kind)
+            #expect(alone.error == WireError(code: code, byteOffset: UInt64(got), detail: detail))
+            #expect(alone.entries.map(\.isComplete) == (isInHeader ? [] : [false]))
+            let after = Transcript(of: good + good.prefix(got), kind)
+            #expect(after.error?.byteOffset == UInt64(good.count + got) && after.error?.detail == detail)
         }
-        let whole = Transcript(of: stream)
-        #expect(whole.error == nil)
-        #expect(whole.offset == UInt64(stream.count))
-        // Compared as Booleans: a failure must not print nine megabytes.
-        let isWholeRight = whole.messages == expected
-        #expect(isWholeRight, "in one span, seed \(seed)")
-        let bytewise = Transcript(of: stream, cutBefore: Array(stream.indices))
-        let isBytewiseRight = bytewise == whole
-        #expect(isBytewiseRight, "byte by byte, seed \(seed)")
+    }
+
+    @Test(arguments: Transcript.Kind.allCases) func `what is wrong in a line that the end cuts off is found`(
+        kind: Transcript.Kind
+    ) {
+        for (code, text) in [(.lineMalformed, "X\u{0}"), (.fieldDuplicate, "Content-Length:"), (nil, "Content-Leng")]
+            as [(WireError.Code?, String)]
+        {
+            let beginning = Array(Streams.good(kind).dropLast(6))
+            let bytes = beginning + text.bytes
+            let result = transcript(ofEverySplitOf: bytes, kind)
+            #expect(result.error?.code == code ?? .headTruncated)
+            #expect(Transcript(of: bytes, kind, isOpen: true).error == nil)
+            #expect(result.error?.byteOffset == UInt64(code == nil ? bytes.count : bytes.count - 1))
+        }
+    }
+
+    // MARK: State
+
+    @Test func `an empty span changes nothing, at whatever position of the stream`() throws {
+        func check(_ decoder: consuming some StreamDecoder, _ good: [UInt8]) throws {
+            for count in [0, 5, 40, good.count - 4, good.count - 1, good.count] {
+                while decoder.offset < UInt64(count) {
+                    _ = try decoder.part(of: good.span.extracting(Int(decoder.offset)..<count))
+                }
+                let part = try decoder.part(of: good.span.extracting(count..<count))
+                #expect(part.consumed == 0 && part.content == .incomplete && decoder.offset == UInt64(count))
+            }
+        }
+        try check(FrameMessageDecoder(), Streams.good())
+        try check(ControlDecoder(), Streams.good(.requests))
+    }
+
+    @Test func `being in a header begins with its first byte and ends with its last`() throws {
+        func check(_ decoder: consuming some StreamDecoder, _ good: [UInt8]) throws {
+            #expect(!decoder.isInHeader)
+            for index in good.indices {
+                _ = try decoder.part(of: good.span.extracting(index...index))
+                #expect(decoder.isInHeader == (index < good.count - 5))
+            }
+        }
+        try check(FrameMessageDecoder(), Streams.good())
+        try check(ControlDecoder(), Streams.good(.requests))
+    }
+
+    @Test(arguments: ["GET", "HTTP/1.1 2\r", "POST /x HTTP/1.1\r\r", "HTTP/1.1 200 OK\r\nX\u{0}: y\r\n"])
+    func `a failed decoder stays failed, with the same error, and consumes nothing more`(text: String) {
+        func check(_ decoder: consuming some StreamDecoder, _ good: [UInt8]) {
+            let bytes = good + text.bytes
+            var (errors, index): ([WireError], Int) = ([], 0)
+            for _ in 0..<6 {
+                do throws(WireError) {
+                    index += try decoder.part(of: bytes.span.extracting(index...)).consumed
+                } catch {
+                    errors.append(error)
+                }
+            }
+            do throws(WireError) {
+                try decoder.finish()
+            } catch {
+                errors.append(error)
+            }
+            #expect(errors.count == 5 && Set(errors).count == 1)
+            #expect(!decoder.isInHeader && decoder.bodyRemaining == 0 && decoder.offset == errors.first?.byteOffset)
+        }
+        check(FrameMessageDecoder(), Streams.good())
+        check(ControlDecoder(), Streams.good(.requests))
+    }
+
+    @Test func `a body is a range of the span, never more than is there nor more than is due`() throws {
+        var decoder = FrameMessageDecoder()
+        let good = Streams.good()
+        let stream = good + good
+        let headerCount = good.count - 4
+        let first = try decoder.decode(stream.span)
+        #expect(first.consumed == headerCount && decoder.bodyRemaining == 4)
+        let part = try decoder.decode(stream.span.extracting(headerCount..<(headerCount + 3)))
+        #expect(part == .init(consumed: 3, event: .body(isLast: false)) && decoder.bodyRemaining == 1)
+        let rest = try decoder.decode(stream.span.extracting((headerCount + 3)...))
+        #expect(rest == .init(consumed: 1, event: .body(isLast: true)) && decoder.bodyRemaining == 0)
+        let second = try decoder.decode(stream.span.extracting(good.count...))
+        #expect(second == first)
+    }
+
+    @Test func `a body may be read elsewhere, in part or whole, and counts out of range are clamped`() throws {
+        var decoder = FrameMessageDecoder()
+        let good = Streams.good()
+        let early = decoder.consumeBody(1)
+        #expect(!early && decoder.offset == 0)
+        let first = try decoder.decode(good.span)
+        for (count, remaining) in [(0, 4), (-1, 4), (Int.min, 4), (1, 3)] {
+            let isLast = decoder.consumeBody(count)
+            #expect(!isLast && decoder.bodyRemaining == remaining)
+        }
+        let isLast = decoder.consumeBody(.max)
+        #expect(isLast && decoder.offset == UInt64(good.count))
+        let isLastAgain = decoder.consumeBody(1)
+        #expect(!isLastAgain && decoder.offset == UInt64(good.count))
+        try decoder.finish()
+        let second = try decoder.decode(good.span)
+        #expect(second == first)
+    }
+
+    @Test func `copies of a decoder go their own ways`() throws {
+        let good = Streams.good()
+        var one = FrameMessageDecoder()
+        _ = try one.decode(good.span.extracting(..<30))
+        var other = one
+        let wrong = Array("\u{0}\r\n".utf8)
+        #expect(throws: WireError.self) { try other.decode(wrong.span) }
+        let step = try one.decode(good.span.extracting(30...))
+        #expect(step.consumed == good.count - 34 && one.bodyRemaining == 4)
     }
 }

@@ -1,8 +1,7 @@
+import FrameWire
 import TestDescriptions
 import TestSupport
 import Testing
-
-@testable import FrameWire
 
 /// What the two sides state about themselves: which values are valid, and how they cross the wire.
 @Suite("Session infos", .tags(.computes))
@@ -62,14 +61,16 @@ struct SessionInfoTests {
         for values in values {
             var info = try Info(values)
             (info.size, info.frameRate, info.offersAudio) = (BufferSize(width: 281, height: 609), 29.97, false)
-            let result = transcript(ofEverySplitOf: Streams.good + info.encoded() + Streams.good)
-            #expect(result.error == nil && result.areAllComplete && result.messages.count == 3)
-            #expect(result.messages[1].kind == .info(info) && result.messages[1].body.isEmpty)
+            let good = Streams.good()
+            let result = transcript(ofEverySplitOf: good + info.encoded() + good)
+            #expect(result.error == nil && result.areAllComplete && result.entries.count == 3)
+            #expect(result.items[1] == .message(.info(info)) && result.entries[1].body.isEmpty)
             let plain = try Info(values)
             let request = ControlRequest.info(plain).encoded()
-            #expect(request.count == ControlRequest.info(plain).encodedByteCount)
-            let requests = controlTranscript(ofEverySplitOf: Requests.good + request + Requests.good)
-            #expect(requests.error == nil && requests.requests == [.ping(7), .info(plain), .ping(7)])
+            let ping = Streams.good(.requests)
+            let requests = transcript(ofEverySplitOf: ping + request + ping, .requests)
+            #expect(requests.error == nil)
+            #expect(requests.items == [.request(.ping(7)), .request(.info(plain)), .request(.ping(7))])
         }
     }
 
@@ -97,11 +98,11 @@ struct SessionInfoTests {
             if Bool.random(using: &random) { info.frameRateInMillihertz = .random(in: 1...1_000_000, using: &random) }
             if Bool.random(using: &random) { info.offersAudio = .random(using: &random) }
             let bytes = info.encoded()
-            #expect(Transcript(of: bytes).messages.map(\.kind) == [.info(info)])
+            #expect(Transcript(of: bytes).items == [.message(.info(info))])
             // Whatever becomes of one byte: an error, another kind of message, or values that are valid.
             var broken = bytes
             broken[.random(in: broken.indices, using: &random)] = .random(in: 0...255, using: &random)
-            for case .info(let read) in Transcript(of: broken).messages.map(\.kind) {
+            for case .message(.info(let read)) in Transcript(of: broken).items {
                 #expect(throws: Never.self) { try Info(read.values) }
             }
         }
@@ -123,7 +124,7 @@ struct SessionInfoTests {
         #expect(ControlRequest.info(info).encoded() == Array(request.utf8))
         let hello = ControlRequest.hello(ControlRequest.Hello(wantsInfo: true)).encoded()
         #expect(String(decoding: hello, as: UTF8.self).hasSuffix("\r\nWants-Info: 1\r\n\r\n"))
-        #expect(ControlTranscript(of: hello).requests == [.hello(ControlRequest.Hello(wantsInfo: true))])
+        #expect(Transcript(of: hello, .requests).items == [.request(.hello(ControlRequest.Hello(wantsInfo: true)))])
     }
 
     @Test func `sizes and rates that are not allowed are not written`() {
@@ -131,7 +132,7 @@ struct SessionInfoTests {
             var info = Info()
             info.size = BufferSize(width: width, height: 1)
             info.frameRateInMillihertz = rate
-            #expect(Transcript(of: info.encoded()).messages.map(\.kind) == [.info(Info())])
+            #expect(Transcript(of: info.encoded()).items == [.message(.info(Info()))])
         }
     }
 
@@ -159,20 +160,22 @@ struct SessionInfoTests {
         for wireCase in [
             WireCase(.fieldMissing, stream: kind + "\r¦\n"),
             WireCase(.fieldMissing, stream: kind + "Content-Length: 0\r\nBuffer-Width: 1\r\n\r¦\n"),
-            WireCase(.dimensionZero, stream: kind + "Content-Length: 0\r\nBuffer-Width: 0¦\r\n\r\n"),
+            WireCase(.numberOutOfRange, stream: kind + "Content-Length: 0\r\nBuffer-Width: 0¦\r\n\r\n"),
             WireCase(.contentLengthTooLarge, stream: kind + "Content-Length: 8225\r\n\r¦\n"),
             WireCase(.numberOutOfRange, stream: kind + "Content-Length: 0\r\nFrame-Rate: 100000¦1\r\n\r\n"),
             WireCase(.numberOutOfRange, stream: kind + "Content-Length: 0\r\nOffers-Audio: ¦2\r\n\r\n"),
         ] { wireCase.check() }
         let cut = Transcript(of: Array((kind + "Content-Length: 4\r\n\r\na=").utf8))
-        #expect(cut.error?.code == .bodyTruncated && cut.error?.detail == "2 of 4 bytes" && cut.messages.isEmpty)
+        #expect(cut.error?.code == .bodyTruncated && cut.error?.detail == "2 of 4 bytes" && cut.entries.isEmpty)
+        let wrong = Transcript(of: Array((kind + "Content-Length: 4\r\n\r\n=").utf8))
+        #expect(wrong.error?.code == .infoInvalid && wrong.error?.detail == "\"=\"")
     }
 
     /// Shows P330.
     @Test(arguments: wrongBodies) func `wrong values in a request skip it`(body: String) {
         let count = body.unicodeScalars.count { $0 != "¦" }
         let stream = "POST /info HTTP/1.1\r\nContent-Length: \(count)\r\n\r\n" + body
-        ControlCase(.infoInvalid, stream: stream).checkIsSkipped(name: "info")
+        WireCase(.infoInvalid, .requests, stream: stream).checkIsSkipped(name: "info")
     }
 
     private static func part(_ body: String, continues: String? = nil) -> String {
@@ -194,49 +197,25 @@ struct SessionInfoTests {
         ]
     )
     func `each info of a receiver is read by itself, or skipped`(parts: [String], infos: [String], skipped: Int) {
-        let result = controlTranscript(ofEverySplitOf: Array(parts.joined().utf8) + Requests.good)
-        let read = result.requests.compactMap { request -> String? in
-            guard case .info(let info) = request else { return nil }
+        let result = transcript(ofEverySplitOf: parts.joined().bytes + Streams.good(.requests), .requests)
+        let read = result.items.compactMap { item -> String? in
+            guard case .request(.info(let info)) = item else { return nil }
             return info.values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ",")
         }
-        #expect(result.error == nil && read == infos && result.skipped.count == skipped)
-        #expect(result.requests.last == .ping(7))
+        #expect(result.error == nil && read == infos && result.entries.count == infos.count + skipped + 1)
+        #expect(result.items.last == .request(.ping(7)))
     }
 
     @Test func `the values of an earlier sender are read, and not written in full`() throws {
         let header = Streams.header(["Content-Length: 8224", "Message-Type: info"])
-        let messages = Transcript(of: Array((header + Self.earlierBody).utf8)).messages
-        guard case .info(let info)? = messages.first?.kind, messages.count == 1 else {
-            Issue.record("\(messages.map(\.kind)) is no info")
+        let items = Transcript(of: Array((header + Self.earlierBody).utf8)).items
+        guard case .message(.info(let info))? = items.first, items.count == 1 else {
+            Issue.record("\(items) is no info")
             return
         }
         #expect(info.values == Self.earlierValues)
-        let written = Transcript(of: info.encoded()).messages.map(\.kind)
+        let written = Transcript(of: info.encoded()).items
         let first = Dictionary(uniqueKeysWithValues: Self.earlierValues.sorted { $0.key < $1.key }.prefix(7).map { $0 })
-        #expect(written == [.info(try Info(first))])
-    }
-
-    @Test func `the largest info is a request that every sender skips`() throws {
-        let bytes = ControlRequest.info(try Self.largest()).encoded()
-        var oracle = OracleControlDecoder(limits: ControlLimits())
-        let (events, error) = oracle.events(of: Requests.good + bytes + Requests.good)
-        #expect(error == nil && events.count == 3)
-        let names = events.map { if case .skipped(let request) = $0 { request.name } else { "" } }
-        #expect(names == ["", "info", ""])
-    }
-
-    @Test func `a receiver that does not know infos skips them`() throws {
-        let info = try Self.largest()
-        var oracle = OracleMessageDecoder(limits: FrameMessageDecoder.Limits())
-        let (messages, error) = oracle.messages(of: Streams.good + info.encoded() + Streams.good)
-        #expect(error == nil && messages.map { $0 == .unknown } == [false, true, false])
-    }
-
-    @Test func `rates are those of preferences`() {
-        var (info, preferences) = (Info(), ControlRequest.Preferences())
-        for rate in [nil, 0, -1, 0.001, 15, 29.97, 1e9, .infinity, .nan] as [Double?] {
-            (info.frameRate, preferences.frameRate) = (rate, rate)
-            #expect(info.frameRateInMillihertz == preferences.frameRateInMillihertz)
-        }
+        #expect(written == [.message(.info(try Info(first)))])
     }
 }

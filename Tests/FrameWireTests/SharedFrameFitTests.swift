@@ -3,7 +3,7 @@ import TestDescriptions
 import TestSupport
 import Testing
 
-/// Whether a frame is within its buffer.
+/// Whether a frame is within its buffer, and what is written of one.
 @Suite(.tags(.computes)) struct SharedFrameFitTests {
     private static func frame(
         _ format: PixelFormat,
@@ -78,7 +78,7 @@ import Testing
         var random = SplitMix(seed: seed)
         var fitting = 0
         for round in 0..<5_000 {
-            var header = SharedStreams.frame(&random)
+            var header = RandomStream.sharedFrame(&random)
             header.info.bufferSize.width = .random(in: 0...5, using: &random)
             header.info.bufferSize.height = .random(in: 0...5, using: &random)
             header.planes = header.planes.map { _ in
@@ -106,7 +106,7 @@ import Testing
             return edge &+ Int.random(in: -2...2, using: &random)
         }
         for round in 0..<20_000 {
-            var header = SharedStreams.frame(&random)
+            var header = RandomStream.sharedFrame(&random)
             header.info.bufferSize = BufferSize(width: number(), height: number())
             header.planes = header.planes.map { _ in .init(offset: number(), bytesPerRow: number()) }
             // Half of the buffers end close to the end of the last plane, if an integer can state that.
@@ -121,6 +121,42 @@ import Testing
             if expected { fitting += 1 }
         }
         #expect(fitting > 100, "\(fitting) of 20,000 fit")
+    }
+
+    // MARK: What is written
+
+    @Test(arguments: [0..<Int.max, (Int.max / 2)..<Int.max, Int.min..<Int.max])
+    func `an announcement and the longest frame header together never exceed 1,024 bytes`(rows: Range<Int>) {
+        let announcement = SharedFrameHeader.Buffer(index: .max, byteCount: .max)
+        for format in PixelFormat.allCases {
+            let header = SharedFrameHeader(
+                buffer: .max,
+                format: format,
+                info: FrameInfo(
+                    bufferSize: BufferSize(width: .max, height: .max),
+                    orientation: .left,
+                    timestamp: .max,
+                    sequence: .max
+                ),
+                // A fourth plane, which no format has, is not written.
+                planes: Array(repeating: .init(offset: .max, bytesPerRow: .max), count: 4),
+                changedRows: rows
+            )
+            // A field contributes its name once and the digits of the largest number: no other values are longer.
+            #expect(announcement.encoded().count + header.encoded().count <= 1_024)
+        }
+    }
+
+    @Test(arguments: [
+        (Int.min..<Int.max, 0, Int.max), (-5..<3, 0, 3), (-5 ..< -2, 0, 0), (7..<7, 7, 0), (2..<9, 2, 7),
+    ])
+    func `of a range of rows, those from 0 are written`(rows: Range<Int>, first: Int, count: Int) {
+        let sample = Sample.fullSharedFrame
+        guard case .message(.sharedFrame(var header)) = sample.item else { return }
+        header.changedRows = rows
+        let lines = sample.lines.replacing("Changed-Row", with: "Changed-Row: \(first)")
+        let expected = lines.replacing("Changed-Rows", with: "Changed-Rows: \(count)")
+        #expect(header.encoded() == Streams.header(expected).bytes)
     }
 }
 

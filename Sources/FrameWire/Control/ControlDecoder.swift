@@ -1,8 +1,8 @@
 /// Splits what a receiver writes to its sender into requests.
 ///
 /// This is a pure state machine: it does no I/O and never waits. Feed it the bytes that have arrived, in pieces of any
-/// size. How the bytes are split affects neither the events nor which error is thrown at which byte. The decoder stores
-/// at most the beginning of one header line, and of a body only the values of an `info`.
+/// size. How the bytes are split affects neither the events nor which error is thrown for which byte. The decoder stores
+/// at most one line of a header that arrives in pieces, and of a body only the values of an `info`.
 ///
 /// ```swift
 /// var decoder = ControlDecoder()
@@ -45,128 +45,225 @@ package struct ControlDecoder: Sendable {
         }
     }
 
-    private var parser: ControlHeaderParser
-    private var position = StreamPosition()
-
-    /// The offset of the current header's first byte in the stream.
-    private var headerOffset: UInt64 = 0
-
-    /// The body of an `info` that is being read; nil outside of one.
-    private var infoBody: SessionInfoBody?
+    private var stream: StreamReader
     /// Whether the next `info` is the rest of one that an earlier version has divided, which is skipped.
     private var skipsInfo = false
 
+    /// The upper bounds that a decoder enforces on a receiver: 2,048 bytes and 16 fields of a header, 4,096 bytes of a
+    /// body.
+    package static let defaultLimits = {
+        var limits = FrameMessageDecoder.Limits()
+        (limits.maximumHeaderBytes, limits.maximumFields, limits.maximumContentLength) = (2_048, 16, 4_096)
+        return limits
+    }()
+
     /// Creates a decoder at the first byte of a stream.
-    package init(limits: ControlLimits = .init()) {
-        parser = ControlHeaderParser(limits: limits)
+    package init(limits: FrameMessageDecoder.Limits = defaultLimits) {
+        stream = StreamReader(.request, limits: limits)
     }
 
     /// The number of bytes of the current body that are still to come; 0 outside a body.
-    package var bodyRemaining: Int { position.bodyRemaining }
+    package var bodyRemaining: Int { stream.bodyRemaining }
 
     /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.
-    package var offset: UInt64 { position.offset }
+    package var offset: UInt64 { stream.offset }
 
     /// Whether part of a header, or of an `info`, has arrived, but not all of it.
-    package var isInHeader: Bool { position.failure == nil && (parser.byteCount > 0 || infoBody != nil) }
+    package var isInHeader: Bool { stream.isInHeader }
 
     /// Consumes bytes from the front of `bytes`, up to the end of the header or body that they belong to.
     ///
     /// An empty span yields `.incomplete` and consumes nothing.
     ///
-    /// - Throws: An error as soon as the first wrong byte arrives: a malformed request, a missing or invalid
-    ///   `Content-Length`, or a header over the limits. The failure is permanent: every later call throws the same
-    ///   error. A well-formed request that is not understood is not an error but ``Event/skipped(_:)``. This method
-    ///   does not detect the end of the stream; see ``finish()``.
+    /// - Throws: An error for the first wrong byte, as ``FrameMessageDecoder/decode(_:)`` does: a malformed request, a
+    ///   missing or invalid `Content-Length`, or a header over the limits. The failure is permanent: every later call
+    ///   throws the same error. A well-formed request that is not understood is not an error but ``Event/skipped(_:)``.
+    ///   This method does not detect the end of the stream; see ``finish()``.
     package mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
-        if let failure = position.failure { throw failure }
-        guard !bytes.isEmpty else { return Step(consumed: 0, event: .incomplete) }
-        if position.bodyRemaining > 0 {
-            let count = min(bytes.count, position.bodyRemaining)
-            return Step(consumed: count, event: .body(isLast: position.consumeBody(count)))
-        }
-        if parser.byteCount == 0, infoBody == nil,
-            let (release, count) = ReleaseRequest.whole(at: bytes, within: parser.limits)
-        {
-            position.advance(by: count)
-            return Step(consumed: count, event: .release(release))
-        }
         var index = 0
-        repeat {
-            let event = infoBody == nil ? try takeHeader(bytes, from: &index) : takeInfo(bytes, from: &index)
-            if let event { return Step(consumed: index, event: event) }
-            // An `info` goes on behind its header.
-        } while index < bytes.count
-        return Step(consumed: index, event: .incomplete)
+        while true {
+            switch try stream.next(bytes, from: &index) {
+            case .incomplete: return Step(consumed: index, event: .incomplete)
+            case .body: return Step(consumed: index, event: .body(isLast: stream.bodyRemaining == 0))
+            case .header:
+                if let event = try endHeader() { return Step(consumed: index, event: event) }
+            case .text:
+                let event = endText()
+                return Step(consumed: index, event: event)
+            }
+        }
     }
 
-    /// Consumes a header from `index`, up to its end; nil if there is more to come before the event.
-    private mutating func takeHeader(_ bytes: Span<UInt8>, from index: inout Int) throws(WireError) -> Event? {
-        if parser.byteCount == 0 { headerOffset = position.offset }
-        let start = index
-        do {
-            guard try parser.take(bytes, from: &index) else {
-                position.advance(by: index - start)
-                return nil
-            }
-        } catch {
-            position.advance(by: index - start)
-            throw position.fail(error.code, detail: error.detail ?? parser.detail(endingWith: bytes[index]))
+    /// Ends a header; nil if it is that of an `info`, whose body follows.
+    private mutating func endHeader() throws(WireError) -> Event? {
+        guard let length = stream.header.fields[count: .contentLength] else {
+            let name = HeaderField.contentLength.definition.name
+            throw stream.fail(HeaderFault(.fieldMissing, at: stream.header.byteCount - 1, detail: name))
         }
-        position.advance(by: index - start)
-        let header = parser.end(at: headerOffset)
-        switch header.event {
+        var event = event
+        switch event {
         case .request(.info) where skipsInfo:
             skipsInfo = false
-            return skipInfo(header.contentLength, .infoInvalid)
-        case .request(.info) where header.contentLength > 0:
-            infoBody = SessionInfoBody(length: header.contentLength)
+            event = skipped(.malformed(.infoInvalid), at: stream.header.byteCount)
+        case .request(.info) where length > 0:
+            stream.beginText(of: length)
             return nil
-        case .skipped(let request) where request.isInfo:
-            skipsInfo = true
-        case .request, .release, .skipped, .incomplete, .body:
-            break
+        case .skipped where stream.header.request == .info: skipsInfo = true
+        case .request, .release, .skipped, .incomplete, .body: break
         }
-        position.beginBody(of: header.contentLength)
-        return header.event
+        stream.endHeader(bodyOf: length)
+        return event
     }
 
-    /// Consumes the body of an `info` from `index`, up to its end; nil if there is more to come.
-    private mutating func takeInfo(_ bytes: Span<UInt8>, from index: inout Int) -> Event? {
-        // Moved out, to avoid a copy at its first change.
-        guard var body = infoBody.take() else { return nil }
-        let start = index
-        do throws(HeaderFault) {
-            try body.take(bytes, from: &index)
-        } catch {
-            position.advance(by: index - start)
-            return skipInfo(body.remaining, error.code)
-        }
-        position.advance(by: index - start)
-        if body.remaining == 0 { return .request(.info(body.info)) }
-        infoBody = body
-        return nil
+    /// Ends the body of an `info`.
+    private mutating func endText() -> Event {
+        var info = ControlRequest.SessionInfo()
+        let fault = info.read(stream.text, behind: stream.header)
+        let event = fault.map { skipped(.malformed($0.code), at: $0.index) } ?? .request(.info(info))
+        stream.endText()
+        return event
     }
 
-    /// Skips the rest of an `info`, from its wrong byte on.
-    private mutating func skipInfo(_ byteCount: Int, _ code: WireError.Code) -> Event {
-        let skipped = SkippedRequest(
-            name: ControlName.info.rawValue,
-            reason: .malformed(code),
-            byteOffset: position.offset
-        )
-        position.beginBody(of: byteCount)
-        return .skipped(skipped)
+    /// What a complete header is.
+    private var event: Event {
+        guard let request = stream.header.request else { return skipped(.unknown, at: 0) }
+        if let fault = stream.header.forgiven { return skipped(.malformed(fault.code), at: fault.index) }
+        // A missing field is reported at the last byte of the header.
+        return stream.header.fields.event(request)
+            ?? skipped(.malformed(.fieldMissing), at: stream.header.byteCount - 1)
+    }
+
+    private func skipped(_ reason: SkippedRequest.Reason, at index: Int) -> Event {
+        let offset = stream.headerOffset &+ UInt64(index)
+        return .skipped(SkippedRequest(name: stream.header.name, reason: reason, byteOffset: offset))
     }
 
     /// Marks the end of the stream.
     ///
     /// Between requests, and before the first one, the end is an orderly close and has no effect.
     ///
-    /// - Throws: `headTruncated` or `bodyTruncated` within a request, or the error
+    /// - Throws: `headTruncated` or `bodyTruncated` within a request, unless that is wrong already, or the error
     ///   with which the stream failed earlier.
-    package mutating func finish() throws(WireError) {
-        if let body = infoBody.take() { throw position.fail(.bodyTruncated, detail: body.progress) }
-        try position.finish(headerByteCount: parser.byteCount)
+    package mutating func finish() throws(WireError) { try stream.finish() }
+}
+
+/// A request that was read to its end but not understood; the stream after it is still valid.
+package struct SkippedRequest: Sendable, Hashable {
+    /// The reason a request was skipped.
+    package enum Reason: Sendable, Hashable {
+        /// This version has no request of that name.
+        case unknown
+        /// A field that the request needs is invalid, duplicated or missing.
+        case malformed(WireError.Code)
+    }
+
+    /// The name in the request line, in printable ASCII; if over 32 bytes, its first 32 followed by three periods.
+    package let name: String
+
+    /// The reason the request was skipped.
+    package let reason: Reason
+
+    /// The offset of the first wrong byte in the stream, starting at 0; for an unknown request, that of its first byte.
+    package let byteOffset: UInt64
+
+    /// Whether the request is `prefer`, with values that no sender can satisfy, or in an invalid form.
+    package var isPreference: Bool { name == ControlName.prefer.rawValue }
+
+    /// Creates the report of a skipped request.
+    package init(name: String, reason: Reason, byteOffset: UInt64) {
+        self.name = name
+        self.reason = reason
+        self.byteOffset = byteOffset
+    }
+}
+
+extension SkippedRequest: CustomStringConvertible {
+    /// A description for a person, with the name, the reason and the byte.
+    package var description: String {
+        switch reason {
+        case .unknown: "Unknown request, \"\(name)\", at byte \(byteOffset)"
+        case .malformed(let code): "In request \"\(name)\": \(code.explanation) at byte \(byteOffset) (\(code))"
+        }
+    }
+}
+
+/// The names that request lines of this version have: those of a ``ControlRequest``, and that of a ``ReleaseRequest``.
+enum ControlName: String, CaseIterable {
+    case hello, pause, resume, stop, prefer, refresh, ping, release, decline, info
+
+    private static let names = allCases.map { Array($0.rawValue.utf8) }
+
+    /// Returns the request with a name; nil if there is none.
+    static func named(_ name: Span<UInt8>) -> Self? {
+        for place in names.indices
+        where names[place].count == name.count && name.indices.allSatisfy({ names[place][$0] == name[$0] }) {
+            return allCases[place]
+        }
+        return nil
+    }
+
+    /// The bits of the fields that have a meaning in this request; every other one is skipped.
+    var fields: UInt64 {
+        switch self {
+        case .hello: HeaderField.bits([.version, .wantsPictures, .wantsAudio, .sharedMemory, .wantsInfo])
+        case .stop: HeaderField.finishReason.bit
+        case .prefer:
+            HeaderField.bits([.preferredFrameRate, .preferredWidth, .preferredHeight, .quality, .byteRate])
+        case .ping: HeaderField.ping.bit
+        case .release: HeaderField.sharedBuffer.bit
+        case .info: HeaderField.infoContinues.bit
+        case .pause, .resume, .refresh, .decline: 0
+        }
+    }
+}
+
+// What the fields of a complete request mean.
+extension HeaderFields {
+    /// Returns the request with this name that the fields describe; nil if a required field is missing.
+    fileprivate func event(_ name: ControlName) -> ControlDecoder.Event? {
+        switch name {
+        case .hello: hello.map { .request(.hello($0)) }
+        case .pause: .request(.pause)
+        case .resume: .request(.resume)
+        case .stop:
+            self[count: .finishReason].flatMap(ControlRequest.FinishReason.init(rawValue:)).map {
+                .request(.stop($0))
+            }
+        case .prefer: preferences.map { .request(.prefer($0)) }
+        case .refresh: .request(.refresh)
+        case .ping: self[.ping].map { .request(.ping($0)) }
+        case .release: self[count: .sharedBuffer].map { .release(ReleaseRequest(buffer: $0)) }
+        case .decline: .request(.decline)
+        // Its values are in the body.
+        case .info: .request(.info(ControlRequest.SessionInfo()))
+        }
+    }
+
+    private var hello: ControlRequest.Hello? {
+        guard let version = self[count: .version] else { return nil }
+        var wants: ControlRequest.Wants = []
+        if self[.wantsPictures] == 1 { wants.insert(.frames) }
+        if self[.wantsAudio] == 1 { wants.insert(.audio) }
+        return ControlRequest.Hello(
+            version: version,
+            wants: wants,
+            sharedMemory: self[count: .sharedMemory],
+            wantsInfo: self[.wantsInfo] == 1
+        )
+    }
+
+    private var preferences: ControlRequest.Preferences? {
+        var size: BufferSize?
+        switch (self[count: .preferredWidth], self[count: .preferredHeight]) {
+        case (nil, nil): break
+        case (let width?, let height?): size = BufferSize(width: width, height: height)
+        default: return nil
+        }
+        return ControlRequest.Preferences(
+            frameRateInMillihertz: self[count: .preferredFrameRate],
+            size: size,
+            quality: self[count: .quality],
+            byteRate: self[count: .byteRate]
+        )
     }
 }

@@ -25,6 +25,9 @@ extension ControlRequest {
         /// 10010: Another error occurred.
         case error
 
+        /// The codes of all reasons, which are consecutive.
+        static let codes = stoppedByUser.rawValue...error.rawValue
+
         /// The stable name, such as `stoppedByUser`, for programs to print and compare.
         public var name: String {
             switch self {

@@ -77,7 +77,7 @@ extension ControlRequest {
 
         /// What is wrong with a value, and how to fix it; nil if it is allowed.
         private static func fault(of value: String, for key: String) -> String? {
-            let quoted = Excerpt.text(of: Array(key.utf8.prefix(40)), isCut: key.utf8.count > 40)
+            let quoted = Excerpt.text(of: Array(key.utf8.prefix(40)).span, isCut: key.utf8.count > 40)
             let limit = maximumByteCount
             if key.isEmpty || !key.utf8.allSatisfy(ASCII.isToken) {
                 return "invalid key \(quoted): use 1 to \(limit) ASCII letters, digits and !#$%&'*+-.^_`|~"
@@ -113,6 +113,8 @@ extension ControlRequest.SessionInfo {
 
 // The wire format.
 extension ControlRequest.SessionInfo {
+    private static let separator = UInt8(ascii: "=")
+
     /// The most bytes of values that are written.
     static let maximumBodyByteCount = 4_096
 
@@ -127,11 +129,10 @@ extension ControlRequest.SessionInfo {
     /// A size or a rate that is not allowed is omitted.
     public func encoded() -> [UInt8] {
         let body = body
-        let header = [UInt8](capacity: HeaderWriter.count { writeHeader(bodyByteCount: body.count, to: &$0) }) {
-            output in
-            _ = encodeHeader(bodyByteCount: body.count, into: &output)
+        return HeaderWriter.bytes { writer in
+            writeHeader(bodyByteCount: body.count, to: &writer)
+            writer.append(bytes: body)
         }
-        return header + body
     }
 
     /// The body of the message: a line for each value, in the order of the keys.
@@ -142,7 +143,7 @@ extension ControlRequest.SessionInfo {
         for (key, value) in values.sorted(by: { $0.key < $1.key })
         where bytes.count + Self.lineByteCount(key, value) <= Self.maximumBodyByteCount {
             bytes += key.utf8
-            bytes.append(SessionInfoBody.separator)
+            bytes.append(Self.separator)
             bytes += value.utf8
             bytes.append(ASCII.lineFeed)
         }
@@ -177,6 +178,45 @@ extension ControlRequest.SessionInfo {
         let body = body
         writer.append("POST /info HTTP/1.1\r\nContent-Length: ", UInt64(clamping: body.count))
         writer.append("\r\n\r\n")
-        writer.append(bytes: body[...])
+        writer.append(bytes: body)
+    }
+
+    /// Reads the values in a body: lines of a key, `=`, a value and a line feed.
+    ///
+    /// Returns the first fault, whose index counts from the beginning of the header; nil if there is none, as in the
+    /// beginning of a body up to which everything is right.
+    mutating func read(_ body: [UInt8], behind header: HeaderParser, isWhole: Bool = true) -> HeaderFault? {
+        var start = 0
+        while start < body.count {
+            let keyEnd = Self.end(of: body, from: start) { ASCII.isToken($0) && values.count < Self.maximumCount }
+            let key = String(decoding: body[start..<keyEnd], as: UTF8.self)
+            var index = keyEnd
+            if keyEnd < body.count, body[keyEnd] == Self.separator, keyEnd > start, values[key] == nil {
+                index = Self.end(of: body, from: keyEnd + 1, while: Self.isAllowed)
+                if index < body.count, body[index] == ASCII.lineFeed {
+                    let bytes = body[(keyEnd + 1)..<index]
+                    // What is not UTF-8 is replaced, and then differs.
+                    let value = String(decoding: bytes, as: UTF8.self)
+                    if value.utf8.elementsEqual(bytes) {
+                        values[key] = value
+                        start = index + 1
+                        continue
+                    }
+                }
+            }
+            guard isWhole || index < body.count else { return nil }
+            index = min(index, body.count - 1)
+            let line = body.span.extracting(start..<body.count)
+            let detail = Excerpt.text(of: line, endingAt: index - start, with: body[index])
+            return HeaderFault(.infoInvalid, at: header.byteCount + index, detail: detail)
+        }
+        return nil
+    }
+
+    /// Returns the index of the first byte from `start` on that does not belong to a key or value.
+    private static func end(of body: [UInt8], from start: Int, while isPart: (UInt8) -> Bool) -> Int {
+        var index = start
+        while index < body.count, index - start < maximumByteCount, isPart(body[index]) { index += 1 }
+        return index
     }
 }

@@ -38,21 +38,16 @@ public enum ControlRequest: Sendable, Hashable {
 }
 
 extension ControlRequest {
-    /// The number of bytes that ``encode(into:)`` appends for this request.
-    package var encodedByteCount: Int { HeaderWriter.count(of: write) }
-
     /// Appends the request in its wire format, from the request line to the blank line; only ``info(_:)`` has a body.
     ///
     /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
     ///
-    /// - Returns: false, with nothing appended, if `output` has no room for `encodedByteCount` bytes.
+    /// - Returns: false, with nothing appended, if `output` has no room for it.
     @discardableResult
     package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
 
     /// Returns the request in its wire format.
-    public func encoded() -> [UInt8] {
-        [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
-    }
+    public func encoded() -> [UInt8] { HeaderWriter.bytes(write) }
 
     private func write(to writer: inout HeaderWriter) {
         switch self {
@@ -102,20 +97,25 @@ extension HeaderWriter {
     }
 }
 
-/// The names that request lines of this version have: those of a ``ControlRequest``, and that of a ``ReleaseRequest``.
-enum ControlName: String, CaseIterable {
-    case hello, pause, resume, stop, prefer, refresh, ping, release, decline, info
+/// The request `release`: the sender may use the shared buffer with this index again.
+///
+/// It is not a ``ControlRequest``, because a program does not send it: a connection does, when the program has released
+/// the last reference to the image in the buffer.
+package struct ReleaseRequest: Sendable, Hashable {
+    /// The index of the buffer: the field `Shared-Buffer`.
+    package let buffer: Int
 
-    /// The fields that have a meaning in this request; every other one is skipped.
-    var fields: [ControlField] {
-        switch self {
-        case .hello: [.version, .wantsPictures, .wantsAudio, .sharedMemory, .wantsInfo]
-        case .stop: [.finishReason]
-        case .prefer: [.frameRate, .width, .height, .quality, .byteRate]
-        case .ping: [.ping]
-        case .release: [.sharedBuffer]
-        case .info: [.infoContinues]
-        case .pause, .resume, .refresh, .decline: []
+    /// Creates a release without checking the index.
+    package init(buffer: Int) {
+        self.buffer = buffer
+    }
+
+    /// Returns the request in its wire format; a negative index is written as 0.
+    package func encoded() -> [UInt8] {
+        HeaderWriter.bytes { writer in
+            writer.appendRequest("release")
+            writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
+            writer.append("\r\n\r\n")
         }
     }
 }

@@ -47,21 +47,16 @@ public struct AudioHeader: Sendable, Hashable {
 }
 
 extension AudioHeader {
-    /// The number of bytes that ``encode(into:)`` appends for this header.
-    package var encodedByteCount: Int { HeaderWriter.count(of: write) }
-
     /// Appends the header in its wire format, from the status line to the blank line.
     ///
     /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
     ///
-    /// - Returns: false, with nothing appended, if `output` has no room for `encodedByteCount` bytes.
+    /// - Returns: false, with nothing appended, if `output` has no room for it.
     @discardableResult
     package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
 
     /// Returns the header in its wire format.
-    public func encoded() -> [UInt8] {
-        [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
-    }
+    public func encoded() -> [UInt8] { HeaderWriter.bytes(write) }
 
     private func write(to writer: inout HeaderWriter) {
         writer.append("HTTP/1.1 200 OK\r\nContent-Length: ", UInt64(clamping: contentLength))

@@ -24,37 +24,18 @@ public struct FrameHeader: Sendable, Hashable {
 }
 
 extension FrameHeader {
-    /// The number of bytes that is enough for every header, whatever its numbers.
-    package static let maximumEncodedByteCount = 56 + FrameInfo.maximumEncodedByteCount
-
-    /// The number of bytes that ``encode(into:)`` appends for this header.
-    package var encodedByteCount: Int { HeaderWriter.count(of: write) }
-
     /// Appends the header in its wire format, from the status line to the blank line.
     ///
     /// The fields have the order in which existing Jitsi senders write them, followed by this project's own fields if they
     /// are set. Nothing is allocated. A negative number is written as 0. Whether a decoder accepts the other values is
     /// not checked.
     ///
-    /// - Returns: false, with nothing appended, if `output` has no room for `encodedByteCount` bytes; room for
-    ///   ``maximumEncodedByteCount`` is always enough.
+    /// - Returns: false, with nothing appended, if `output` has no room for it.
     @discardableResult
-    package func encode(into output: inout OutputSpan<UInt8>) -> Bool {
-        guard output.freeCapacity >= Self.maximumEncodedByteCount || output.freeCapacity >= encodedByteCount else {
-            return false
-        }
-        unsafe output.withUnsafeMutableBufferPointer { buffer, count in
-            var writer = unsafe HeaderWriter(buffer: buffer, count: count)
-            write(to: &writer)
-            count = writer.count
-        }
-        return true
-    }
+    package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
 
     /// Returns the header in its wire format.
-    public func encoded() -> [UInt8] {
-        [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
-    }
+    public func encoded() -> [UInt8] { HeaderWriter.bytes(write) }
 
     private func write(to writer: inout HeaderWriter) {
         writer.append("HTTP/1.1 200 OK\r\nContent-Length: ", UInt64(clamping: contentLength))

@@ -29,9 +29,6 @@ public struct FrameInfo: Sendable, Hashable {
 }
 
 extension FrameInfo {
-    /// The number of bytes that is enough for all of these fields, whatever their numbers.
-    static let maximumEncodedByteCount = 181
-
     /// Writes the fields of the image, which come first in existing senders.
     func writeImage(to writer: inout HeaderWriter) {
         writer.append("\r\nBuffer-Width: ", UInt64(clamping: bufferSize.width))

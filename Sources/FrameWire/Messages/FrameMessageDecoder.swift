@@ -1,8 +1,8 @@
 /// Splits a stream of bytes into messages: headers, and the byte ranges of their bodies.
 ///
 /// This is a pure state machine: it does no I/O and never waits. Feed it the bytes that have arrived, in pieces of any
-/// size. How the bytes are split affects neither the events nor which error is thrown at which byte. The decoder stores
-/// at most the beginning of one header line, and of a body only the values of an `info`.
+/// size. How the bytes are split affects neither the events nor which error is thrown for which byte. The decoder stores
+/// at most one line of a header that arrives in pieces, and of a body only the values of an `info`.
 ///
 /// ```swift
 /// var decoder = FrameMessageDecoder()
@@ -59,44 +59,57 @@ public struct FrameMessageDecoder: Sendable {
         }
     }
 
-    private var parser: FrameHeaderParser
-    @usableFromInline private(set) var position = StreamPosition()
-    /// The body of an `info` that is being read; nil outside of one.
-    private var infoBody: SessionInfoBody?
+    private let limits: Limits
+    @usableFromInline private(set) var stream: StreamReader
 
     /// Creates a decoder at the first byte of a stream.
     public init(limits: FrameMessageDecoder.Limits = .init()) {
-        parser = FrameHeaderParser(limits: limits)
+        self.limits = limits
+        stream = StreamReader(.message, limits: limits)
     }
 
     /// The number of bytes of the current body that are still to come; 0 outside a body, and in that of an `info`.
     @inlinable
     public var bodyRemaining: Int {
         // Called from another module, this would copy the whole decoder.
-        position.bodyRemaining
+        stream.bodyRemaining
     }
 
     /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.
-    public var offset: UInt64 { position.offset }
+    public var offset: UInt64 { stream.offset }
 
     /// Whether part of a header, or of an `info`, has arrived, but not all of it.
-    package var isInHeader: Bool { position.failure == nil && (parser.byteCount > 0 || infoBody != nil) }
+    package var isInHeader: Bool { stream.isInHeader }
 
     /// Consumes bytes from the front of `bytes`, up to the end of the header or body that they belong to.
     ///
     /// An empty span yields `.incomplete` and consumes nothing.
     ///
-    /// - Throws: An error as soon as the first wrong byte arrives. The failure is permanent: every later call throws
-    ///   the same error. This method does not detect the end of the stream; see ``finish()``.
+    /// - Throws: An error for the first wrong byte: in a start line as soon as it arrives, in another line at the latest
+    ///   when that is complete, in an `info` with its last byte. The failure is permanent: every later call throws the
+    ///   same error. This method does not detect the end of the stream; see ``finish()``.
     public mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
-        if let failure = position.failure { throw failure }
-        guard position.bodyRemaining > 0 else {
-            if infoBody != nil { return try takeInfo(bytes, from: 0) }
-            return try decodeHeader(bytes)
+        var index = 0
+        while true {
+            switch try stream.next(bytes, from: &index) {
+            case .incomplete: return Step(consumed: index, event: .incomplete)
+            case .body: return Step(consumed: index, event: .body(isLast: stream.bodyRemaining == 0))
+            case .header:
+                let message = try message()
+                let length = stream.header.fields.number(.contentLength)
+                if case .info = message, length > 0 {
+                    stream.beginText(of: length)
+                    continue
+                }
+                stream.endHeader(bodyOf: length)
+                return Step(consumed: index, event: .message(message))
+            case .text:
+                guard case .info(var info) = try message() else { continue }
+                if let fault = info.read(stream.text, behind: stream.header) { throw stream.fail(fault) }
+                stream.endText()
+                return Step(consumed: index, event: .message(.info(info)))
+            }
         }
-        guard !bytes.isEmpty else { return Step(consumed: 0, event: .incomplete) }
-        let count = min(bytes.count, position.bodyRemaining)
-        return Step(consumed: count, event: .body(isLast: position.consumeBody(count)))
     }
 
     /// Marks `count` bytes of the body as read elsewhere, for example directly into the frame's buffer.
@@ -104,85 +117,55 @@ public struct FrameMessageDecoder: Sendable {
     /// A negative count is treated as 0, and a count over ``bodyRemaining`` as ``bodyRemaining``.
     ///
     /// - Returns: Whether that ended the body; false if there was none.
-    package mutating func consumeBody(_ count: Int) -> Bool { position.consumeBody(count) }
+    package mutating func consumeBody(_ count: Int) -> Bool { stream.consumeBody(count) }
 
     /// Marks the end of the stream.
     ///
     /// Between messages, and before the first one, the end is an orderly close and has no effect.
     ///
-    /// - Throws: `headTruncated` or `bodyTruncated` within a message, or the error
+    /// - Throws: `headTruncated` or `bodyTruncated` within a message, unless that is wrong already, or the error
     ///   with which the stream failed earlier.
     public mutating func finish() throws(WireError) {
-        if let body = infoBody.take() { throw position.fail(.bodyTruncated, detail: body.progress) }
-        try position.finish(headerByteCount: parser.byteCount)
-    }
-
-    // Inlined, as is the code that builds the header: copying a step from call to call costs as much as a field.
-    @inline(__always)
-    private mutating func decodeHeader(_ bytes: Span<UInt8>) throws(WireError) -> Step {
-        var index = 0
-        while index < bytes.count {
-            if parser.takeWholeLines(bytes, from: &index) { return endFrameHeader(consumed: index) }
-            let isEnd: Bool
-            do {
-                isEnd = try parser.takeLine(bytes, from: &index)
-            } catch {
-                position.advance(by: index)
-                throw position.fail(error.code, detail: error.detail ?? parser.detail(endingWith: bytes[index]))
-            }
-            guard isEnd else { continue }
-            if let info = parser.fields.info { return try beginInfo(info, bytes, from: index) }
-            return endHeader(consumed: index)
+        try stream.finish { stream in
+            var info = ControlRequest.SessionInfo()
+            return info.read(stream.text, behind: stream.header, isWhole: false)
         }
-        position.advance(by: bytes.count)
-        return Step(consumed: bytes.count, event: .incomplete)
     }
 
     @inline(__always)
-    private mutating func endFrameHeader(consumed count: Int) -> Step {
-        let header = parser.fields.header
-        parser.reset()
-        position.advance(by: count)
-        position.beginBody(of: header.contentLength)
-        return Step(consumed: count, event: .message(.frame(header)))
-    }
-
-    @inline(never)
-    private mutating func beginInfo(
-        _ info: ControlRequest.SessionInfo,
-        _ bytes: Span<UInt8>,
-        from index: Int
-    ) throws(WireError) -> Step {
-        infoBody = SessionInfoBody(info, length: parser.fields.bodyLength)
-        parser.reset()
-        position.advance(by: index)
-        return try takeInfo(bytes, from: index)
-    }
-
-    /// Consumes the body of an `info` from `start`, up to its end.
-    @inline(never)
-    private mutating func takeInfo(_ bytes: Span<UInt8>, from start: Int) throws(WireError) -> Step {
-        // Moved out, to avoid a copy at its first change.
-        guard var body = infoBody.take() else { return Step(consumed: start, event: .incomplete) }
-        var index = start
-        do throws(HeaderFault) {
-            try body.take(bytes, from: &index)
+    private mutating func message() throws(WireError) -> Message {
+        do {
+            return try stream.header.fields.message(limits)
         } catch {
-            position.advance(by: index - start)
-            throw position.fail(error.code, detail: error.detail ?? "")
+            throw stream.fail(HeaderFault(error.code, at: stream.header.byteCount - 1, detail: error.detail))
         }
-        position.advance(by: index - start)
-        if body.remaining == 0 { return Step(consumed: index, event: .message(.info(body.info))) }
-        infoBody = body
-        return Step(consumed: index, event: .incomplete)
     }
+}
 
-    @inline(never)
-    private mutating func endHeader(consumed count: Int) -> Step {
-        let (message, bodyLength) = (parser.fields.message, parser.fields.bodyLength)
-        parser.reset()
-        position.advance(by: count)
-        position.beginBody(of: bodyLength)
-        return Step(consumed: count, event: .message(message))
+extension FrameMessageDecoder {
+    /// The upper bounds that a decoder enforces on a peer.
+    ///
+    /// Each limit is checked before the data it bounds is acted on. A value equal to a limit is accepted.
+    public struct Limits: Sendable, Hashable {
+        /// The maximum size of a header in bytes, including the line feed that ends its blank line: 8,192.
+        public var maximumHeaderBytes = 8_192
+
+        /// The maximum number of fields in a header, including unknown ones: 32.
+        public var maximumFields = 32
+
+        /// The maximum length of a body in bytes, the value of `Content-Length`: 32 MiB.
+        public var maximumContentLength = 32 << 20
+
+        /// The maximum length of an audio message's body in bytes: 256 KiB.
+        public var maximumAudioBytes = 256 << 10
+
+        /// The maximum width and height of an image in pixels: 16,384.
+        public var maximumDimension = 16_384
+
+        /// The maximum number of pixels of an image, its width times its height: 2^25.
+        public var maximumPixels = 1 << 25
+
+        /// Creates the default limits.
+        public init() {}
     }
 }

@@ -22,22 +22,23 @@ struct HeaderWriter: ~Copyable {
         self.count = count
     }
 
-    /// Returns the number of bytes that `write` writes.
-    static func count(of write: (inout HeaderWriter) -> Void) -> Int {
+    /// Returns what `write` writes.
+    static func bytes(_ write: (inout HeaderWriter) -> Void) -> [UInt8] {
         var writer = HeaderWriter()
         write(&writer)
-        return writer.count
+        return [UInt8](capacity: writer.count) { output in _ = append(to: &output, write) }
     }
 
     /// Appends what `write` writes to `output`; returns false, with nothing appended, if it does not fit.
+    @inline(__always)
     static func append(to output: inout OutputSpan<UInt8>, _ write: (inout HeaderWriter) -> Void) -> Bool {
-        guard output.freeCapacity >= count(of: write) else { return false }
         unsafe output.withUnsafeMutableBufferPointer { buffer, count in
             var writer = unsafe HeaderWriter(buffer: buffer, count: count)
             write(&writer)
+            guard writer.count <= buffer.count else { return false }
             count = writer.count
+            return true
         }
-        return true
     }
 
     /// Appends ASCII text.
@@ -50,18 +51,8 @@ struct HeaderWriter: ~Copyable {
         count += length
     }
 
-    /// Appends a word that is not known beforehand.
-    ///
-    /// Not an overload of ``append(_:)``: a literal would be a `String` first, and go through here byte by byte.
-    mutating func append(word: String) {
-        for byte in word.utf8 {
-            if let target = unsafe room(for: 1) { unsafe target.pointee = byte }
-            count += 1
-        }
-    }
-
-    /// Appends bytes.
-    mutating func append(bytes: ArraySlice<UInt8>) {
+    /// Appends bytes that are not known beforehand.
+    mutating func append(bytes: some Sequence<UInt8>) {
         for byte in bytes {
             if let target = unsafe room(for: 1) { unsafe target.pointee = byte }
             count += 1

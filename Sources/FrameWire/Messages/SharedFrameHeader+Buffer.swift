@@ -27,24 +27,16 @@ extension SharedFrameHeader {
 }
 
 extension SharedFrameHeader.Buffer {
-    /// The number of bytes, 138, that is enough for every such message, whatever its numbers.
-    package static let maximumEncodedByteCount = 138
-
-    /// The number of bytes that ``encode(into:)`` appends for this message.
-    package var encodedByteCount: Int { HeaderWriter.count(of: write) }
-
     /// Appends the message in its wire format, from the status line to the blank line; it has no body.
     ///
     /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
     ///
-    /// - Returns: false, with nothing appended, if `output` has no room for `encodedByteCount` bytes.
+    /// - Returns: false, with nothing appended, if `output` has no room for it.
     @discardableResult
     package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
 
     /// Returns the message in its wire format.
-    package func encoded() -> [UInt8] {
-        [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
-    }
+    package func encoded() -> [UInt8] { HeaderWriter.bytes(write) }
 
     private func write(to writer: inout HeaderWriter) {
         writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: shared-buffer")

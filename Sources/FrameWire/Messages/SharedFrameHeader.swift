@@ -65,32 +65,24 @@ public struct SharedFrameHeader: Sendable, Hashable {
 }
 
 extension SharedFrameHeader {
-    /// The number of bytes that is enough for every such message, whatever its numbers.
-    package static let maximumEncodedByteCount = 416 + FrameInfo.maximumEncodedByteCount
-
-    /// The number of bytes that ``encode(into:)`` appends for this message.
-    package var encodedByteCount: Int { HeaderWriter.count(of: write) }
-
     /// Appends the message in its wire format, from the status line to the blank line; it has no body.
     ///
     /// A negative number is written as 0; negative rows, and planes beyond the third, are omitted. Whether a decoder
     /// accepts the other values is not checked.
     ///
-    /// - Returns: false, with nothing appended, if `output` has no room for `encodedByteCount` bytes.
+    /// - Returns: false, with nothing appended, if `output` has no room for it.
     @discardableResult
     package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
 
     /// Returns the message in its wire format.
-    package func encoded() -> [UInt8] {
-        [UInt8](capacity: encodedByteCount) { output in _ = encode(into: &output) }
-    }
+    package func encoded() -> [UInt8] { HeaderWriter.bytes(write) }
 
     private func write(to writer: inout HeaderWriter) {
         writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: shared-frame")
         writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
         info.writeImage(to: &writer)
         writer.append("\r\nShared-Format: ")
-        writer.append(word: format.rawValue)
+        writer.append(bytes: format.rawValue.utf8)
         for (index, plane) in planes.prefix(3).enumerated() {
             switch index {
             case 0:

@@ -7,8 +7,13 @@ enum ASCII {
     static let zero: UInt8 = 0x30
     static let colon: UInt8 = 0x3A
 
+    @inline(__always)
     static func isWhiteSpace(_ byte: UInt8) -> Bool { byte == space || byte == tab }
 
+    @inline(__always)
+    static func isDigit(_ byte: UInt8) -> Bool { byte &- zero < 10 }
+
+    @inline(__always)
     static func isVisible(_ byte: UInt8) -> Bool { byte > space && byte < 0x7F }
 
     /// Whether `byte` is allowed in a field name: `tchar` of RFC 9110.
@@ -22,13 +27,62 @@ enum ASCII {
 
     /// Whether `byte` is allowed in a field value: `field-vchar` of RFC 9110, a space or a tab.
     static func isValue(_ byte: UInt8) -> Bool { byte == tab || (byte >= space && byte != 0x7F) }
+}
 
-    /// Whether a name equals `other`, ignoring case.
-    ///
-    /// Setting bit 5 folds the letters. Of the other token bytes it conflates only `^` and `~`, which no name has.
+extension Span<UInt8> {
+    /// Returns the eight bytes at `index`, the first one lowest.
     @inline(__always)
-    static func isSameName(_ name: [UInt8], _ other: [UInt8]) -> Bool {
-        // Takes half the time of `zip`.
-        name.count == other.count && name.indices.allSatisfy { name[$0] | 0x20 == other[$0] | 0x20 }
+    func word(at index: Int) -> UInt64 {
+        // Safe: the span checks that the load is within bounds, and every bit pattern is a valid number.
+        UInt64(littleEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
+    }
+
+    /// Returns the index of the first `byte` from `start` on; nil if there is none.
+    @inline(__always)
+    func firstIndex(of byte: UInt8, from start: Int) -> Int? {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let pattern = ones &* UInt64(byte)
+        var index = start
+        while count - index >= 8 {
+            let difference = word(at: index) ^ pattern
+            // The lowest of these bits is that of the first byte that is 0, which is the one sought.
+            let zeroes = (difference &- ones) & ~difference & 0x8080_8080_8080_8080
+            if zeroes != 0 { return index + zeroes.trailingZeroBitCount / 8 }
+            index += 8
+        }
+        while index < count {
+            if self[index] == byte { return index }
+            index += 1
+        }
+        return nil
+    }
+}
+
+/// Makes a peer's bytes safe to print.
+enum Excerpt {
+    /// Returns `line`, `...` if it was shortened, and `byte`, all in printable ASCII and in double quotes.
+    static func text(of line: Span<UInt8>, isCut: Bool, endingWith byte: UInt8? = nil) -> String {
+        var text = "\""
+        for index in line.indices { text += escape(line[index]) }
+        if isCut { text += "..." }
+        return text + (byte.map(escape) ?? "") + "\""
+    }
+
+    /// Returns the first bytes of `line`, up to `index`, and the wrong byte there.
+    static func text(of line: Span<UInt8>, endingAt index: Int, with byte: UInt8) -> String {
+        let limit = 64
+        return text(of: line.extracting(..<min(index, limit)), isCut: index > limit, endingWith: byte)
+    }
+
+    private static func escape(_ byte: UInt8) -> String {
+        switch byte {
+        case ASCII.carriageReturn: "\\r"
+        case ASCII.lineFeed: "\\n"
+        case ASCII.tab: "\\t"
+        case UInt8(ascii: "\\"): "\\\\"
+        case UInt8(ascii: "\""): "\\\""
+        case 0x20..<0x7F: String(UnicodeScalar(byte))
+        default: "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
     }
 }

@@ -262,7 +262,7 @@
             outside("an odd height, whose chroma has a row more", "nv12", 64, 43, [(0, 64), (2752, 64)]),
             outside("an offset over 1 GiB", .isMalformed(.numberOutOfRange), "bgra", 64, 16, [((1 << 30) + 1, 256)]),
             outside("rows of 2^63 bytes", .isMalformed(.numberOutOfRange), "bgra", 64, 16, [(0, .max)]),
-            outside("no width", .isMalformed(.dimensionZero), "bgra", 0, 16, [(0, 256)]),
+            outside("no width", .isMalformed(.numberOutOfRange), "bgra", 0, 16, [(0, 256)]),
             outside("too many pixels", .isMalformed(.pixelsTooMany), "bgra", 16_384, 16_384, [(0, 65_536)]),
             outside("a plane less", .isMalformed(.fieldMissing), "nv12", 64, 16, [(0, 64)]),
             outside("an unknown format", .isMalformed(.wordUnknown), "yuyv", 64, 16, [(0, 128)]),

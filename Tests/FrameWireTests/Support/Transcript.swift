@@ -4,31 +4,64 @@ import Testing
 
 /// Everything that came out of a decoder fed with a stream, however the stream was cut.
 struct Transcript: Equatable, Sendable {
-    struct Message: Equatable, Sendable {
-        var kind: FrameMessageDecoder.Message
+    /// What a stream consists of.
+    enum Kind: Sendable, CaseIterable {
+        case messages, requests
+    }
+
+    enum Item: Equatable, Sendable {
+        case message(FrameMessageDecoder.Message)
+        case request(ControlRequest)
+        case release(ReleaseRequest)
+        case skipped(SkippedRequest)
+    }
+
+    struct Entry: Equatable, Sendable {
+        var item: Item
         var body: [UInt8] = []
         var isComplete: Bool
 
         /// The header, which must be a frame's.
-        var header: FrameHeader? { if case .frame(let header) = kind { header } else { nil } }
+        var header: FrameHeader? { if case .message(.frame(let header)) = item { header } else { nil } }
     }
 
-    var messages: [Message] = []
+    var entries: [Entry] = []
     var error: WireError?
     var offset: UInt64 = 0
 
-    var areAllComplete: Bool { messages.allSatisfy(\.isComplete) }
+    var items: [Item] { entries.map(\.item) }
+    var areAllComplete: Bool { entries.allSatisfy(\.isComplete) }
 
     /// Feeds `bytes`, cut before each index of `cuts`, then the end of the stream unless `isOpen`.
     init(
         of bytes: [UInt8],
+        _ kind: Kind = .messages,
         cutBefore cuts: [Int] = [],
-        limits: FrameMessageDecoder.Limits = .init(),
+        limits: FrameMessageDecoder.Limits? = nil,
         isOpen: Bool = false
     ) {
-        var decoder = FrameMessageDecoder(limits: limits)
-        do {
-            try feedAll(bytes, cutBefore: cuts) { part throws(WireError) in try feed(bytes, part, into: &decoder) }
+        switch kind {
+        case .messages:
+            var decoder = FrameMessageDecoder(limits: limits ?? .init())
+            read(bytes, cuts, isOpen, by: &decoder)
+        case .requests:
+            var decoder = ControlDecoder(limits: limits ?? ControlDecoder.defaultLimits)
+            read(bytes, cuts, isOpen, by: &decoder)
+        }
+    }
+
+    private mutating func read(_ bytes: [UInt8], _ cuts: [Int], _ isOpen: Bool, by decoder: inout some StreamDecoder) {
+        do throws(WireError) {
+            var start = 0
+            for end in cuts + [bytes.count] {
+                while start < end {
+                    let part = try decoder.part(of: bytes.span.extracting(start..<end))
+                    add(part.content, bytes[start..<(start + part.consumed)], isLast: decoder.bodyRemaining == 0)
+                    start += part.consumed
+                    require(part.content != .incomplete || start == end, "what is incomplete takes every byte")
+                    require(decoder.offset == UInt64(start), "the offset counts what was consumed")
+                }
+            }
             if !isOpen { try decoder.finish() }
         } catch {
             self.error = error
@@ -36,41 +69,70 @@ struct Transcript: Equatable, Sendable {
         offset = decoder.offset
     }
 
-    /// Returns how many bytes of `part` were consumed.
-    private mutating func feed(
-        _ bytes: [UInt8],
-        _ part: Range<Int>,
-        into decoder: inout FrameMessageDecoder
-    ) throws(WireError) -> Int {
-        let step = try decoder.decode(bytes.span.extracting(part))
-        switch step.event {
-        case .incomplete:
-            require(step.consumed == part.count, "an incomplete header takes every byte")
-        case .message(let kind):
-            require(messages.last?.isComplete != false, "no header within a body")
-            messages.append(Message(kind: kind, isComplete: decoder.bodyRemaining == 0))
-        case .body(let isLast):
-            require(step.consumed > 0, "a body event without bytes never ends")
-            guard !messages.isEmpty else {
-                Issue.record("a body without a header")
-                return part.count
-            }
-            messages[messages.count - 1].body += bytes[part.prefix(step.consumed)]
-            messages[messages.count - 1].isComplete = isLast
+    private mutating func add(_ content: PartContent, _ bytes: ArraySlice<UInt8>, isLast: Bool) {
+        switch content {
+        case .incomplete: break
+        case .item(let item):
+            require(areAllComplete, "no header within a body")
+            entries.append(Entry(item: item, isComplete: isLast))
+        case .body(let saysLast):
+            require(!bytes.isEmpty && saysLast == isLast, "a body has bytes, and says which is the last")
+            guard let last = entries.indices.last else { return require(false, "a body without a header") }
+            entries[last].body += bytes
+            entries[last].isComplete = isLast
         }
-        require(decoder.offset == UInt64(part.lowerBound + step.consumed), "the offset counts what was consumed")
-        return step.consumed
+    }
+}
+
+/// What one call of a decoder has consumed.
+enum PartContent: Equatable {
+    case incomplete
+    case item(Transcript.Item)
+    case body(isLast: Bool)
+}
+
+/// A decoder of messages or of requests.
+protocol StreamDecoder {
+    var bodyRemaining: Int { get }
+    var offset: UInt64 { get }
+    var isInHeader: Bool { get }
+    mutating func part(of bytes: Span<UInt8>) throws(WireError) -> (consumed: Int, content: PartContent)
+    mutating func finish() throws(WireError)
+}
+
+extension FrameMessageDecoder: StreamDecoder {
+    mutating func part(of bytes: Span<UInt8>) throws(WireError) -> (consumed: Int, content: PartContent) {
+        let step = try decode(bytes)
+        switch step.event {
+        case .incomplete: return (step.consumed, .incomplete)
+        case .message(let message): return (step.consumed, .item(.message(message)))
+        case .body(let isLast): return (step.consumed, .body(isLast: isLast))
+        }
+    }
+}
+
+extension ControlDecoder: StreamDecoder {
+    mutating func part(of bytes: Span<UInt8>) throws(WireError) -> (consumed: Int, content: PartContent) {
+        let step = try decode(bytes)
+        switch step.event {
+        case .incomplete: return (step.consumed, .incomplete)
+        case .request(let request): return (step.consumed, .item(.request(request)))
+        case .release(let release): return (step.consumed, .item(.release(release)))
+        case .skipped(let skipped): return (step.consumed, .item(.skipped(skipped)))
+        case .body(let isLast): return (step.consumed, .body(isLast: isLast))
+        }
     }
 }
 
 /// Returns what comes out of `bytes` as a whole, having made sure that no way of cutting them makes a difference, and
-/// that an error comes with the very byte it names.
+/// that an error comes when it is due.
 func transcript(
     ofEverySplitOf bytes: [UInt8],
-    limits: FrameMessageDecoder.Limits = .init(),
+    _ kind: Transcript.Kind = .messages,
+    limits: FrameMessageDecoder.Limits? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
 ) -> Transcript {
-    let whole = Transcript(of: bytes, limits: limits)
+    let whole = Transcript(of: bytes, kind, limits: limits)
     // Long streams are cut everywhere in their first and last part, and at steps between.
     let every = 600
     let indices =
@@ -78,12 +140,23 @@ func transcript(
         ? Array(0...bytes.count)
         : Array(0..<every) + Array(stride(from: every, to: bytes.count - every, by: bytes.count / 50))
             + Array((bytes.count - every)...bytes.count)
+    let due = whole.error.map { dueCount(of: $0, in: bytes) } ?? .max
     for index in indices {
-        let split = Transcript(of: bytes, cutBefore: [index], limits: limits)
+        let split = Transcript(of: bytes, kind, cutBefore: [index], limits: limits)
         require(split == whole, "cut before byte \(index)", sourceLocation)
-        expectPrefix(index, of: bytes, agreesWith: whole, limits: limits, sourceLocation: sourceLocation)
+        let prefix = Transcript(of: Array(bytes.prefix(index)), kind, limits: limits, isOpen: true)
+        let isError = prefix.error == whole.error && (whole.error?.byteOffset ?? 0) < UInt64(index)
+        require(
+            isError || (prefix.error == nil && index < due),
+            "the error of the first \(index) bytes",
+            sourceLocation
+        )
+        let isBeginning =
+            prefix.entries.count <= whole.entries.count
+            && zip(prefix.entries, whole.entries).allSatisfy { $0.item == $1.item && $1.body.starts(with: $0.body) }
+        require(isBeginning, "the items of the first \(index) bytes", sourceLocation)
     }
-    let bytewise = Transcript(of: bytes, cutBefore: Array(bytes.indices), limits: limits)
+    let bytewise = Transcript(of: bytes, kind, cutBefore: Array(bytes.indices), limits: limits)
     require(bytewise == whole, "byte by byte", sourceLocation)
     for seed in UInt64(1)...5 {
         var random = SplitMix(seed: seed)
@@ -93,39 +166,20 @@ func transcript(
             cuts.append(cut)
             cut += Int.random(in: 1...40, using: &random)
         }
-        let split = Transcript(of: bytes, cutBefore: cuts, limits: limits)
+        let split = Transcript(of: bytes, kind, cutBefore: cuts, limits: limits)
         require(split == whole, "random cuts of seed \(seed)", sourceLocation)
     }
     return whole
 }
 
-/// A prefix gives the beginning of what the whole gives, and an error exactly if it reaches the wrong byte.
-private func expectPrefix(
-    _ count: Int,
-    of bytes: [UInt8],
-    agreesWith whole: Transcript,
-    limits: FrameMessageDecoder.Limits,
-    sourceLocation: SourceLocation
-) {
-    let prefix = Transcript(of: Array(bytes.prefix(count)), limits: limits, isOpen: true)
-    let expected = whole.error.flatMap { ($0.byteOffset ?? 0) < UInt64(count) ? $0 : nil }
-    require(prefix.error == expected, "the error of the first \(count) bytes", sourceLocation)
-    require(prefix.messages.count <= whole.messages.count, "the messages of the first \(count) bytes", sourceLocation)
-    for (part, message) in zip(prefix.messages, whole.messages) {
-        let isPrefix = part.kind == message.kind && part.body.elementsEqual(message.body.prefix(part.body.count))
-        require(isPrefix, "a message of the first \(count) bytes", sourceLocation)
-    }
-}
-
-/// Passes every byte to `feed`, in parts that end before each index of `cuts`; `feed` returns how many it has consumed.
-func feedAll(
-    _ bytes: [UInt8],
-    cutBefore cuts: [Int],
-    _ feed: (Range<Int>) throws(WireError) -> Int
-) throws(WireError) {
-    var start = 0
-    for end in cuts + [bytes.count] {
-        while start < end { start += try feed(start..<end) }
+/// The number of bytes with which an error must be reported: a wrong start line and a header over the limit at once,
+/// another line when it is complete, an `info` at its end.
+private func dueCount(of error: WireError, in bytes: [UInt8]) -> Int {
+    let offset = Int(error.byteOffset ?? 0)
+    switch error.code {
+    case .startLineMalformed, .requestLineMalformed, .headTooLong: return offset + 1
+    case .infoInvalid: return .max
+    default: return bytes[min(offset, bytes.count)...].firstIndex(of: 0x0A).map { $0 + 1 } ?? .max
     }
 }
 

@@ -159,12 +159,14 @@ import Testing
         }
         var senders: [PeerSocket] = []
         for _ in 0..<senderCount { senders.append(try await .connectedWhenListening(at: directory.socket)) }
-        #expect(await becomesTrue { server.statistics.connections == senderCount })
-        // All of it has arrived before the first turn.
+        // Every consumer has begun.
+        for sender in senders { #expect(sender.sendAll(message(body(0, count: 3000)))) }
+        #expect(await becomesTrue { counts.withLock { $0.count } == senderCount })
+        // All of the rest has arrived before the first turn.
         let gate = Gate()
         thread.execute { gate.hold() }
         await gate.held()
-        let frames = (0..<frameCount).flatMap { message(body($0, count: 3000)) }
+        let frames = (1..<frameCount).flatMap { message(body($0, count: 3000)) }
         for sender in senders { #expect(sender.sendAll(frames)) }
         gate.release()
         #expect(await becomesTrue { counts.withLock { $0.values.reduce(0, +) } == senderCount * frameCount })

@@ -55,7 +55,8 @@ actor Reception {
     private var sound: WAVWriter?
     /// The numbers of the frames that earlier runs have left in the directory, and the first of this run.
     private var former: (frames: ArraySlice<Int>, next: Int) = ([], 0)
-    private var result: Result<Void, CommandFailure>?
+    private let end = Latch<Result<Void, CommandFailure>>()
+    private var result: Result<Void, CommandFailure>? { end.value }
     /// Why something could not be written: a frame, audio or an event, whether before or after the end.
     private(set) var outputFailure: CommandFailure?
     /// The output whose reader was given up, because the end of the reception has been decided on.
@@ -66,7 +67,6 @@ actor Reception {
     private let readings = LineOutput(1, name: "standard output")
     /// For whoever cannot wait until a frame is written.
     private let counters = Locked(Counters())
-    private var waiters: [CheckedContinuation<Result<Void, CommandFailure>, Never>] = []
 
     init(_ command: ReceiveCommand) {
         self.command = command
@@ -87,20 +87,14 @@ actor Reception {
     // MARK: The end
 
     /// Waits until there are enough frames, or until ``finish(_:)`` is called.
-    func outcome() async -> Result<Void, CommandFailure> {
-        if let result { return result }
-        return await withCheckedContinuation { waiters.append($0) }
-    }
+    func outcome() async -> Result<Void, CommandFailure> { await end.wait() }
 
     /// Ends the reception; the first call counts.
     func finish(_ result: Result<Void, CommandFailure>) {
-        guard self.result == nil else { return }
-        self.result = result
+        guard end.set(result) else { return }
         if command.stopsSenders {
             for sender in counters.withLock({ $0.senders.values }) { sender.connection.close(.requestedByHost) }
         }
-        for waiter in waiters { waiter.resume(returning: result) }
-        waiters = []
     }
 
     /// Ends the reception because a file or standard output cannot be written; if its reader has gone, in order.

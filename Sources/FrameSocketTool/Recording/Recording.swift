@@ -13,12 +13,12 @@ actor Recording {
     private var statistics = ReceptionTotals()
     /// The time of the last frame that was written.
     private var duration: UInt64 = 0
-    private var result: Result<Void, CommandFailure>?
+    private let end = Latch<Result<Void, CommandFailure>>()
+    private var result: Result<Void, CommandFailure>? { end.value }
     /// The output whose reader was given up, because the end of the recording has been decided on; nil if none was.
     private var givenUp: String?
     /// Why something could not be written: a frame, the end of the file or an event, whether before or after the end.
     private(set) var outputFailure: CommandFailure?
-    private var waiter: CheckedContinuation<Result<Void, CommandFailure>, Never>?
 
     init(_ command: RecordCommand) {
         self.command = command
@@ -33,18 +33,10 @@ actor Recording {
     // MARK: The end
 
     /// Waits until there are enough frames, or until ``finish(_:)`` is called.
-    func outcome() async -> Result<Void, CommandFailure> {
-        if let result { return result }
-        return await withCheckedContinuation { waiter = $0 }
-    }
+    func outcome() async -> Result<Void, CommandFailure> { await end.wait() }
 
     /// Ends the recording; the first call counts.
-    func finish(_ result: Result<Void, CommandFailure>) {
-        guard self.result == nil else { return }
-        self.result = result
-        waiter?.resume(returning: result)
-        waiter = nil
-    }
+    func finish(_ result: Result<Void, CommandFailure>) { end.set(result) }
 
     /// Why the recording has ended, if it has failed.
     var failure: CommandFailure? {

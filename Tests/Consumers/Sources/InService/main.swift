@@ -30,9 +30,10 @@ for await count in frames {
     print("frame of \(count) bytes")
     break
 }
+let states = connection.states
 ServiceGroup.triggerGracefulShutdown()
 try await running.value
-for await case .disconnected(let reason) in connection.states {
+for await case .disconnected(let reason) in states {
     print(reason)
     break
 }

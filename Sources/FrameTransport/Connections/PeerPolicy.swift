@@ -64,3 +64,95 @@ extension PeerPolicy {
         package let groupID: UInt32
     }
 }
+
+/// The tokens that both ends exchange before the first frame.
+///
+/// The sender writes its token, and the server answers with its own. Each side reads exactly as many bytes as it
+/// expects and compares every one of them, in constant time. A sender with a wrong token gets no answer. No
+/// frame is sent before the exchange is complete; a `SampleUploader` keeps the latest one until then.
+public struct HandshakeTokens: Sendable, Hashable {
+    /// The maximum length of a token in bytes.
+    public static let maximumByteCount = 1024
+
+    /// The token that this side sends: 1 to 1,024 bytes.
+    public var own: [UInt8]
+
+    /// The token that the other side must send: 1 to 1,024 bytes.
+    public var expected: [UInt8]
+
+    /// Creates a pair of different tokens.
+    public init(own: [UInt8], expected: [UInt8]) {
+        self.own = own
+        self.expected = expected
+    }
+
+    /// Creates a pair of equal tokens.
+    public init(shared token: [UInt8]) {
+        self.init(own: token, expected: token)
+    }
+
+    /// Checks the length of both tokens.
+    ///
+    /// - Throws: `invalidToken`.
+    func check() throws(TransportError) {
+        let range = 1...Self.maximumByteCount
+        guard range ~= own.count, range ~= expected.count else {
+            throw TransportError(
+                .invalidToken,
+                "tokens must have 1 to \(Self.maximumByteCount) bytes; these have \(own.count) and \(expected.count)"
+            )
+        }
+    }
+}
+
+extension HandshakeTokens {
+    /// Writes this side's token, for which a new connection always has room.
+    func show(to socket: Int32) throws(TransportError) {
+        do throws(Errno) {
+            guard case .bytes(own.count, _) = try Syscalls.send(to: socket, own[...]) else { throw Errno.again }
+        } catch {
+            throw .lost(error)
+        }
+    }
+}
+
+/// Reads the other side's token and compares it in constant time.
+package struct TokenReader: Sendable {
+    private let expected: [UInt8]
+    private var count = 0
+    private var difference: UInt8 = 0
+
+    /// The first bytes of a message.
+    private static let messageStart = Array("HTTP/1.1".utf8)
+    private var beginsAsMessage = true
+
+    /// Whether a message has arrived instead of a token: its sender uses none.
+    package var hasMessage: Bool { beginsAsMessage && count >= 4 }
+
+    package init(expecting expected: [UInt8]) {
+        self.expected = expected
+    }
+
+    /// The number of bytes still to read.
+    ///
+    /// Read no more than these: the bytes after them belong to a frame.
+    package var remaining: Int { expected.count - count }
+
+    /// Whether the received bytes are the token.
+    ///
+    /// Meaningful only once every byte has been received.
+    package var isRight: Bool { remaining == 0 && difference == 0 }
+
+    /// Takes bytes, at most ``remaining``.
+    package mutating func take(_ bytes: Span<UInt8>) {
+        for index in 0..<min(bytes.count, remaining) {
+            take(bytes[index])
+        }
+    }
+
+    private mutating func take(_ byte: UInt8) {
+        difference |= byte ^ expected[count]
+        if count < Self.messageStart.count, byte != Self.messageStart[count] { beginsAsMessage = false }
+        count += 1
+    }
+}

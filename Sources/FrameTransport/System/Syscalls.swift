@@ -224,3 +224,104 @@ extension Syscalls {
         return PeerPolicy.Credentials(processID: process, userID: user, groupID: group)
     }
 }
+
+/// The error of a failed system call.
+package struct Errno: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The value of `errno`.
+    package let rawValue: Int32
+
+    package init(_ rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    static var current: Errno { Errno(errno) }
+
+    package static let again = Errno(EAGAIN)
+    package static let inProgress = Errno(EINPROGRESS)
+    package static let noEntry = Errno(ENOENT)
+    package static let refused = Errno(ECONNREFUSED)
+    package static let reset = Errno(ECONNRESET)
+    package static let brokenPipe = Errno(EPIPE)
+    package static let aborted = Errno(ECONNABORTED)
+    package static let addressInUse = Errno(EADDRINUSE)
+    package static let accessDenied = Errno(EACCES)
+    package static let notPermitted = Errno(EPERM)
+    package static let symlinkLoop = Errno(ELOOP)
+    package static let notDirectory = Errno(ENOTDIR)
+    package static let wrongType = Errno(EPROTOTYPE)
+    package static let notSupported = Errno(EOPNOTSUPP)
+    package static let noSystemCall = Errno(ENOSYS)
+    package static let inputOutput = Errno(EIO)
+    package static let readOnlyFileSystem = Errno(EROFS)
+    package static let noSpace = Errno(ENOSPC)
+    package static let overQuota = Errno(EDQUOT)
+    package static let busy = Errno(EBUSY)
+
+    /// Whether the descriptor is of the wrong kind for the call, which waiting cannot fix.
+    var isMisuse: Bool { [EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP].contains(rawValue) }
+
+    /// The system's description, for example "Connection refused".
+    package var description: String {
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
+            guard let base = text.baseAddress, unsafe strerror_r(rawValue, base, text.count) == 0 else {
+                return "system error \(rawValue)"
+            }
+            return unsafe String(cString: base)
+        }
+    }
+}
+
+/// A descriptor with one owner, closed when the owner releases it.
+struct OwnedDescriptor: ~Copyable {
+    /// The number, for system calls while the owner is alive; negative if there is no descriptor.
+    let rawValue: Int32
+
+    init(_ rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    deinit {
+        guard rawValue >= 0 else { return }
+        // Never retried: on Linux the number is free again even after EINTR, and may have been reused.
+        Syscalls.closeDescriptor(rawValue)
+    }
+}
+
+/// The descriptors that a peer has passed ahead of their announcements, in order.
+///
+/// There are two at most: one for the header in progress, and one that arrived in the same read as the rest of it. Of
+/// those that arrive together only the first is kept, because an announcement cannot have more.
+struct PassedDescriptors: ~Copyable {
+    /// The number that have arrived since the last ``takeArrivals()``.
+    private var count = 0
+    private var areLost = false
+    private var first: OwnedDescriptor?
+    private var second: OwnedDescriptor?
+
+    /// Keeps the first of the descriptors that have just arrived; `areLost` if this process had no room for others.
+    mutating func add(count: Int, first descriptor: Int32, areLost: Bool) {
+        self.count += count
+        self.areLost = self.areLost || areLost
+        guard count > 0 else { return }
+        if first == nil { first = OwnedDescriptor(descriptor) } else { second = OwnedDescriptor(descriptor) }
+    }
+
+    /// Returns how many have arrived since the last call, and whether others were lost on this side.
+    mutating func takeArrivals() -> (count: Int, areLost: Bool) {
+        defer { (count, areLost) = (0, false) }
+        return (count, areLost)
+    }
+
+    /// Removes the first descriptor.
+    mutating func take() -> OwnedDescriptor? {
+        let taken = first.take()
+        first = second.take()
+        return taken
+    }
+
+    /// Closes all descriptors.
+    mutating func removeAll() {
+        first = nil
+        second = nil
+    }
+}

@@ -30,9 +30,13 @@ extension ReceiveCommand {
             if metrics != nil {
                 group.addTask {
                     while (try? await Task.sleep(for: Self.metricsInterval)) != nil {
-                        // A full disk costs counters, not frames.
-                        try? writeMetrics(server, reception)
+                        await updateMetrics(server, reception)
                     }
+                }
+            }
+            if audio != nil {
+                group.addTask {
+                    while (try? await Task.sleep(for: .seconds(1))) != nil { await reception.checkSound() }
                 }
             }
             if let interval = manager.watchdogInterval {
@@ -70,8 +74,19 @@ extension ReceiveCommand {
         server.close()
         try? await server.closed()
         await Interruption.settle()
-        try? writeMetrics(server, reception)
+        await reception.checkSound()
+        await updateMetrics(server, reception)
         await reception.summarise()
+    }
+
+    /// Writes the counters again; a full disk costs them, and not frames.
+    private func updateMetrics(_ server: FrameServer, _ reception: Reception) async {
+        do throws(Files.Failure) {
+            try writeMetrics(server, reception)
+            await reception.noteMetrics(nil)
+        } catch {
+            await reception.noteMetrics(error)
+        }
     }
 
     /// Writes the counters, if a file is named for them.

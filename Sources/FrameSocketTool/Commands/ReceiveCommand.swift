@@ -279,6 +279,7 @@ struct ReceiveCommand: Command {
             if Interruption.isInterrupted, let failure = await failure(of: reception, log) {
                 await reception.report(failure)
                 Interruption.termination = failure.code
+                if let failure = await reception.metricsFailure { Interruption.failure = failure.code }
             }
         }
         try outcome.get()
@@ -289,6 +290,7 @@ struct ReceiveCommand: Command {
     private func failure(of reception: Reception, _ log: WireLog?) async -> CommandFailure? {
         if let failure = await reception.outputFailure { return failure }
         if let failure = await reception.lossFailure { return failure }
+        if let failure = await reception.metricsFailure { return failure }
         // What a frame has ended, it ends after a signal too.
         if Interruption.isInterrupted, let failure = await reception.failure { return failure }
         // As for every output, a reader that has gone is not a failure.

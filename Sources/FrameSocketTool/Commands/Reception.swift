@@ -61,6 +61,8 @@ actor Reception {
     private(set) var outputFailure: CommandFailure?
     /// The output whose reader was given up, because the end of the reception has been decided on.
     private var givenUp: String?
+    /// Why the counters could not be written the last time.
+    private(set) var metricsFailure: CommandFailure?
     /// Whether a frame has arrived that could not be written.
     private var hasUnwrittenFrame = false
     /// Standard output, if there is nothing on it but statistics.
@@ -105,6 +107,13 @@ actor Reception {
         let failure = CommandFailure(.cannotCreate, message)
         if outputFailure == nil { outputFailure = failure }
         finish(.failure(failure))
+    }
+
+    /// Notes whether the counters could be written: without them frames go on, and the exit code tells.
+    func noteMetrics(_ failure: Files.Failure?) {
+        defer { metricsFailure = failure.map { CommandFailure(.cannotCreate, $0.message) } }
+        guard let failure, metricsFailure == nil else { return }
+        report(.failed(connection: nil, code: "metrics.unwritten", message: failure.message))
     }
 
     /// Why the reception has ended, if it has failed.
@@ -199,6 +208,15 @@ actor Reception {
     /// Writes the app's audio to a file.
     func writeSound(to output: OutputFile) {
         sound = WAVWriter(output)
+    }
+
+    /// Ends the reception if the file of its audio has been removed, even if no audio arrives.
+    func checkSound() {
+        do {
+            try sound?.checkFile()
+        } catch {
+            finish(error)
+        }
     }
 
     private func followSound(of connection: FrameConnection) async {

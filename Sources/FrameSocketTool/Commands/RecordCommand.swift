@@ -161,6 +161,9 @@ struct RecordCommand: Command {
                 // The server has ended, and everything received from it is recorded.
                 await recording.finish(.success(()))
             }
+            group.addTask {
+                while (try? await Task.sleep(for: .seconds(1))) != nil { await recording.checkFile() }
+            }
             let outcome = await recording.outcome()
             server.close()
             group.cancelAll()

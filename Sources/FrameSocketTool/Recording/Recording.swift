@@ -47,6 +47,15 @@ actor Recording {
     /// The failure if frames that had arrived were not written, because their reader was given up; nil if they were.
     var lossFailure: CommandFailure? { givenUp.map(Reception.lossFailure) }
 
+    /// Ends the recording if its file has been removed, even if no frame arrives.
+    func checkFile() {
+        do {
+            try output?.checkExists()
+        } catch {
+            finish(error)
+        }
+    }
+
     private func finish(_ failure: Files.Failure) {
         guard !failure.isBrokenPipe else { return finish(.success(())) }
         guard !failure.isGivenUp else { return givenUp = failure.name }
@@ -62,6 +71,7 @@ actor Recording {
         guard output != nil else { return }
         do {
             if let writer = writer.take() { try writer.finish() }
+            try output?.checkExists()
         } catch {
             finish(error)
         }

@@ -27,6 +27,7 @@ enum Files {
         var message: String {
             if error == ENOTSUP { return "\(name): not a regular file, and not replaced; name another file" }
             if error == EWOULDBLOCK { return "\(name): another program still writes it; name another file" }
+            if error == ESTALE { return "\(name): removed while it was written; what it held is lost" }
             if error == EISDIR { return "\(name): Is a directory; name a file in it" }
             if error == ELOOP { return "\(name): a symbolic link, which is not followed" }
             guard let words = unsafe strerror(error) else { return "\(name): error \(error)" }

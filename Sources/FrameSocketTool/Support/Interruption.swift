@@ -17,6 +17,7 @@ enum Interruption {
         var isTermination = false
         var termination = ExitCode.interrupted
         var drains = false
+        var failure: ExitCode?
         /// What follows the interrupted work; it is never resumed, and kept so that it is not leaked.
         var interrupted: CheckedContinuation<Void, Never>?
     }
@@ -29,6 +30,12 @@ enum Interruption {
     static var termination: ExitCode {
         get { state.withLock { $0.termination } }
         set { state.withLock { $0.termination = newValue } }
+    }
+
+    /// The exit code, after every signal, of a failure that came before it and ended nothing.
+    static var failure: ExitCode? {
+        get { state.withLock { $0.failure } }
+        set { state.withLock { $0.failure = newValue } }
     }
 
     /// Whether a signal is what ends the program.
@@ -146,6 +153,6 @@ enum Interruption {
 
     /// The exit code after the signal that has arrived.
     private static var code: ExitCode {
-        state.withLock { $0.isTermination ? $0.termination : .interrupted }
+        state.withLock { $0.failure ?? ($0.isTermination ? $0.termination : .interrupted) }
     }
 }

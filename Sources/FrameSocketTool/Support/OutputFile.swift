@@ -26,11 +26,20 @@ final class OutputFile: Sendable {
     }
 
     func write(_ bytes: [UInt8]) throws(Files.Failure) {
-        try Files.write(bytes, to: descriptor, name: name)
+        let bytes = bytes[...]
+        try write(bytes.span)
     }
 
     func write(_ bytes: Span<UInt8>) throws(Files.Failure) {
+        try checkExists()
         try Files.write(bytes, to: descriptor, name: name)
+    }
+
+    /// Checks that nobody has removed the file: the system goes on to write one that has no name.
+    func checkExists() throws(Files.Failure) {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.kind == S_IFREG, status.st_nlink == 0 else { return }
+        throw Files.Failure(name, ESTALE)
     }
 
     /// Writes a few bytes at a place in a seekable file, without moving the position for later writes.

@@ -46,6 +46,11 @@ final class WAVWriter {
         return true
     }
 
+    /// Checks that nobody has removed the file.
+    func checkFile() throws(Files.Failure) {
+        try output.checkExists()
+    }
+
     /// The header of a file with `byteCount` bytes of samples; nil if nobody knows how many follow.
     private func header(_ format: AudioBlock.Format, _ byteCount: UInt32?) -> [UInt8] {
         let bytesPerFrame = format.channels * 2

@@ -56,7 +56,7 @@ private struct Stream {
         }
         while index < recipe.count, bytes.count < 4096 {
             let kind = next()
-            switch kind % 9 {
+            switch kind % 8 {
             case 0, 1, 2:
                 images.append(bytes.count)
                 bytes += Self.jpeg(shape: next(), filler: next())

@@ -129,7 +129,7 @@ extension ControlRequest.SessionInfo {
     /// A size or a rate that is not allowed is omitted.
     public func encoded() -> [UInt8] {
         let body = body
-        return HeaderWriter.bytes { writer in
+        return HeaderWriter.bytes(bodyByteCount: body.count) { writer in
             writeHeader(bodyByteCount: body.count, to: &writer)
             writer.append(bytes: body)
         }

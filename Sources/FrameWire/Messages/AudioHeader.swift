@@ -47,7 +47,7 @@ public struct AudioHeader: Sendable, Hashable {
 }
 
 extension AudioHeader {
-    /// Appends the header in its wire format, from the status line to the blank line.
+    /// Appends the header in its wire format; nothing is allocated.
     ///
     /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
     ///

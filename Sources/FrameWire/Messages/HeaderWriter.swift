@@ -1,32 +1,20 @@
-/// Writes text and numbers into memory, or only counts the bytes if there is none.
+/// Writes text and numbers into memory.
 ///
 /// Writing a header byte by byte through the span takes six times as long. The writer never writes past the memory:
-/// what does not fit is omitted.
+/// what does not fit is omitted, but counted.
 @safe
 struct HeaderWriter: ~Copyable {
-    private let buffer: UnsafeMutableBufferPointer<UInt8>?
+    /// The number of bytes that is enough for every header, whatever its numbers.
+    private static let longest = 1_024
+
+    private let buffer: UnsafeMutableBufferPointer<UInt8>
 
     /// The number of bytes written, including those that were there before.
-    private(set) var count: Int
+    private var count: Int
 
-    /// Creates a writer that only counts.
-    init() {
-        unsafe buffer = nil
-        count = 0
-    }
-
-    /// Creates a writer that continues after the first `count` bytes of `buffer`, which must outlive it.
-    @unsafe
-    init(buffer: UnsafeMutableBufferPointer<UInt8>?, count: Int) {
-        unsafe self.buffer = buffer
-        self.count = count
-    }
-
-    /// Returns what `write` writes.
-    static func bytes(_ write: (inout HeaderWriter) -> Void) -> [UInt8] {
-        var writer = HeaderWriter()
-        write(&writer)
-        return [UInt8](capacity: writer.count) { output in _ = append(to: &output, write) }
+    /// Returns what `write` writes: a header, and a body of `bodyByteCount` bytes.
+    static func bytes(bodyByteCount: Int = 0, _ write: (inout HeaderWriter) -> Void) -> [UInt8] {
+        [UInt8](capacity: longest + bodyByteCount) { output in _ = append(to: &output, write) }
     }
 
     /// Appends what `write` writes to `output`; returns false, with nothing appended, if it does not fit.
@@ -81,10 +69,8 @@ struct HeaderWriter: ~Copyable {
 
     @inline(__always)
     private func room(for length: Int) -> UnsafeMutablePointer<UInt8>? {
-        guard let buffer = unsafe buffer, let start = buffer.baseAddress, buffer.count - count >= length else {
-            return nil
-        }
-        return unsafe start + count
+        guard unsafe buffer.count - count >= length else { return nil }
+        return unsafe buffer.baseAddress.map { unsafe $0 + count }
     }
 
     private static func digitCount(_ number: UInt64) -> Int {

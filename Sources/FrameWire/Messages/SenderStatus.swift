@@ -35,9 +35,9 @@ public struct SenderStatus: Sendable, Hashable {
 }
 
 extension SenderStatus {
-    /// Appends the message in its wire format, from the status line to the blank line; it has no body.
+    /// Appends the message in its wire format; nothing is allocated.
     ///
-    /// A negative version is written as 0. Whether a decoder accepts another one is not checked.
+    /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
     ///
     /// - Returns: false, with nothing appended, if `output` has no room for it.
     @discardableResult

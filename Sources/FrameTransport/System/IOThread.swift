@@ -241,10 +241,7 @@ private final class IOLoop: @unchecked Sendable {
     private var running: [Task] = []
 
     /// The maximum number of reports per round; further ones follow in the next.
-    ///
-    /// As many as there may be busy connections: one that has its turn goes on in the next round, before those that a
-    /// round had no room for.
-    private static let reportCapacity = 1024
+    private static let reportCapacity = 64
 
     init() {
         poller = OwnedDescriptor(frame_poller_create())
@@ -275,9 +272,9 @@ private final class IOLoop: @unchecked Sendable {
     // MARK: On the loop's thread
 
     func run() {
-        unsafe withUnsafeTemporaryAllocation(of: frame_readiness.self, capacity: Self.reportCapacity) { reports in
-            var goesOn = true
-            while goesOn {
+        var goesOn = true
+        while goesOn {
+            unsafe withUnsafeTemporaryAllocation(of: frame_readiness.self, capacity: Self.reportCapacity) { reports in
                 let count = unsafe waitForReports(reports)
                 // Work submitted before the reports is done before they are handled: a close precedes the peer's
                 // reaction to it.
@@ -285,8 +282,8 @@ private final class IOLoop: @unchecked Sendable {
                 unsafe report(reports, count)
                 // What the reports have resumed, and what that submits, such as releases, without a poll before each.
                 for _ in 0..<2 where goesOn { goesOn = runTasks() }
-                fireDeadlines()
             }
+            fireDeadlines()
         }
     }
 

@@ -1,12 +1,11 @@
 import Foundation
 import FrameSocketTesting
+import FrameTransport
 import FrameWire
 import Locking
 import TestDescriptions
 import TestSupport
 import Testing
-
-@testable import FrameTransport
 
 /// Whatever one peer sends, and however fast, every other connection of the thread has its turns.
 @Suite(.timeLimit(.minutes(5))) struct FairnessTests {
@@ -135,45 +134,6 @@ import Testing
             flooded.close()
             host.close()
         }
-    }
-
-    /// Shows P151.
-    @Test(.tooSlow(for: .brief))
-    func `no sender of many is done before every other one has had most of its turns`() async throws {
-        let directory = try TemporaryDirectory()
-        let (senderCount, frameCount) = (200, 20)
-        let thread = IOThread()
-        let server = try directory.server {
-            $0.thread = thread
-            $0.limits.maximumConnections = senderCount
-        }
-        let counts = Locked<[Int: Int]>([:])
-        let slowest = Locked<Int?>(nil)
-        let consumer = server.consumeOnThreads { connection, _ in
-            let (own, fewest) = counts.withLock { counts in
-                counts[connection.id, default: 0] += 1
-                return (counts[connection.id] ?? 0, counts.count < senderCount ? 0 : counts.values.min() ?? 0)
-            }
-            guard own == frameCount else { return }
-            slowest.withLock { if $0 == nil { $0 = fewest } }
-        }
-        var senders: [PeerSocket] = []
-        for _ in 0..<senderCount { senders.append(try await .connectedWhenListening(at: directory.socket)) }
-        // Every consumer has begun.
-        for sender in senders { #expect(sender.sendAll(message(body(0, count: 3000)))) }
-        #expect(await becomesTrue { counts.withLock { $0.count } == senderCount })
-        // All of the rest has arrived before the first turn.
-        let gate = Gate()
-        thread.execute { gate.hold() }
-        await gate.held()
-        let frames = (1..<frameCount).flatMap { message(body($0, count: 3000)) }
-        for sender in senders { #expect(sender.sendAll(frames)) }
-        gate.release()
-        #expect(await becomesTrue { counts.withLock { $0.values.reduce(0, +) } == senderCount * frameCount })
-        let fewest = try #require(slowest.withLock { $0 })
-        #expect(fewest * 10 >= frameCount * 8, "\(fewest) of \(frameCount) frames of the slowest sender had arrived")
-        consumer.cancel()
-        server.close()
     }
 
     /// Shows P150.

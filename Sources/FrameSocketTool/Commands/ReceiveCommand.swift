@@ -221,6 +221,10 @@ struct ReceiveCommand: Command {
         ] {
             guard let size = try arguments.box(name) else { continue }
             guard isRaw else { throw UsageError(message: "\(name) requires --raw or --y4m") }
+            let limit = JPEGDecoder.Limits().maximumPixels
+            guard size.width * size.height <= limit else {
+                throw UsageError(message: "\(name): at most \(limit) pixels")
+            }
             guard given == nil else {
                 throw UsageError(message: "--letterbox, --fill and --stretch are mutually exclusive")
             }

@@ -57,7 +57,7 @@
                 ("", "ulimit -v 3000000; ", "--letterbox 60000x60000 --force"),
                 // A little more than half of what there is: if the first copy fits, the second does not.
                 ("", "ulimit -v 1150000; ", "--letterbox 12250x12250 --force"),
-                ("ulimit -v 3000000; ", "", "--letterbox 60000x60000"),
+                ("ulimit -v 520000; ", "", "--letterbox 8000x4000"),
             ]
         )
         func `too little memory for an image ends a command with exit code 71`(

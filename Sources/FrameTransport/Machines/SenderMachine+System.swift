@@ -19,7 +19,7 @@ extension SenderMachine {
         /// Reads once; 0 bytes are the end of the stream.
         func read(into run: MemoryRun) throws(Errno) -> Transfer
         func shutDownSending()
-        /// Returns whether the server has read a frame or audio that was sent over the connection, as far as is known; asked
+        /// Returns whether the server has taken a frame or audio that was sent over the connection, as far as is known; asked
         /// before the socket is closed.
         func hasDelivered(isOrderly: Bool) -> Bool
         /// Closes the socket, if any, and takes it from the lane, whose frame fails with the error.

@@ -87,7 +87,8 @@ extension ConnectingDriver: SenderMachine.System {
         guard let socket, let delivery = lane.delivery, delivery.hasSent else { return false }
         // Of what a connection that has failed had sent, the system tells only how much it can hold.
         if delivery.bytesWritten > Syscalls.sendBuffer(of: socket) { return true }
-        return isOrderly && delivery.backlog?.unreadByteCount ?? 0 == 0
+        let isDiscarded = discarding.withLock { $0 } == delivery.connection
+        return isOrderly && !isDiscarded && delivery.backlog?.unreadByteCount ?? 0 == 0
     }
 
     func closeSocket(_ loss: TransportError) {

@@ -1,9 +1,10 @@
 import FrameSocketTesting
-import FrameTransport
 import FrameWire
 import Locking
 import TestSupport
 import Testing
+
+@testable import FrameTransport
 
 /// Running a server: a task for each connection.
 @Suite(.timeLimit(.minutes(5))) struct RunningTests {
@@ -100,6 +101,33 @@ import Testing
             #expect(try await soon { try await sender.read(1).isEmpty } == true)
         }
         #expect(kept.withLock { $0.count } == 3)
+        server.close()
+        try await running.value
+    }
+
+    /// Shows P148.
+    @Test func `a sender whose frames are never taken comes back after growing pauses`() async throws {
+        let server = try makeServer()
+        let running = Task { try await server.run { _ in throw Oops() } }
+        let times = Locked([(isOpening: Bool, time: ContinuousClock.Instant)]())
+        let connection = directory.connection {
+            // On the thread that connects.
+            $0.log = { event in
+                guard event.code != .attemptFailed else { return }
+                times.withLock { $0.append((event.code == .connectionOpened, .now)) }
+            }
+        }
+        connection.open()
+        for await state in connection.states {
+            // It may have been ended by now.
+            if state == .connected { try? await connection.send(FrameMessage([1])) }
+            if times.withLock({ $0.count }) >= 17 { break }
+        }
+        let all = times.withLock { $0 }
+        let pauses = zip(all, all.dropFirst()).filter { !$0.0.isOpening }.map { $0.1.time - $0.0.time }
+        // 1, 2, 4, 8, 16, 32, 64 and 128 ms from the end, which is reported a little later.
+        #expect(pauses.count >= 8 && zip(0..., pauses).allSatisfy { $1 >= .microseconds(500 << $0) }, "\(pauses)")
+        connection.close()
         server.close()
         try await running.value
     }

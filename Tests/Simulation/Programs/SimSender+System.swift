@@ -61,7 +61,7 @@ extension SimSender: SenderMachine.System {
         }
     }
 
-    func hasDelivered(isOrderly: Bool) -> Bool { isOrderly && lane.hasSent }
+    func hasDelivered(isOrderly: Bool) -> Bool { isOrderly && lane.hasSent && !isToldOfDiscards }
 
     func closeSocket(_ loss: TransportError) {
         perform("close socket") {

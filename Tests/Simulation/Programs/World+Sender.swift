@@ -79,7 +79,7 @@ extension World {
             check(.slowIsNotBroken, error.code != .sendTimedOut || isStill, "a receiver that reads is given up")
             checkLeft(sender)
         }
-        sender.hadSent = sender.lane.hasSent
+        sender.hadSent = sender.lane.hasSent && !sender.isToldOfDiscards
         let settlement = sender.lane.close(error)
         if sender.registration >= 0 { cancel(sender.registration, on: sender.plan.thread) }
         sender.registration = -1

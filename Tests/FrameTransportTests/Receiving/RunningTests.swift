@@ -119,8 +119,8 @@ import Testing
         }
         connection.open()
         for await state in connection.states {
-            // It may have been ended by now.
-            if state == .connected { try? await connection.send(FrameMessage([1])) }
+            // It may have been ended by now. Senders of frames with numbers are told what is discarded.
+            if state == .connected { try? await connection.send(FrameMessage([1], sequence: 1)) }
             if times.withLock({ $0.count }) >= 17 { break }
         }
         let all = times.withLock { $0 }

@@ -60,7 +60,7 @@
     /// Apple's systems have `Synchronization.Mutex` from macOS 15 and iOS 18 on only. On Linux, the thread sanitizer does not
     /// understand it, reports races that do not exist and hides those that do: `scripts/check-sanitizers` defines
     /// `PTHREAD_LOCKS`.
-    @usableFromInline struct SystemMutex: ~Copyable {
+    @safe @usableFromInline struct SystemMutex: ~Copyable {
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
         init() {

@@ -1,6 +1,7 @@
 import FrameSocketTesting
 import FrameWire
 import Locking
+import TestDescriptions
 import TestSupport
 import Testing
 
@@ -106,7 +107,12 @@ import Testing
     }
 
     /// Shows P148.
-    @Test func `a sender whose frames are never taken comes back after growing pauses`() async throws {
+    @Test(.leftOut(of: .faults, because: "of a connection that fails, the system does not tell what was read"))
+    func `a sender whose frames are never taken comes back after growing pauses`() async throws {
+        let (probe, _, peer) = try await TemporaryDirectory().openConnection { $0.reopens = false }
+        // A frame that comes after the server has closed was not taken either, which is known by what stays unread.
+        guard probe.backlog != nil else { try Test.cancel("this system does not tell what is unread") }
+        peer.close()
         let server = try makeServer()
         let running = Task { try await server.run { _ in throw Oops() } }
         let times = Locked([(isOpening: Bool, time: ContinuousClock.Instant)]())

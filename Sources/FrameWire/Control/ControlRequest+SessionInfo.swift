@@ -77,7 +77,8 @@ extension ControlRequest {
 
         /// What is wrong with a value, and how to fix it; nil if it is allowed.
         private static func fault(of value: String, for key: String) -> String? {
-            let quoted = Excerpt.text(of: Array(key.utf8.prefix(40)).span, isCut: key.utf8.count > 40)
+            let beginning = Array(key.utf8.prefix(40))[...]
+            let quoted = Excerpt.text(of: beginning.span, isCut: key.utf8.count > 40)
             let limit = maximumByteCount
             if key.isEmpty || !key.utf8.allSatisfy(ASCII.isToken) {
                 return "invalid key \(quoted): use 1 to \(limit) ASCII letters, digits and !#$%&'*+-.^_`|~"
@@ -206,7 +207,8 @@ extension ControlRequest.SessionInfo {
             }
             guard isWhole || index < body.count else { return nil }
             index = min(index, body.count - 1)
-            let line = body.span.extracting(start..<body.count)
+            let rest = body[start...]
+            let line = rest.span
             let detail = Excerpt.text(of: line, endingAt: index - start, with: body[index])
             return HeaderFault(.infoInvalid, at: header.byteCount + index, detail: detail)
         }

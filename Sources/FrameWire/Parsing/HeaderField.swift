@@ -129,7 +129,8 @@ struct FieldTable: Sendable {
         for field in HeaderField.allCases {
             let name = Array(field.definition.name.utf8)
             while entries.count <= name.count { entries.append([]) }
-            if let key = NameKey(name.span) { entries[name.count].append(Entry(field: field, name: key)) }
+            let bytes = name[...]
+            if let key = NameKey(bytes.span) { entries[name.count].append(Entry(field: field, name: key)) }
             wordLists.append(([], false))
             switch field.definition.value {
             case .word(let list, let isOpen):

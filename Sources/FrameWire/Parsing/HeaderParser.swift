@@ -84,10 +84,12 @@ struct HeaderParser: Sendable {
     mutating func finish() throws(HeaderFault) {
         var line: [UInt8] = []
         swap(&line, &self.line)
+        // An array itself has a span only since iOS 26 and macOS 26.
+        let text = line[...]
         do throws(HeaderFault) {
-            _ = try read(line.span)
+            _ = try read(text.span)
         } catch {
-            throw located(error, in: line.span)
+            throw located(error, in: text.span)
         }
     }
 
@@ -122,16 +124,17 @@ struct HeaderParser: Sendable {
         var line: [UInt8] = []
         swap(&line, &self.line)
         for index in 0..<count { line.append(piece[index]) }
+        let text = line[...]
         do throws(HeaderFault) {
-            if count < piece.count || line.last == ASCII.lineFeed || !start.isComplete, let end = try read(line.span) {
+            if count < piece.count || line.last == ASCII.lineFeed || !start.isComplete, let end = try read(text.span) {
                 lineStart += end
                 line.removeAll(keepingCapacity: true)
             }
         } catch {
-            throw located(error, in: line.span)
+            throw located(error, in: text.span)
         }
         guard count == piece.count else {
-            let detail = Excerpt.text(of: line.span, endingAt: line.count, with: piece[count])
+            let detail = Excerpt.text(of: text.span, endingAt: line.count, with: piece[count])
             throw HeaderFault(.headTooLong, at: lineStart + line.count, detail: detail)
         }
         swap(&line, &self.line)
@@ -373,7 +376,10 @@ struct StartLine: Sendable {
 
     /// The start line of nearly every message, which is compared at once.
     private static let usual = Array("HTTP/1.1 200 OK\r\n".utf8)
-    private static let usualWords = (usual.span.word(at: 0), usual.span.word(at: 8))
+    private static let usualWords = {
+        let bytes = usual[...]
+        return (bytes.span.word(at: 0), bytes.span.word(at: 8))
+    }()
 
     let kind: Kind
     /// What precedes the reason of a message or the name of a request, and what follows the name.

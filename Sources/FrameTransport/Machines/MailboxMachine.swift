@@ -74,6 +74,11 @@ package struct MailboxMachine<Element> {
     /// The weight of the waiting elements.
     package private(set) var weight = 0
 
+    /// Whether there has been an element that nobody took or will take, or there may be one: it was discarded, came after
+    /// the end, or still waits.
+    package var hasUntaken: Bool { hasDiscarded || !entries.isEmpty }
+    private var hasDiscarded = false
+
     /// Creates an empty mailbox.
     package init(capacity: Capacity, overflow: Overflow) {
         self.capacity = capacity
@@ -136,7 +141,10 @@ package struct MailboxMachine<Element> {
         weight: Int = 0,
         more: Bool = false
     ) -> (isAccepted: Bool, woken: UInt64?) {
-        guard ending == nil else { return (false, nil) }
+        guard ending == nil else {
+            hasDiscarded = true
+            return (false, nil)
+        }
         // If held back, an element might be replaced before its consumer sees it.
         if !waiters.isEmpty, entries.isEmpty, !more || overflow == .replacesOldest {
             let waiter = waiters.removeFirst()
@@ -196,7 +204,10 @@ package struct MailboxMachine<Element> {
         entries = []
         weight = 0
         let woken = end(error)
-        if !elements.isEmpty { ending = .some(error) }
+        if !elements.isEmpty {
+            ending = .some(error)
+            hasDiscarded = true
+        }
         return (elements, woken)
     }
 

@@ -15,7 +15,7 @@ public final class FrameConnection: Sendable, Identifiable {
     /// The sender's identity, as recorded by the kernel; nil over TCP.
     public let peer: PeerPolicy.Credentials?
 
-    private let driver: ReceivingDriver
+    let driver: ReceivingDriver
 
     init(id: Int, peer: PeerPolicy.Credentials?, driver: ReceivingDriver) {
         self.id = id

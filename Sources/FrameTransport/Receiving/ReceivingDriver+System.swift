@@ -66,7 +66,7 @@ extension ReceivingDriver: ReceiverMachine.System {
         onReady = nil
     }
 
-    var hasUntakenFrames: Bool { mailbox.count > 0 || discarded.value > 0 }
+    var hasUntakenFrames: Bool { mailbox.hasUntaken }
 
     func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int) {
         let (room, weight) = mailbox.reserve(onceEmpty: onceEmpty)

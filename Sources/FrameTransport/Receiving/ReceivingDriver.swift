@@ -30,8 +30,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     let counts: ReceivedCounts
     /// The frames that the program has taken.
     let takenFrames = TakenFrames()
-    /// The frames that were discarded.
-    let discarded = Counter()
     let onDiscarded: @Sendable (_ frames: Int, _ bytes: Int) -> Void
     /// The bytes that were read after this side had closed.
     var discardedByteCount = 0
@@ -107,7 +105,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             driver.thread.execute { driver.change { $0.undecodableLimitReached(driver) } }
         }
         machine = ReceiverMachine(settings, pool: configuration.pool, tally: tally)
-        let (memory, takenFrames, discarded) = (memory, takenFrames, discarded)
+        let (memory, takenFrames) = (memory, takenFrames)
         mailbox = Mailbox(
             capacity: .init(count: 1, longest: FrameServer.Delivery.maximumReadAhead),
             overflow: configuration.delivery == .newest ? .replacesOldest : .refused,
@@ -123,7 +121,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
                     break
                 case .discarded:
                     counts.discarded.increment()
-                    discarded.increment()
                 }
             },
             onRoom: {

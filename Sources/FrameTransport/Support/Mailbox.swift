@@ -90,6 +90,9 @@ final class Mailbox<Element: Sendable>: Sendable {
     /// The number of waiting elements.
     var count: Int { state.withLock { $0.machine.count } }
 
+    /// Whether an element waits, or was discarded; true before ``discard(_:)`` has told of what it takes out.
+    var hasUntaken: Bool { state.withLock { $0.machine.hasUntaken } }
+
     /// Delivers an element: to the first consumer that waits, or to the queue.
     ///
     /// Returns false once the mailbox has ended. If `more` may follow at once, waiters stay suspended until

@@ -84,7 +84,9 @@ import Testing
         )
         let receiver = try await place.receiver(["--audio", place.path("received.wav"), "--count", "2"])
         let ending = try await place.send(photo, photo, "--audio", wav)
-        #expect(ending.status == 69 && ending.errors.contains("before all of the audio was sent"), "\(ending)")
+        // Which of the two it finds first depends on what the receiver had read when it left.
+        let causes = ["before all of the audio was sent", "before it had read everything"]
+        #expect(ending.status == 69 && causes.contains { ending.errors.contains($0) }, "\(ending)")
         #expect(await receiver.ended().status == 0)
     }
 

@@ -49,12 +49,25 @@ import Testing
             .taken(isLast: true), .discarded,
         ]
         #expect(left.withLock { left in (0..<8).map { left[$0] } } == expected)
-        let discarded = Mailbox<Int>(capacity: .init(count: 2), overflow: .refused) { element, leave in
-            left.withLock { $0[element] = leave }
+    }
+
+    @Test func `what is discarded stays untaken, at every moment, for those who end the connection meanwhile`() {
+        let untaken = Locked<[Bool]>([])
+        let owner = WeakReference<Mailbox<Int>>()
+        let mailbox = Mailbox<Int>(capacity: .init(count: 2), overflow: .refused) { _, leave in
+            #expect(leave == .discarded)
+            untaken.withLock { $0.append(owner.object?.hasUntaken ?? false) }
         }
-        for number in 8..<10 { discarded.put(number) }
-        #expect(discarded.discard() == 2)
-        #expect(left.withLock { [$0[8], $0[9]] } == [.discarded, .discarded])
+        owner.object = mailbox
+        #expect(!mailbox.hasUntaken)
+        for number in 0..<2 { mailbox.put(number) }
+        #expect(mailbox.discard() == 2)
+        #expect(untaken.withLock { $0 } == [true, true] && mailbox.hasUntaken)
+        let ended = Mailbox<Int>(capacity: 2, overflow: .refused)
+        ended.put(0)
+        ended.end()
+        #expect(ended.take() == 0 && !ended.hasUntaken)
+        #expect(!ended.put(1) && ended.hasUntaken)
     }
 
     /// Shows P33.

@@ -96,7 +96,7 @@ extension SimReceiver: ReceiverMachine.System {
 
     func present() { perform("present") { world.present(self) } }
 
-    var hasUntakenFrames: Bool { perform("has untaken frames") { mailbox.count > 0 || hasDiscarded } }
+    var hasUntakenFrames: Bool { perform("has untaken frames") { mailbox.hasUntaken } }
 
     func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int) {
         perform("reserve room") {

@@ -171,7 +171,7 @@ extension ReceiverMachine {
 
     private mutating func goOn(_ system: some System) {
         now = system.now
-        turn = Turn()
+        turn = Turn(isCrowded: system.isCrowded)
         proceed(system)
     }
 
@@ -179,7 +179,7 @@ extension ReceiverMachine {
     package mutating func resume(_ system: some System) {
         now = system.now
         hasYielded = false
-        turn = Turn()
+        turn = Turn(isCrowded: system.isCrowded)
         proceed(system)
     }
 }

@@ -7,7 +7,7 @@ extension ReceiverMachine {
     /// Handles readiness: the socket is readable or writable, or the peer has hung up.
     package mutating func becameReady(_ readiness: Readiness, _ system: some System) {
         now = system.now
-        if !hasYielded { turn = Turn() }
+        if !hasYielded { turn = Turn(isCrowded: system.isCrowded) }
         if readiness.contains(.readable) { mayRead = true }
         if readiness.contains(.hangup) { hangUp(system) }
         if readiness.contains(.writable), isReady { writeRequests(system) }

@@ -25,6 +25,8 @@ extension ReceiverMachine {
         func close(_ reason: CloseReason)
         /// Lets other connections have their turns; ``resume(_:)`` follows.
         func yield()
+        /// Whether many connections wait for their turns.
+        var isCrowded: Bool { get }
 
         /// Keeps the connection's place at the server; false if it has been revoked.
         func keepPlace() -> Bool

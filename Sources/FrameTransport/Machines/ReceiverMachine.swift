@@ -13,10 +13,16 @@ package struct ReceiverMachine: ~Copyable {
         package static let bytes = 512 << 10
         /// How much more a byte counts that nobody wants: those who send what is wanted have most of the time.
         package static let weightOfSkippedBytes = 4
+        /// About a frame: the limit of bytes while many connections wait for their turns, as of messages is one.
+        package static let bytesInCrowd = 64 << 10
 
         var messagesLeft = Turn.messages
         var readsLeft = Turn.reads
         var bytesLeft = Turn.bytes
+
+        init(isCrowded: Bool = false) {
+            if isCrowded { (messagesLeft, bytesLeft) = (1, Self.bytesInCrowd) }
+        }
 
         var isOver: Bool { messagesLeft <= 0 || readsLeft <= 0 || bytesLeft <= 0 }
     }

@@ -56,6 +56,8 @@ extension ReceivingDriver: ReceiverMachine.System {
         thread.executeAfterPoll { self.change { $0.resume(self) } }
     }
 
+    var isCrowded: Bool { thread.isCrowded }
+
     // MARK: The server and the program
 
     func keepPlace() -> Bool { decide(keepsPlace: true) }

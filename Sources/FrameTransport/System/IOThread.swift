@@ -73,6 +73,9 @@ public final class IOThread: Sendable {
         if case .success(let thread) = thread { thread.isCurrent } else { false }
     }
 
+    /// Whether about as many handlers wait for their turns as one poll can report; to be asked on this thread.
+    var isCrowded: Bool { loop.isCrowded }
+
     private var hasFailed: Bool {
         if case .failure = thread { true } else { false }
     }
@@ -239,6 +242,7 @@ private final class IOLoop: @unchecked Sendable {
     private var deadlines = DeadlineHeap()
     private var horizon = PollHorizon()
     private var running: [Task] = []
+    private(set) var isCrowded = false
 
     /// The maximum number of reports per round; further ones follow in the next.
     private static let reportCapacity = 64
@@ -321,6 +325,7 @@ private final class IOLoop: @unchecked Sendable {
         horizon.polled(at: start, count: count, capacity: reports.count, limit: 2 * registrations.count + 1)
         inbox.withLock { inbox in
             inbox.isAsleep = false
+            isCrowded = max(0, count) + inbox.later.count >= reports.count
             inbox.tasks += inbox.later
             inbox.later.removeAll(keepingCapacity: true)
         }

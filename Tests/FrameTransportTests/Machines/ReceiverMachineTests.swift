@@ -39,6 +39,15 @@ import Testing
         rig.resumeToTheEnd()
         let all = rig.machine.messages
         #expect(all == 100)
+        // While many wait, each has its turn after every message.
+        let crowded = ReceiverRig()
+        crowded.isCrowded = true
+        crowded.arrive(flood)
+        let one = crowded.machine.messages
+        #expect(one == 1 && crowded.yields == 1)
+        crowded.resumeToTheEnd()
+        let every = crowded.machine.messages
+        #expect(every == 100 && crowded.yields >= 99)
     }
 
     @Test func `a turn reads a limited number of bytes, a limited number of times`() {
@@ -48,6 +57,12 @@ import Testing
         #expect(bytes.yields == 1 && read <= ReceiverMachine.Turn.bytes + 2048)
         bytes.resumeToTheEnd()
         #expect(bytes.frames.count == 1)
+
+        let crowded = ReceiverRig()
+        crowded.isCrowded = true
+        crowded.arrive(message(body(1, count: 2_000_000)))
+        let little = crowded.bytesRead
+        #expect(crowded.yields == 1 && little <= ReceiverMachine.Turn.bytesInCrowd + 2048)
 
         let reads = ReceiverRig()
         reads.readLimit = 1

@@ -36,6 +36,7 @@ final class ReceiverRig: ReceiverMachine.System {
     private(set) var infos: [ControlRequest.SessionInfo] = []
     private(set) var droppedAudio = 0
     private(set) var yields = 0
+    var isCrowded = false
     private(set) var reads = 0
     private(set) var bytesRead = 0
     /// The bodies that have asked for memory, each as often as it has asked.

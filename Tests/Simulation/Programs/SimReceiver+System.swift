@@ -85,6 +85,9 @@ extension SimReceiver: ReceiverMachine.System {
         }
     }
 
+    /// For some of them, so that histories have long turns beside short ones.
+    var isCrowded: Bool { index.isMultiple(of: 3) }
+
     // MARK: The server and the program
 
     func keepPlace() -> Bool {

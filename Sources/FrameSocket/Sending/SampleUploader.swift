@@ -65,7 +65,9 @@ public final class SampleUploader: Sendable {
 
     /// Memory for images to draw in that are not sent in shared memory.
     let drawn = PixelBuffer.Pool()
-    let queue = DispatchQueue(label: "framesocket.encode", qos: .userInitiated)
+
+    /// All uploaders share the threads of the system's pool, as many as there are processors, however many uploaders there are.
+    let queue = DispatchQueue(label: "framesocket.encode", qos: .userInitiated, target: .global(qos: .userInitiated))
 
     /// Makes every decision; locked for the duration of one event.
     let machine: Locked<UploaderMachine>

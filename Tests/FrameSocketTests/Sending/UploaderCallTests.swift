@@ -219,6 +219,31 @@ import Testing
     }
 
     #if os(Linux)
+        // MARK: Threads
+
+        @Test func `many uploaders encode on a few threads`() async throws {
+            let server = try PeerSocket.listening(at: directory.socket)
+            var (uploaders, peers): ([SampleUploader], [PeerSocket]) = ([], [])
+            for _ in 0..<64 {
+                let connection = directory.connection { $0.reopens = false }
+                try await connection.open(within: nil)
+                uploaders.append(SampleUploader(connection: connection))
+                peers.append(try await server.accepted())
+            }
+            let image = try testImage(1280, 720)
+            let threads = { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0 }
+            let before = threads()
+            for uploader in uploaders { uploader.send(image) }
+            var most = 0
+            let isDone = await becomesTrue {
+                most = max(most, threads())
+                return uploaders.allSatisfy { $0.statistics.encoding.count == 1 }
+            }
+            #expect(isDone && most < before + 40, "\(before) threads before, and up to \(most)")
+            for uploader in uploaders { uploader.connection.close() }
+            withExtendedLifetime(peers) {}
+        }
+
         /// Shows P211.
         @Test func `a large frame that is being compared delays neither changes nor the receiver's requests`()
             async throws

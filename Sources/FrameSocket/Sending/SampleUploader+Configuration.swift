@@ -184,7 +184,7 @@ extension SampleUploader.Configuration {
     func preferring(_ preferences: ControlRequest.Preferences) -> Self {
         var result = self
         if let frameRate = preferences.frameRate { result.pacing.rate = .framesPerSecond(frameRate) }
-        if let size = preferences.size { result.scale = .fit(width: size.width, height: size.height) }
+        if let size = preferences.size { result.scale = scale.preferring(size) }
         if let quality = preferences.quality { result.quality = quality }
         if let rate = preferences.byteRate {
             let own = adaptation?.maximumByteRate ?? .max

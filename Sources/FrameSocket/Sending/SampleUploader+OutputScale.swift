@@ -18,6 +18,10 @@ extension SampleUploader {
         }
 
         package let form: Form
+        /// What a receiver prefers: the image is fitted in this box too, if it would be larger.
+        private var preferred: Box?
+
+        private init(form: Form) { self.form = form }
 
         /// The size of the submitted image.
         public static let full = OutputScale(form: .full)
@@ -88,17 +92,37 @@ extension SampleUploader {
             subsampling: ChromaSubsampling = .yuv420
         ) -> OutputPlan {
             let image = BufferSize(width: width, height: height)
+            // A block lies in the image as that is encoded; the planner's image is upright.
+            let block = appliesOrientation ? subsampling.blockSize : subsampling.blockSize.oriented(by: orientation)
+            let planner = OutputPlanner(image.oriented(by: orientation), block)
+            let own: OutputPlan
             switch form {
             case .full:
-                return OutputPlan(image)
+                own = OutputPlan(image)
             case .fraction(let numerator, let denominator):
-                return .fraction(of: image, numerator, denominator)
+                own = .fraction(of: image, numerator, denominator)
             case .width, .box:
-                // A block lies in the image as that is encoded; the planner's image is upright.
-                let block = appliesOrientation ? subsampling.blockSize : subsampling.blockSize.oriented(by: orientation)
-                let upright = plan(OutputPlanner(image.oriented(by: orientation), block)).oriented(by: orientation)
-                return appliesOrientation ? upright.placed(forRotationFrom: orientation) : upright
+                let upright = plan(planner).oriented(by: orientation)
+                own = appliesOrientation ? upright.placed(forRotationFrom: orientation) : upright
             }
+            guard let preferred else { return own }
+            let (most, box) = (own.canvas.oriented(by: orientation), preferred.size(for: planner.image))
+            guard most.width > box.width || most.height > box.height else { return own }
+            let size = BufferSize(width: min(most.width, box.width), height: min(most.height, box.height))
+            var plan = planner.fit(size)
+            // Not even by a chroma sample more.
+            let (width, height) = (plan.scaled.width, plan.scaled.height)
+            plan.scaled = BufferSize(width: min(width, size.width), height: min(height, size.height))
+            plan.canvas = plan.scaled
+            return plan.oriented(by: orientation)
+        }
+
+        /// Returns this scale for a receiver that prefers images no larger than `size`.
+        package func preferring(_ size: BufferSize) -> OutputScale {
+            if case .full = form { return .fit(width: size.width, height: size.height) }
+            var scale = self
+            scale.preferred = Box(width: size.width, height: size.height, mode: .fit, rotation: .withImage)
+            return scale
         }
 
         private func plan(_ planner: OutputPlanner) -> OutputPlan {

@@ -151,7 +151,7 @@ import Testing
 
     /// Shows P303.
     @Test func `an image stays if the limits exclude what was just made of it for another receiver`() throws {
-        var configuration = SampleUploader.Configuration(scale: .fit(width: 32, height: 32), usesStrips: false)
+        var configuration = SampleUploader.Configuration(usesStrips: false)
         var rig = ImageRig(configuration)
         rig.change { $0.preferences = .init(size: BufferSize(width: 16, height: 16)) }
         try rig.send(.pixels(try testImage(64, 48)))
@@ -164,7 +164,7 @@ import Testing
         rig.machine.encoded(.encoded(made, digest: nil), at: rig.now)
         rig.settle()
         #expect(rig.messages.map(\.bufferSize.width) == [16])
-        rig.change { ($0.connection, $0.preferences) = (2, .init()) }
+        rig.change { ($0.connection, $0.preferences) = (2, .init(size: BufferSize(width: 32, height: 32))) }
         #expect(rig.messages.map(\.bufferSize.width) == [16, 32])
         rig.change { $0.preferences = .init(size: BufferSize(width: 64, height: 64)) }
         configuration.limits = .init()

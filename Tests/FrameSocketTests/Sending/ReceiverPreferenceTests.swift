@@ -34,6 +34,34 @@ import Testing
                 "\(example.name)"
             )
         }
+        // The program's own size is the most.
+        let most = try FrameEncoder().encode(.pixels(example.image), orientation, own).bufferSize
+        #expect(
+            max(found.width, found.height) <= max(most.width, most.height)
+                && min(found.width, found.height) <= min(most.width, most.height),
+            "\(example.name)"
+        )
+    }
+
+    @Test func `a receiver's size shrinks what the program sends, and enlarges nothing`() {
+        typealias Scale = SampleUploader.OutputScale
+        let rows: [(own: Scale, preferred: (Int, Int), sent: (Int, Int))] = [
+            (.fraction(numerator: 1, denominator: 4), (1920, 1080), (480, 270)),
+            (.fraction(numerator: 1, denominator: 4), (320, 320), (320, 180)),
+            (.fraction(numerator: 1, denominator: 4), (1080, 1920), (480, 270)),
+            (.width(640), (1280, 720), (640, 360)),
+            (.width(640), (100, 720), (178, 100)),
+            (.fit(width: 640, height: 360), (1920, 1080), (640, 360)),
+            (.letterbox(width: 500, height: 500), (1920, 1080), (500, 500)),
+            (.letterbox(width: 500, height: 500), (320, 320), (320, 180)),
+            (.fill(width: 300, height: 300), (200, 300), (300, 168)),
+            (.full, (640, 640), (640, 360)),
+        ]
+        for (own, (width, height), sent) in rows {
+            let scale = own.preferring(BufferSize(width: width, height: height))
+            let canvas = scale.plan(forWidth: 1920, height: 1080).canvas
+            #expect((canvas.width, canvas.height) == sent, "\(own) \(width)x\(height): \(canvas)")
+        }
     }
 
     /// The fields of a `prefer` that no sender can follow, or that say nothing.

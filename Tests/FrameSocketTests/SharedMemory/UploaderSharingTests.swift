@@ -63,12 +63,9 @@ import Testing
     @Test func `an image in a buffer that limits exclude in the preferred size is sent in it when they are lifted`()
         throws
     {
-        var own = SampleUploader.Configuration(
-            scale: .fit(width: 16, height: 16),
-            usesStrips: false,
-            sharing: .allowed()
-        )
+        var own = SampleUploader.Configuration(usesStrips: false, sharing: .allowed())
         var uploader = SharingUploader(own)
+        uploader.change { $0.preferences = .init(size: BufferSize(width: 16, height: 16)) }
         #expect(try uploader.send(.pixels(try testImage(64, 48))).job.lease != nil)
         own.limits.maximumDimension = 32
         uploader.machine.update(own, at: 1_000_000_000)
@@ -118,12 +115,12 @@ import Testing
     func `free buffers give way to a size that the receiver prefers`(isCopied: Bool) throws {
         let image = try PixelBuffer(width: 640, height: 480, format: .gray, zeroFilled: true)
         let own = SampleUploader.Configuration(
-            scale: .half,
             usesStrips: false,
             sharing: .allowed(buffers: 3),
             maximumMemory: 760_000
         )
         var uploader = SharingUploader(own)
+        uploader.change { $0.preferences = .init(size: BufferSize(width: 320, height: 240)) }
         for _ in 0..<3 { #expect(try uploader.send(.pixels(image)).job.lease != nil) }
         for index in 0..<3 { uploader.release(index) }
         #expect(uploader.machine.sharing.pool.byteCount > 0)

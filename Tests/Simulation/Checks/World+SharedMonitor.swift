@@ -209,12 +209,11 @@ extension World {
         guard offer.isImage, offer.revision == sender.terms.revision, let box = sender.terms.preferences.size else {
             return
         }
-        let wanted = SampleUploader.OutputScale.fit(width: box.width, height: box.height)
-            .plan(forWidth: offer.size.width, height: offer.size.height, orientation: offer.orientation).canvas
+        guard let look = sender.encodedWith[number] else { return }
         check(
             .preferencesAreAnswered,
-            header.bufferSize == wanted || monitors[index].refusals > 0,
-            "frame \(number) is \(header.bufferSize), its receiver prefers \(wanted), and nothing was refused"
+            sender.isPreferred(header.bufferSize, of: offer, in: box, look) || monitors[index].refusals > 0,
+            "frame \(number) is \(header.bufferSize), its receiver prefers \(box), and nothing was refused"
         )
     }
 }

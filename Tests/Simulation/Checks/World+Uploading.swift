@@ -131,7 +131,7 @@ extension World {
             !sender.isSubmitting,
             let look = sender.encodedWith[sender.lastWritten]
         else { return }
-        let isCurrent = look == SimSender.Look(machine.configuration)
+        let isCurrent = look == SimSender.Look(machine)
         check(
             .newConfiguration,
             isCurrent,
@@ -155,7 +155,7 @@ extension World {
             let number = message.jpeg.withSpan({ Content.identify($0) })?.number, isImageKept(sender, number)
         else { return }
         coverage.checked(.latestImageInItsTerms)
-        let isAsWanted = sender.encodedWith[number] == SimSender.Look(machine.configuration)
+        let isAsWanted = sender.encodedWith[number] == SimSender.Look(machine)
         let isShared = machine.sharing.pool.isOpen && !awaitsBuffer(sender)
         check(
             .latestImageInItsTerms,
@@ -170,9 +170,7 @@ extension World {
         let preferences = sender.terms.preferences
         if let box = preferences.size {
             let offer = sender.offers[Int(number) - 1]
-            let wanted = SampleUploader.OutputScale.fit(width: box.width, height: box.height)
-                .plan(forWidth: offer.size.width, height: offer.size.height, orientation: offer.orientation).canvas
-            if header.bufferSize != wanted { return true }
+            if !sender.isPreferred(header.bufferSize, of: offer, in: box, look) { return true }
         }
         // Shared images have no quality.
         return header.contentLength > 0 && preferences.quality.map { $0 != look.quality } ?? false

@@ -160,10 +160,23 @@ final class SimSender {
     struct Look: Equatable {
         let scale: SampleUploader.OutputScale
         let quality: Int
+        /// What the program has set, whatever the receiver prefers.
+        let ownScale: SampleUploader.OutputScale
 
-        init(_ configuration: SampleUploader.Configuration) {
-            (scale, quality) = (configuration.scale, configuration.quality)
+        init(_ machine: borrowing UploaderMachine) {
+            (scale, quality) = (machine.configuration.scale, machine.configuration.quality)
+            ownScale = machine.ownConfiguration.scale
         }
+    }
+
+    /// Whether a size is what the receiver prefers of an image: fitted in the box, and no larger than the program sends.
+    func isPreferred(_ size: BufferSize, of offer: Offer, in box: BufferSize, _ look: Look) -> Bool {
+        let wanted = look.ownScale.preferring(box)
+            .plan(forWidth: offer.size.width, height: offer.size.height, orientation: offer.orientation).canvas
+        if size == wanted { return true }
+        // The program's size may have changed since the image was scaled.
+        return look.ownScale != .full && max(size.width, size.height) <= max(box.width, box.height)
+            && min(size.width, size.height) <= min(box.width, box.height)
     }
 
     struct Offer {

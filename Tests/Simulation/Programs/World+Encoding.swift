@@ -23,7 +23,7 @@ extension World {
                 // What was scaled before stays as it is.
                 !content.isScaled || sender.encodedWith[identity.number] == nil
             {
-                sender.encodedWith[identity.number] = SimSender.Look(machine.configuration)
+                sender.encodedWith[identity.number] = SimSender.Look(machine)
             }
             // Of what is in a shared buffer, only what is made of it remains.
             let isBuffered =

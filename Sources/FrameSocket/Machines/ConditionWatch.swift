@@ -31,12 +31,19 @@ struct ConditionWatch: Sendable {
     }
 
     /// Returns the difficulties that there are now.
-    mutating func update(at now: UInt64) -> Conditions {
+    ///
+    /// - Parameters:
+    ///   - lasting: The one that has not ended, if it has begun.
+    ///   - now: The time.
+    /// - Returns: The difficulties.
+    mutating func update(lasting: Conditions? = nil, at now: UInt64) -> Conditions {
         guard isActive else { return [] }
         var current: Conditions = []
         for index in evidence.indices {
             let condition = evidence[index].condition
-            if let _ = evidence[index].first, now >= evidence[index].last.addingClamping(Self.relief) {
+            if evidence[index].first != nil, lasting == condition {
+                evidence[index].last = max(evidence[index].last, now)
+            } else if evidence[index].first != nil, now >= evidence[index].last.addingClamping(Self.relief) {
                 evidence[index].first = nil
             }
             if met.contains(condition) {

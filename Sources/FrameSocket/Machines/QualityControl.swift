@@ -7,6 +7,7 @@ internal import FrameTransport
 struct QualityControl: Sendable {
     typealias Adaptation = SampleUploader.Configuration.Adaptation
 
+    private let shortestBody: Int
     private var adaptation: Adaptation?
     private var maximumQuality = 80
 
@@ -21,11 +22,16 @@ struct QualityControl: Sendable {
 
     private var window = ByteWindow()
 
-    /// The time at which what was sent is through, at the rate in effect.
-    private var paidAt: UInt64 = 0
+    /// The bytes that were sent beyond what the maximum has allowed by a time.
+    ///
+    /// How long they take depends on the maximum in force when that is asked.
+    private var debt = (byteCount: 0.0, at: UInt64(0))
 
-    /// The same with the image that is being encoded, by its expected size.
-    private var reservedUntil: UInt64?
+    /// The bytes that the image being encoded is expected to have, and since when.
+    private var reserved: (byteCount: Double, at: UInt64)?
+
+    /// The time by which this receiver will have taken what was sent to it.
+    private var takenAt: UInt64 = 0
 
     private var link = LinkRate()
 
@@ -41,31 +47,43 @@ struct QualityControl: Sendable {
     /// How long an image has not changed when it is sent again at the maximum quality, in nanoseconds.
     static let stillness: UInt64 = 200_000_000
 
-    init(_ configuration: SampleUploader.Configuration) {
-        follow(configuration)
+    /// - Parameters:
+    ///   - configuration: The configuration in force.
+    ///   - shortestBody: The bytes to which the connection pads shorter bodies, for existing Jitsi receivers.
+    init(_ configuration: SampleUploader.Configuration, shortestBody: Int = 0) {
+        self.init(shortestBody: shortestBody)
+        follow(configuration, at: 0)
     }
+
+    private init(shortestBody: Int) { self.shortestBody = shortestBody }
 
     @inline(__always)
     var isActive: Bool { adaptation != nil }
 
     // MARK: The configuration and the receiver
 
-    mutating func follow(_ configuration: SampleUploader.Configuration) {
-        let wasActive = isActive
+    mutating func follow(_ configuration: SampleUploader.Configuration, at now: UInt64) {
+        let (wasActive, oldMaximum, before) = (isActive, adaptation?.maximumByteRate, owed(at: now))
         (adaptation, maximumQuality) = (configuration.adaptation, configuration.quality)
         // The first images are as they would be without adaptation.
         level = wasActive ? min(max(level, minimumQuality), maximumQuality) : maximumQuality
-        if !isActive { self = QualityControl() }
+        guard isActive else { return self = QualityControl(shortestBody: shortestBody) }
+        guard adaptation?.maximumByteRate != oldMaximum else { return }
+        // What was too much for the old maximum is made up for in two seconds at most.
+        debt = (min(before, (maximumRate ?? 0) * Double(ByteWindow.length)), now)
+        becomeBetterAtOnce()
     }
 
-    private init() {}
-
-    /// Begins again with a new receiver, which takes what it takes.
+    /// Begins again with a new receiver, of which nothing is known yet.
     ///
     /// The bytes of the last seconds count on.
     mutating func connect() {
-        (link, reservedUntil) = (LinkRate(), nil)
+        (link, reserved, takenAt) = (LinkRate(), nil, 0)
+        becomeBetterAtOnce()
     }
+
+    /// Lets the next image have the highest quality that is possible: what kept it low is gone, and may have been all.
+    private mutating func becomeBetterAtOnce() { higherSince = 0 }
 
     private var minimumQuality: Int { min(adaptation?.minimumQuality ?? 1, maximumQuality) }
 
@@ -83,8 +101,8 @@ struct QualityControl: Sendable {
         adaptation?.maximumByteRate.map { Int(min(Double($0) * Double(ByteWindow.length) / 1e9 * 1.045, 1e18)) }
     }
 
-    /// The bytes of a message besides the JPEG, about.
-    private static let headerByteCount = 300
+    /// Returns the bytes of the message with a JPEG of some size, about.
+    private func messageByteCount(_ byteCount: Int) -> Int { max(byteCount, shortestBody) + 300 }
 
     // MARK: The next image
 
@@ -96,14 +114,15 @@ struct QualityControl: Sendable {
     /// - Returns: The time, or nil.
     func holdEnd(for byteCount: Int? = nil, at now: UInt64) -> UInt64? {
         guard isActive else { return nil }
-        let end = max(time(for: byteCount ?? size(at: level), after: now), paidAt, reservedUntil ?? 0)
+        let end = max(time(for: byteCount ?? size(at: level), after: now), paidAt, takenAt, reservedUntil)
         return end > now ? end : nil
     }
 
     /// Returns the time from which the latest image, which was sent at less than the maximum quality and has not changed for
     /// some time, is sent again at that.
     func sharpeningTime(changedAt: UInt64, at now: UInt64) -> UInt64 {
-        max(changedAt.addingClamping(Self.stillness), paidAt, time(for: size(at: maximumQuality), after: now))
+        let hasRoomAt = time(for: size(at: maximumQuality), after: now)
+        return max(changedAt.addingClamping(Self.stillness), paidAt, takenAt, hasRoomAt)
     }
 
     /// The expected size of the next image; 0 before the first.
@@ -112,14 +131,14 @@ struct QualityControl: Sendable {
     /// The time from which there is room in the window.
     private func time(for byteCount: Int, after now: UInt64) -> UInt64 {
         guard let windowLimit else { return now }
-        return window.time(for: byteCount + Self.headerByteCount, within: windowLimit, after: now)
+        return window.time(for: messageByteCount(byteCount), within: windowLimit, after: now)
     }
 
     /// Chooses the quality of an image that is about to be encoded, of a source with some interval between its frames.
     mutating func begin(sharpening: Bool, interval: UInt64, at now: UInt64) -> Int {
         if !sharpening { chooseLevel(interval, at: now) }
         let quality = sharpening ? maximumQuality : level
-        if let size { reservedUntil = max(paidAt, now).addingClamping(time(for: size * JPEGSize.ratio(quality))) }
+        if let size { reserved = (size * JPEGSize.ratio(quality), now) }
         return quality
     }
 
@@ -165,7 +184,7 @@ struct QualityControl: Sendable {
     ///
     /// If there is none, the quality falls, so that the next one has room.
     mutating func encoded(_ byteCount: Int, quality: Int, sharpening: Bool, at now: UInt64) -> Bool {
-        reservedUntil = nil
+        reserved = nil
         size = Double(byteCount) / JPEGSize.ratio(quality)
         guard let windowLimit, time(for: byteCount, after: now) > now else { return true }
         guard !sharpening else { return false }
@@ -177,13 +196,15 @@ struct QualityControl: Sendable {
     }
 
     /// Notes that the image being encoded came to nothing.
-    mutating func gaveUp() { reservedUntil = nil }
+    mutating func gaveUp() { reserved = nil }
 
     /// Notes that a message with so many bytes is sent.
     mutating func submitted(_ byteCount: Int, at now: UInt64) {
         guard isActive else { return }
-        window.add(byteCount + Self.headerByteCount, at: now)
-        paidAt = max(paidAt, now).addingClamping(time(for: Double(byteCount)))
+        let byteCount = messageByteCount(byteCount)
+        window.add(byteCount, at: now)
+        debt = (owed(at: now) + Double(byteCount), now)
+        takenAt = max(takenAt, now).addingClamping(timeOnLink(byteCount: Double(byteCount)))
     }
 
     /// Notes that the system has accepted all of it.
@@ -195,15 +216,37 @@ struct QualityControl: Sendable {
     /// Notes how many bytes the receiver has not read yet, if the system tells.
     mutating func sample(unread: Int?, at now: UInt64) {
         guard isActive, let end = link.sample(unread: unread, at: now) else { return }
-        paidAt = max(paidAt, end)
+        takenAt = max(takenAt, end)
     }
 
-    /// Returns the time that so many bytes take at the rate in effect.
-    private func time(for byteCount: Double) -> UInt64 {
-        func time(at rate: Double, atMost limit: Double) -> Double { min(byteCount / (rate * Self.usage), limit) }
-        let atMaximum = maximumRate.map { time(at: $0, atMost: 1e18) } ?? 0
-        // A receiver that took nothing for a while may take more by now.
-        let onLink = link.rate.map { time(at: $0, atMost: Double(LinkRate.longestWait)) } ?? 0
-        return UInt64(max(atMaximum, onLink))
+    // MARK: How long bytes take
+
+    /// The bytes that the maximum in force has not made up for yet.
+    private func owed(at now: UInt64) -> Double {
+        guard let maximumRate else { return 0 }
+        return max(0, debt.byteCount - Double(now.subtractingClamping(debt.at)) * maximumRate * Self.usage)
+    }
+
+    /// The time at which nothing is owed any longer.
+    private var paidAt: UInt64 {
+        maximumRate == nil ? 0 : debt.at.addingClamping(timeAtMaximum(byteCount: debt.byteCount))
+    }
+
+    /// The time at which the image that is being encoded will be made up for, and taken.
+    private var reservedUntil: UInt64 {
+        guard let (byteCount, at) = reserved else { return 0 }
+        return max(
+            max(paidAt, at).addingClamping(timeAtMaximum(byteCount: byteCount)),
+            max(takenAt, at).addingClamping(timeOnLink(byteCount: byteCount))
+        )
+    }
+
+    private func timeAtMaximum(byteCount: Double) -> UInt64 {
+        maximumRate.map { UInt64(min(byteCount / ($0 * Self.usage), 1e18)) } ?? 0
+    }
+
+    /// A receiver that took nothing for a while may take more by now.
+    private func timeOnLink(byteCount: Double) -> UInt64 {
+        link.rate.map { UInt64(min(byteCount / ($0 * Self.usage), Double(LinkRate.longestWait))) } ?? 0
     }
 }

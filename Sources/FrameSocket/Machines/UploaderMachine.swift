@@ -72,14 +72,15 @@ package struct UploaderMachine: Sendable {
 
     var effects = Effects()
 
-    /// Creates a machine without a receiver, for the uploader with a number that no other one in the process has.
-    package init(_ configuration: Configuration, owner: UInt64) {
+    /// Creates a machine without a receiver, for the uploader with a number that no other one in the process has, over a
+    /// connection that pads shorter bodies to so many bytes.
+    package init(_ configuration: Configuration, owner: UInt64, shortestBody: Int = 0) {
         sharing = SharingSession(owner: owner)
         ownConfiguration = configuration
         self.configuration = configuration.preferring(.init())
         memoryLimit = configuration.memoryLimit
         schedule = SendSchedule(self.configuration.pacing)
-        quality = QualityControl(configuration)
+        quality = QualityControl(configuration, shortestBody: shortestBody)
     }
 
     /// Returns the effects of the last event; empty until the next one.
@@ -111,7 +112,7 @@ package struct UploaderMachine: Sendable {
         }
         if new.preferences != old.preferences || new.connection != old.connection { hasRefusedPreferences = false }
         if new.preferences != old.preferences {
-            reconfigure()
+            reconfigure(at: now)
             // Also what the program has set since the last frame was sent: the receiver may prefer just that.
             preferredLook = look
         }
@@ -124,7 +125,7 @@ package struct UploaderMachine: Sendable {
     package mutating func update(_ new: Configuration, at now: UInt64) {
         ownConfiguration = new
         memoryLimit = new.memoryLimit
-        reconfigure()
+        reconfigure(at: now)
         share(after: terms, at: now)
         advance(at: now)
     }
@@ -267,12 +268,12 @@ package struct UploaderMachine: Sendable {
         return schedule.repeatTime.map { $0 <= now } ?? false ? .sent : nil
     }
 
-    private mutating func reconfigure() {
+    private mutating func reconfigure(at now: UInt64) {
         let old = EncodingRecipe.Settings(configuration)
         let wasAdapted = quality.isActive
         configuration = ownConfiguration.preferring(terms.preferences)
         edition += 1
-        quality.follow(configuration)
+        quality.follow(configuration, at: now)
         let isNewLook = EncodingRecipe.Settings(configuration) != old
         // An image that was sent at less than the quality that is wanted now has not been sent yet.
         if isNewLook || (wasAdapted && !quality.isActive) { schedule.reference.digest = nil }
@@ -294,7 +295,13 @@ package struct UploaderMachine: Sendable {
     private mutating func updateConditions(at now: UInt64) {
         // Without a receiver nothing is difficult, even if the last frame is slow to end.
         if isClosed { watch = ConditionWatch() }
-        let conditions = watch.update(at: now)
+        // What has begun lasts while an image is held back for it, whether or not the source offers another.
+        var lasting: SampleUploader.Conditions?
+        if !statistics.conditions.isEmpty, slots.deferral?.cause == .paced {
+            let byteCount = slots.deferral?.frame.knownByteCount
+            lasting = quality.difficulty(for: byteCount, interval: schedule.interval, at: now)
+        }
+        let conditions = watch.update(lasting: lasting, at: now)
         guard conditions != statistics.conditions else { return }
         statistics.conditions = conditions
         effects.tellsConditions = true

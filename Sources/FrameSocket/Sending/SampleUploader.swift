@@ -98,7 +98,7 @@ public final class SampleUploader: Sendable {
             last += 1
             return last
         }
-        machine = Locked(UploaderMachine(configuration, owner: owner))
+        machine = Locked(UploaderMachine(configuration, owner: owner, shortestBody: connection.shortestBody))
         stateRate()
         connection.observeTerms(for: self) { uploader, terms in
             uploader.handle { $0.termsChanged(terms, at: MonotonicClock.now()) }

@@ -190,6 +190,9 @@ public final class SocketConnection: Sendable {
     /// The reason for the connection's permanent end; nil before.
     package var closeReason: CloseReason? { driver.closed.value }
 
+    /// The number of bytes to which shorter bodies are padded; 0 if they are not.
+    package var shortestBody: Int { driver.configuration.padsShortBodies ? FramePadding.minimumBodyByteCount : 0 }
+
     /// The thread that connects, and that continues sending after the socket was full.
     public var thread: IOThread { driver.thread }
 

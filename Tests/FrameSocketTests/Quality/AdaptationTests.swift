@@ -171,32 +171,6 @@ import Testing
         #expect(rig.messages.count == 1 && rig.machine.statistics.sharpened == 0)
     }
 
-    /// There is memory for a JPEG of the preferred quality, but not beside the one that was sent.
-    @Test func `an image is not sent again if nothing better can be made of it`() throws {
-        let image = try testImage(640, 400, as: .bgra)
-        var configuration = SampleUploader.Configuration(quality: 10, usesStrips: false)
-        configuration.adaptation = .init(minimumQuality: 1)
-        var rig = ImageRig(configuration)
-        var preferred = configuration
-        preferred.quality = 100
-        configuration.maximumMemory = FrameEncoder().memoryNeed(.pixels(image), .up, preferred).total
-        rig.machine.update(configuration, at: rig.now)
-        rig.change { $0.preferences = .init(quality: 100) }
-        try rig.send(.pixels(image))
-        #expect(rig.machine.statistics.quality == 10 && !rig.machine.hasRefusedPreferences)
-        // As if frames of another shape had come between.
-        rig.machine.lastRecipe = nil
-        for _ in 0..<3 {
-            rig.now += 1_000_000_000
-            rig.machine.deadlinePassed(at: rig.now)
-            rig.settle()
-        }
-        #expect(rig.machine.hasRefusedPreferences && rig.messages.count == 1)
-        #expect(rig.machine.statistics.sharpened == 0)
-        let timer = rig.machine.timer
-        #expect(timer == nil)
-    }
-
     /// Shows P341.
     @Test(arguments: [
         SampleUploader.Pacing.everyFrame, .framesPerSecond(5), .every(3), .adaptive(),

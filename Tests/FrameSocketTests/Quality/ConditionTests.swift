@@ -68,6 +68,18 @@ import Testing
     }
 
     /// Shows P345.
+    @Test func `a maximum does not suffice for as long as the last image is held back`() {
+        var rig = UploaderRig(.init(quality: 30, adaptation: .init(maximumByteRate: 2_000)))
+        rig.run([.connect])
+        for number in 1...30 { rig.run([.offer(UInt8(number), bytes: 20_000), .wait(50)]) }
+        #expect(rig.machine.statistics.conditions == .budgetLow)
+        rig.run([.wait(4_000)])
+        #expect(rig.machine.statistics.conditions == .budgetLow && rig.machine.statistics.sent == 1)
+        rig.run([.wait(20_000)])
+        #expect(rig.machine.statistics.conditions == [] && rig.machine.statistics.sent > 1)
+    }
+
+    /// Shows P345.
     @Test func `a lack of memory for images that would be copied is reported at once, and its end`() throws {
         let image = try testImage(64, 48, as: .bgra)
         var rig = UploaderRig(.init(maximumMemory: 10_000))

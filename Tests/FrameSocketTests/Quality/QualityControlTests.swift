@@ -159,7 +159,65 @@ private typealias Adaptation = SampleUploader.Configuration.Adaptation
         #expect(source.sent.count >= 4)
     }
 
+    /// Shows P340.
+    @Test(arguments: [(500_000, 200), (nil, 0), (1_000, 2_200), (10_000, 2_200)] as [(Int?, UInt64)])
+    func `what was too much is made up for at the maximum in force, or not at all without one`(
+        maximum: Int?,
+        milliseconds: UInt64
+    ) {
+        var control = QualityControl(.init(adaptation: .init(maximumByteRate: 5_000)))
+        let start: UInt64 = 1_000_000_000
+        control.submitted(90_000, at: start)
+        #expect(control.holdEnd(at: start).map { $0 > start + 18_000 * Self.millisecond } == true)
+        control.follow(.init(adaptation: .init(maximumByteRate: maximum)), at: start)
+        let hold = (control.holdEnd(at: start) ?? start) - start
+        #expect(hold <= milliseconds * Self.millisecond && hold >= milliseconds / 2 * Self.millisecond, "\(hold)")
+        // It can be sharp as soon.
+        let sharp = control.sharpeningTime(changedAt: 0, at: start)
+        #expect(sharp <= start + milliseconds * Self.millisecond, "\(sharp - start)")
+    }
+
+    @Test func `a maximum that is raised lets the very next image have the quality that is possible`() {
+        var source = Source(.init(maximumByteRate: 1_000_000, preference: .motion))
+        source.run(1_000, size: 100_000)
+        #expect(source.sent.last?.quality == 30)
+        source.control.follow(.init(quality: 80, adaptation: .init(maximumByteRate: 20_000_000)), at: source.now)
+        source.sent = []
+        source.run(300, size: 100_000)
+        #expect(source.sent.count >= 8 && source.sent.allSatisfy { $0.quality == 80 }, "\(source.sent)")
+    }
+
+    @Test func `bytes that pad a short body count`() {
+        var control = QualityControl(.init(adaptation: .init(maximumByteRate: 50_000)), shortestBody: 10_240)
+        var (now, count): (UInt64, Int) = (1_000_000_000, 0)
+        for _ in 0..<1_000 {
+            now += 10 * Self.millisecond
+            guard control.holdEnd(at: now) == nil else { continue }
+            _ = control.begin(sharpening: false, interval: 10 * Self.millisecond, at: now)
+            guard control.encoded(500, quality: 80, sharpening: false, at: now) else { continue }
+            control.submitted(500, at: now)
+            count += 1
+        }
+        #expect((40...50).contains(count), "five a second for ten seconds: \(count)")
+    }
+
     // MARK: What the receiver takes
+
+    @Test func `a receiver that comes after a slow one is not taken for slow`() {
+        var control = QualityControl(.init(adaptation: .init()))
+        var now: UInt64 = 1_000_000_000
+        for _ in 0..<20 {
+            let quality = control.begin(sharpening: false, interval: 33 * Self.millisecond, at: now)
+            _ = control.encoded(100_000, quality: quality, sharpening: false, at: now)
+            control.submitted(100_000, at: now)
+            now += 400 * Self.millisecond
+            control.sent(100_000, beganAt: now - 400 * Self.millisecond, at: now)
+        }
+        #expect(control.holdEnd(at: now) != nil && control.level < 80)
+        control.connect()
+        #expect(control.holdEnd(at: now) == nil)
+        #expect(control.begin(sharpening: false, interval: 33 * Self.millisecond, at: now) == 80)
+    }
 
     @Test func `a receiver that lags is sent what it takes`() throws {
         var control = QualityControl(.init(adaptation: .init()))

@@ -41,17 +41,6 @@
         defer { mutex.unlock() }
         return try unsafe body(&state.pointee)
     }
-
-    /// Calls a closure with exclusive access to the state, unless a thread has it at present; returns nil in that case.
-    ///
-    /// Unlike ``withLock(_:)``, it may be called within the lock.
-    @inlinable public func withLockIfAvailable<Result, Failure: Error>(
-        _ body: (inout State) throws(Failure) -> Result
-    ) throws(Failure) -> Result? {
-        guard mutex.tryLock() else { return nil }
-        defer { mutex.unlock() }
-        return try unsafe body(&state.pointee)
-    }
 }
 
 #if canImport(Darwin) || PTHREAD_LOCKS
@@ -75,8 +64,6 @@
 
         @usableFromInline func lock() { unsafe pthread_mutex_lock(mutex) }
 
-        @usableFromInline func tryLock() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
-
         @usableFromInline func unlock() { unsafe pthread_mutex_unlock(mutex) }
     }
 #else
@@ -87,8 +74,6 @@
         init() {}
 
         @usableFromInline func lock() { mutex._unsafeLock() }
-
-        @usableFromInline func tryLock() -> Bool { mutex._unsafeTryLock() }
 
         @usableFromInline func unlock() { mutex._unsafeUnlock() }
     }

@@ -35,24 +35,16 @@ extension Peer {
         _ = try? await uploader.connection.closed()
     }
 
-    /// Images in shared memory, copied to it or drawn there, by way of an uploader.
+    /// Images in shared memory, by way of an uploader.
     mutating func share(until deadline: ContinuousClock.Instant) async {
-        let buffers = Int.random(in: 1...4, using: &random)
-        let uploader = SampleUploader(
-            connection: connection(),
-            configuration: .init(sharing: .allowed(buffers: buffers))
-        )
-        let isDrawnInPlace = Bool.random(using: &random)
+        let uploader = SampleUploader(connection: connection(), configuration: .init(sharesMemory: true))
         let pause = [Duration.milliseconds(1), .milliseconds(4), .milliseconds(16)].randomElement(using: &random)
         do {
             try await uploader.connection.open(within: .seconds(10))
             var (width, height) = Content.size(&random)
             while ContinuousClock.now < deadline, uploader.connection.closeReason == nil {
                 if Int.random(in: 0..<50, using: &random) == 0 { (width, height) = Content.size(&random) }
-                var image =
-                    isDrawnInPlace
-                    ? try uploader.makeBuffer(width: width, height: height, format: .bgra)
-                    : try PixelBuffer(width: width, height: height, format: .bgra)
+                var image = try PixelBuffer(width: width, height: height, format: .bgra)
                 let hash = try Content.fill(&image, &random)
                 let orientation: FrameOrientation = kind.isDoomed ? Content.doomedOrientation : .up
                 uploader.send(consume image, orientation: orientation, timestamp: hash)

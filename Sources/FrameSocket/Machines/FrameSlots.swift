@@ -4,8 +4,7 @@
 /// - the **deferred** one, which may not be sent now, and is sent when that changes;
 /// - the **waiting** one, which is sent next;
 /// - the one **in progress**: with the encoder, or with the connection;
-/// - the one **sent** last, for any receiver that needs it again: as its JPEG, or in a shared buffer, and with the image
-///   that this was made of, unless the memory was needed.
+/// - the one **sent** last, for any receiver that needs it again: as its image, its JPEG, or both.
 ///
 /// A newer frame replaces an older one in the first two.
 package struct FrameSlots: Sendable {
@@ -40,7 +39,9 @@ package struct FrameSlots: Sendable {
         /// The connection for which it was prepared, then the one to which it was submitted.
         var connection = 0
         /// The shared buffer that it is being copied to.
-        var lease: SharedPool.Lease?
+        var place: SharedPool.Place?
+        /// The copy of its image that is sent instead of its JPEG.
+        var copy: SharedCopy?
 
         init(frame: UploadFrame, beganAt: UInt64, byteCount: Int) {
             (self.frame, self.beganAt, self.byteCount) = (frame, beganAt, byteCount)
@@ -204,9 +205,13 @@ package struct FrameSlots: Sendable {
         }
     }
 
-    /// Gives up the images that are kept behind a JPEG, or behind a copy in a shared buffer.
+    /// Gives up the images that a JPEG, or a newer frame on its way, stands in for.
     mutating func giveUpSpares(to discards: inout UploaderMachine.Discards) {
-        discards.add(sent?.takeSpare())
+        if sent?.jpeg != nil {
+            discards.add(sent?.takeSpare())
+        } else if waiting != nil || inProgress?.isRepeat == false, let frame = sent.take() {
+            discards.add(frame)
+        }
         switch activity {
         case .idle, .starting: break
         case .encoding(var upload):

@@ -1,8 +1,8 @@
 internal import FrameTransport
 internal import FrameWire
 
-/// What an uploader shares with its receiver: whether, in which buffers, how long something waits for one of them, and
-/// which rows the receiver's last image lacks.
+/// What an uploader shares with its receiver: whether, in which buffers, how long a frame waits for one of them, and which
+/// rows the receiver's last image lacks.
 package struct SharingSession: Sendable {
     /// Whether memory is shared with the receiver.
     private enum Phase: Sendable {
@@ -20,10 +20,13 @@ package struct SharingSession: Sendable {
     private var phase = Phase.off
 
     /// The buffers.
-    package internal(set) var pool: SharedPool
+    package internal(set) var pool = SharedPool()
+
+    /// The uploader's number: a receiver gets buffers of one uploader only.
+    private let owner: UInt64
 
     init(owner: UInt64) {
-        pool = SharedPool(owner: owner)
+        self.owner = owner
     }
 
     // MARK: The receiver
@@ -33,40 +36,30 @@ package struct SharingSession: Sendable {
     /// Begins or ends sharing, as the receiver's terms and the configuration say, and takes back what was released.
     ///
     /// - Returns: Whether buffers that were shared are shared no longer.
-    mutating func follow(
-        _ terms: ReceiverTerms,
-        after old: ReceiverTerms,
-        _ sharing: SampleUploader.Configuration.Sharing,
-        at now: UInt64
-    ) -> Bool {
+    mutating func follow(_ terms: ReceiverTerms, after old: ReceiverTerms, isAllowed: Bool, at now: UInt64) -> Bool {
+        let wasOpen = pool.isOpen
         let isNew = terms.connection != old.connection
         if isNew {
             pool.connect()
-            (waitEnd, patience, phase) = (nil, .max, .off)
+            (waitEnd, hasGivenUp, phase) = (nil, false, .off)
             // If memory cannot be shared, a hello changes nothing.
-            if terms.isConnected, terms.mayShareMemory, sharing != .off {
+            if terms.isConnected, terms.mayShareMemory, isAllowed {
                 phase = .greeting(until: now.addingClamping(Self.greetingTime))
             }
         }
-        let mayShare = terms.isConnected && terms.acceptsSharedMemory && !isRefused
-        let count = mayShare ? sharing.bufferCount : 0
-        var hasEnded = false
-        if isNew || count != pool.count {
-            hasEnded = pool.isOpen
-            if hasEnded { pool.close() }
-            if count > 0 { pool.open(count: count) }
-            (unsentRows, sentJob) = (nil, nil)
-        }
-        if count > 0 { phase = .open } else if case .open = phase { phase = .off }
+        let isRefused = if case .refused = phase { true } else { false }
+        let isShared = isAllowed && terms.isConnected && terms.acceptsSharedMemory && !isRefused
+        if isNew || isShared != pool.isOpen { (unsentRows, hasGivenUp) = (nil, false) }
+        if !isShared, pool.isOpen { pool.close() } else if isShared { pool.open() }
+        if isShared { phase = .open } else if case .open = phase { phase = .off }
         if !isNew, terms.releases != old.releases {
             for index in SharedFrameHeader.Buffer.indices where terms.releases[index] != old.releases[index] {
                 pool.released(index)
             }
+            hasGivenUp = false
         }
-        return hasEnded
+        return wasOpen && (isNew || !isShared)
     }
-
-    private var isRefused: Bool { if case .refused = phase { true } else { false } }
 
     /// Ends sharing until the next connection.
     mutating func refuse() {
@@ -82,96 +75,64 @@ package struct SharingSession: Sendable {
 
     // MARK: Waiting for a buffer
 
-    /// The time at which something that waits for a free shared buffer stops waiting; nil while nothing does.
+    /// The time at which a frame that waits for a free buffer stops waiting; nil while none does.
     package private(set) var waitEnd: UInt64?
 
-    /// The maximum time that a frame waits for a receiver to release a shared buffer, before it is encoded: 2 s.
+    /// The maximum time that a frame waits for a receiver to release a buffer, before it is encoded: 2 s.
     var longestWait: UInt64 = 2_000_000_000
 
-    /// How long the next frame waits, at most ``longestWait``.
-    ///
-    /// A receiver is expected to release its buffers. One that keeps them costs a long wait once, and short ones from
-    /// then on, until waiting has paid off several times.
-    private var patience = UInt64.max
-
-    /// The callers that wait for a free buffer.
-    var waiters: [UInt64] = []
-
-    /// The time that a frame waits for a buffer after another frame has waited without success, or if the receiver has
-    /// none to release.
-    private static let shortestWait: UInt64 = 20_000_000
+    /// Whether a frame has waited in vain since a buffer was last released: nothing waits until one is.
+    private(set) var hasGivenUp = false
 
     /// Begins or continues to wait for a buffer, or ends it.
     mutating func wait(_ isWaiting: Bool, at now: UInt64) {
-        if isWaiting {
-            let wait = pool.isAnyWithReceiver ? min(patience, longestWait) : Self.shortestWait
-            waitEnd = min(waitEnd ?? .max, now.addingClamping(wait))
-        } else if waitEnd != nil {
-            waitEnd = nil
-            if pool.hasFree { patience = patience.multipliedClamping(by: 2) }
-        }
+        waitEnd = isWaiting ? waitEnd ?? now.addingClamping(longestWait) : nil
     }
 
-    /// Returns whether the wait for a free shared buffer is over, and none is free.
+    /// Returns whether the wait for a free buffer is over, and none is free.
     func hasWaited(at now: UInt64) -> Bool { waitEnd.map { $0 <= now } ?? false }
 
-    /// Whether something waits, or has waited, for a buffer.
+    /// Whether a frame waits, or has waited, for a buffer.
     @inline(__always)
     var isWaiting: Bool { waitEnd != nil }
 
     /// Notes that waiting was futile: nobody has released a buffer.
-    mutating func gaveUp() { (waitEnd, patience) = (nil, Self.shortestWait) }
+    mutating func gaveUp() { (waitEnd, hasGivenUp) = (nil, true) }
 
-    /// Returns the callers that need not wait any longer.
-    mutating func takeWaiters(isInVain: Bool) -> [UInt64] {
-        if isInVain { patience = Self.shortestWait }
-        defer { waiters = [] }
-        return waiters
-    }
+    // MARK: Copies
 
-    // MARK: Changed rows
-
-    /// The rows in which the next image copied to a shared buffer may differ from the receiver's last, besides those in
-    /// which it differs from the image copied before it; nil if any row may.
+    /// The rows in which the next copied image may differ from the receiver's last, besides those in which it differs from
+    /// the image copied before it; nil if any row may.
     private var unsentRows: Range<Int>?
 
-    /// The orientation of the last image copied to a shared buffer.
+    /// The orientation of the last copied image.
     private var copiedOrientation: FrameOrientation?
-
-    /// The number of the receiver's last shared image, if that was drawn; nil if not, or if it has none.
-    private var sentJob: UInt64?
 
     /// Whether the frame submitted last is in a shared buffer.
     var isLatestShared = false
 
     /// Records an image that was copied, and states the rows in which it differs from the receiver's last.
-    mutating func copied(_ image: inout BufferedImage) {
-        if let unsentRows, let rows = image.changedRows, image.orientation == copiedOrientation {
-            image.changedRows = rows.joined(with: unsentRows)
+    mutating func copied(_ copy: inout SharedCopy) {
+        if let unsentRows, let rows = copy.changedRows, copy.orientation == copiedOrientation {
+            copy.changedRows = rows.joined(with: unsentRows)
         } else {
-            image.changedRows = nil
+            copy.changedRows = nil
         }
-        unsentRows = image.changedRows
-        copiedOrientation = image.orientation
+        unsentRows = copy.changedRows
+        copiedOrientation = copy.orientation
     }
 
-    /// States the rows in which an image that was drawn differs from the receiver's last, if its damage since then is
-    /// known.
-    func drawn(_ image: inout BufferedImage, _ damage: RowDamage) {
-        image.job = damage.image
-        image.changedRows = damage.rows(since: sentJob ?? 0)?.range
+    /// Returns the message for a copy, whose buffer the receiver may have from now on.
+    mutating func submit(_ copy: SharedCopy, _ info: FrameInfo) -> FrameMessage? {
+        let message = copy.message(info, isNew: !pool.isAnnounced(copy.place), owner: owner)
+        if message != nil { pool.submitted(copy.place) }
+        return message
     }
 
-    mutating func sent(_ image: inout BufferedImage) {
-        if !image.isSent {
-            switch image.origin {
-            case .copied: unsentRows = 0..<0
-            // The next image is compared with the one copied last, which the receiver does not have.
-            case .drawn: unsentRows = nil
-            }
-            sentJob = image.job
-        }
-        (image.isSent, image.changedRows) = (true, 0..<0)
+    /// Records whether a copy has been sent.
+    mutating func settled(_ copy: SharedCopy, isSent: Bool) {
+        pool.settled(copy.place, isSent: isSent)
+        if isSent, pool.isCurrent(copy.place) { unsentRows = 0..<0 }
     }
 }
 

@@ -32,11 +32,8 @@ extension UploaderMachine {
         /// Whether the difficulties have changed, which are among the statistics.
         package internal(set) var tellsConditions = false
 
-        /// The number of a lease; the shared buffers of earlier leases are to be released.
+        /// A generation of shared memory; earlier ones are to be released.
         package internal(set) var dropsBuffersBefore: UInt64?
-
-        /// The shared buffers whose memory is to be released, and the last lease that it may have been created for.
-        package internal(set) var reclaimed: [(index: Int, lease: UInt64)] = []
 
         /// The frames to release.
         package internal(set) var discarded = Discards()
@@ -48,7 +45,7 @@ extension UploaderMachine {
         /// Whether there is nothing to do except to release discarded frames.
         package var isEmpty: Bool {
             !startsUpload && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
-                && !statesRate && !tellsConditions && dropsBuffersBefore == nil && reclaimed.isEmpty
+                && !statesRate && !tellsConditions && dropsBuffersBefore == nil
         }
     }
 

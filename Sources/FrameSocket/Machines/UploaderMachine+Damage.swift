@@ -24,19 +24,6 @@ extension UploaderMachine {
         }
     }
 
-    /// Notes whether an image that was drawn has been sent; of one that the encoder has prepared, that is known already.
-    mutating func endDamage(isSent: Bool) {
-        if isSent { damageLog.finish() } else { damageLog.takeBack() }
-    }
-
-    /// States the rows in which an image that was drawn in a shared buffer differs from the receiver's last.
-    mutating func stateDamage(of frame: inout UploadFrame) {
-        guard var image = frame.bufferedImage, case .drawn = image.origin else { return }
-        let damage = damageLog.begin(frame.ticket, frame.recipe, newest: slots.lastTicket, isRepeat: false)
-        sharing.drawn(&image, damage.rows(of: frame.recipe))
-        frame.recognize(image)
-    }
-
     /// Counts an image whose damage was too small.
     package mutating func damageWasTooSmall() { statistics.damageErrors += 1 }
 }

@@ -4,9 +4,9 @@ extension UploaderMachine {
     enum Form: Sendable, Hashable {
         /// A JPEG that is made now.
         case encode
-        /// A copy in this shared buffer, of this size.
-        case share(index: Int, byteCount: Int)
-        /// The JPEG that it has, or the shared buffer that it is in and that the receiver does not have.
+        /// A copy in this shared buffer.
+        case share(SharedPool.Place)
+        /// The JPEG that it has.
         case asItIs
         /// Nothing, for this cause.
         case nothing(SampleUploader.DropCause)
@@ -32,22 +32,6 @@ extension UploaderMachine {
             effects.discarded.add(frame.takeSpare())
             return .asItIs
         }
-        if isForOthers, frame.bufferedImage != nil {
-            // The copy is of the size that another look has.
-            var image = frame
-            image.leaveBuffer()
-            let form = prepare(&image)
-            switch form {
-            case .nothing(.outsideLimits):
-                // What only other limits allow is not replaced by what another look has.
-                return form
-            case .nothing: break
-            case .encode, .share, .asItIs:
-                discard(frame)
-                frame = image
-                return form
-            }
-        }
         return prepare(&frame)
     }
 
@@ -63,15 +47,9 @@ extension UploaderMachine {
     private mutating func prepare(_ frame: inout UploadFrame) -> Form {
         makeRecipe(for: &frame)
         guard frame.isWithin(configuration.limits) else { return .nothing(.outsideLimits) }
-        moveToBuffer(&frame)
-        reclaimBuffers(for: frame)
-        if sharing.pool.isOpen {
-            if let lease = frame.bufferedImage?.claim.lease, sharing.pool.canSend(lease) { return .asItIs }
-            if let (index, byteCount) = buffer(for: frame) {
-                guard makeRoom(toEncode: frame.totalByteCount) else { return .nothing(.overMemoryBudget) }
-                return .share(index: index, byteCount: byteCount)
-            }
-        }
-        return makeRoom(toEncode: frame.totalByteCount) ? .encode : .nothing(.overMemoryBudget)
+        guard makeRoom(toEncode: frame.totalByteCount) else { return .nothing(.overMemoryBudget) }
+        guard sharing.pool.isOpen, let size = frame.recipe?.sharedByteCount, let place = sharing.pool.place(for: size)
+        else { return .encode }
+        return .share(place)
     }
 }

@@ -48,17 +48,13 @@ extension UploaderMachine {
         defer { advance(at: now) }
         makeRecipe(for: &frame)
         guard frame.isWithin(configuration.limits) else { return drop(.outsideLimits) }
-        reclaimBuffers(for: frame)
         switch causeToHoldBack(frame, at: now) {
         case nil where quality.isActive && isSent(frame):
             // Encoded again it might be less sharp: what shows that the sender is alive is what the receiver has.
             if configuration.pacing.keepAlive != nil { slots.oweLatest() }
             dropUnchanged(frame, .unchanged)
             return .dropped(.unchanged)
-        case nil:
-            let outcome = accept(frame)
-            if sharing.pool.isOpen { sendDrawn(at: now) }
-            return outcome
+        case nil: return accept(frame)
         case .unchanged:
             guard slots.isReferenceHeld || hasRoom(for: frame) else { return drop(.overMemoryBudget) }
             // The receiver's frame is the latest again, not one that was passed over since.
@@ -163,6 +159,8 @@ extension UploaderMachine {
         makeRoom(for: frame.byteCount)
         schedule.reference = (frame.ticket, frame.digest)
         slots.waiting = frame
+        // An image without a JPEG.
+        if slots.sent?.jpeg == nil, let older = slots.sent.take() { discard(older) }
         return .taken
     }
 

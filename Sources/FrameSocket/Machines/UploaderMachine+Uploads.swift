@@ -94,7 +94,6 @@ extension UploaderMachine {
         case .asItIs:
             schedule.reference.ticket = frame.ticket
             if frame.look == nil { frame.look = look }
-            if damageLog.isUsed, !isRepeat { stateDamage(of: &frame) }
             if !isForced { schedule.pacer.takeLate(at: schedule.sourceTime(at: now)) }
             let byteCount = frame.byteCount - frame.spareByteCount
             var upload = FrameSlots.Upload(frame: frame, beganAt: now, byteCount: byteCount)
@@ -105,7 +104,7 @@ extension UploaderMachine {
         case .encode, .share: break
         }
         // Nobody has released a buffer.
-        if form == .encode, sharing.isWaiting { sharing.gaveUp() }
+        if form == .encode, sharing.hasWaited(at: now) { sharing.gaveUp() }
         let comparison = schedule.comparison(of: frame, isForced: isForced)
         let byteCount = frame.totalByteCount
         // Until this frame is hashed, every newer frame counts as changed.
@@ -113,10 +112,9 @@ extension UploaderMachine {
         // An image that was scaled before is not scaled again.
         if frame.look == nil || frame.content?.isScaled != true { frame.look = look }
         let orientation = frame.orientation
-        // An image that was drawn in one of the buffers would keep it from the next one.
-        let isDrawn = frame.lease.map { sharing.pool.isCurrent($0) } ?? false
+        // The image of a copy is returned.
         var job = EncodingJob(
-            content: frame.takeContent(keeps: slots.isLatest(frame) && !isDrawn),
+            content: frame.takeContent(keeps: form == .encode && slots.isLatest(frame)),
             orientation: orientation,
             comparison: comparison,
             recipe: frame.recipe
@@ -130,14 +128,9 @@ extension UploaderMachine {
         upload.connection = terms.connection
         number(&upload)
         if quality.isActive, form == .encode { chooseQuality(of: &upload, for: &job, at: now) }
-        if case .share(let index, let size) = form {
-            let lease = sharing.pool.lease(index, byteCount: size)
-            (job.lease, job.needsNewMemory, upload.lease) = (lease, !sharing.pool.isAnnounced(lease), lease)
-        }
-        // The image behind the copy in a buffer that is encoded, or copied to another.
-        if let spare = upload.frame.originalByteCount {
-            let isRoom = memoryLimit == .max || spare <= memoryLimit - heldBytes - byteCount
-            if isRoom { upload.byteCount += spare } else { effects.discarded.add(upload.frame.takeSpare()) }
+        if case .share(let place) = form {
+            sharing.pool.fill(place)
+            (job.place, upload.place) = (place, place)
         }
         slots.activity = .encoding(upload)
         return job
@@ -204,26 +197,25 @@ extension UploaderMachine {
             } else {
                 submitPrepared(consume upload, at: now)
             }
-        case .shared(let image, let orientation, let digest):
+        case .shared(let copy, let content, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(upload.beganAt))
+            upload.frame.putBack(content)
             if let digest { upload.frame.digest = digest }
-            takeCopied(image, orientation, of: consume upload, at: now)
+            takeCopied(copy, of: consume upload, at: now)
         case .notShared(let content):
             upload.frame.putBack(content)
-            if let lease = upload.lease, !sharing.pool.isCurrent(lease) {
+            if let place = upload.place, !sharing.pool.isCurrent(place) {
                 // The connection has ended meanwhile, or the receiver has declined.
                 returnToQueue(upload)
             } else {
                 stopSharing(for: upload)
             }
         case .unchanged(let content, let digest):
-            if let lease = upload.lease { sharing.pool.ended(lease) }
             upload.frame.putBack(content)
             upload.frame.digest = digest
             takeBackCount(of: upload)
             settleUnchanged(upload.frame)
         case .failed(let error):
-            if let lease = upload.lease { sharing.pool.ended(lease) }
             takeBackCount(of: upload)
             statistics.lastEncodingError = error
             lose(upload, .encodingFailed)
@@ -295,19 +287,17 @@ extension UploaderMachine {
     }
 
     private mutating func submit(_ upload: consuming FrameSlots.Upload, at now: UInt64) {
-        let lease = upload.frame.bufferedImage?.claim.lease
-        let isNew = lease.map { !sharing.pool.isAnnounced($0) } ?? false
-        guard let message = upload.frame.message(withTiming: configuration.sendsTiming, isNew: isNew) else {
-            return
-        }
-        if let lease { sharing.pool.submitted(lease) }
-        sharing.isLatestShared = lease != nil
+        let info = upload.frame.info(withTiming: configuration.sendsTiming)
+        let isShared = upload.copy != nil
+        let prepared = if let copy = upload.copy { sharing.submit(copy, info) } else { upload.frame.message(info) }
+        guard let message = prepared else { return }
+        sharing.isLatestShared = isShared
         (upload.revision, upload.connection) = (terms.revision, terms.connection)
         schedule.refer(to: upload.frame, look: look)
         slots.isOwed = false
         statistics.quality = upload.frame.quality?.used
         schedule.noteSubmission(at: now)
-        if lease == nil { quality.submitted(message.jpeg.count, at: now) }
+        if !isShared { quality.submitted(message.jpeg.count, at: now) }
         (effects.message, effects.connection) = (message, terms.connection)
         slots.activity = .sending(upload)
     }
@@ -318,10 +308,9 @@ extension UploaderMachine {
         slots.activity = .idle
         // A connection that ended before has had nothing of it.
         if failure == nil || failure == .connectionLost { upload.frame.isKnown = true }
-        // If the receiver is gone meanwhile, the image leaves its buffer, but not what was sent.
-        let (wasShared, byteCount) = (upload.frame.bufferedImage != nil, upload.frame.jpeg?.jpeg.count ?? 0)
-        settleBuffer(of: &upload, isSent: failure == nil)
-        if damageLog.isUsed { endDamage(isSent: failure == nil) }
+        let copy = upload.copy.take()
+        let (wasShared, byteCount) = (copy != nil, upload.frame.jpeg?.jpeg.count ?? 0)
+        if let copy { sharing.settled(copy, isSent: failure == nil) }
         if let failure {
             fail(upload, failure, at: now)
         } else {

@@ -142,7 +142,7 @@ package struct UploaderMachine: Sendable {
     }
 
     /// Gives up images that are kept for other receivers, because the program needs the memory for its next one: their
-    /// JPEGs stay.
+    /// JPEGs stay, and images without one until a newer frame is on its way.
     package mutating func giveUpImages() { slots.giveUpSpares(to: &effects.discarded) }
 
     /// Handles the passing of the time in ``timer``.
@@ -206,11 +206,10 @@ package struct UploaderMachine: Sendable {
     /// Ends the wait under `id`.
     package mutating func cancelWait(_ id: UInt64) {
         slots.finishers.removeAll { $0.id == id }
-        sharing.waiters.removeAll { $0 == id }
     }
 
     /// The number of waiters.
-    package var waiterCount: Int { slots.finishers.count + sharing.waiters.count }
+    package var waiterCount: Int { slots.finishers.count }
 
     // MARK: Decisions
 
@@ -225,7 +224,7 @@ package struct UploaderMachine: Sendable {
     /// Requests an upload if one is possible, resumes finished waiters, and sets the timer.
     mutating func advance(at now: UInt64) {
         if memoryLimit < .max { fitIntoMemory() }
-        if sharing.pool.isOpen || sharing.isWaiting { manageBuffers(at: now) }
+        if sharing.pool.isOpen || sharing.isWaiting { sharing.wait(isFrameWaitingForBuffer(at: now), at: now) }
         if case .idle = slots.activity, nextSource(at: now) != nil {
             slots.activity = .starting
             (effects.startsUpload, effects.asksUnread) = (true, quality.isActive)
@@ -234,7 +233,6 @@ package struct UploaderMachine: Sendable {
             let finished = slots.takeFinished(before: oldestPendingTicket ?? .max)
             if effects.finished.isEmpty { effects.finished = finished } else { effects.finished += finished }
         }
-        if !sharing.waiters.isEmpty { settleBufferWaiters(at: now) }
         if watch.isActive { updateConditions(at: now) }
         setTimer(at: now)
     }
@@ -245,7 +243,7 @@ package struct UploaderMachine: Sendable {
     /// compiler copies the 1,600 bytes of the machine for a call that is not.
     mutating func nextSource(at now: UInt64) -> FrameSlots.Source? {
         guard barrier == nil, schedule.retryTime(under: terms.revision, at: now) == nil else { return nil }
-        if sharing.greetingTime(terms, at: now) != nil || (sharing.pool.isOpen && awaitsBuffer(at: now)) { return nil }
+        if sharing.greetingTime(terms, at: now) != nil || awaitsBuffer(at: now) { return nil }
         if quality.isActive, holdEnd(at: now) != nil { return nil }
         return candidate(at: now)
     }
@@ -316,13 +314,11 @@ package struct UploaderMachine: Sendable {
     private mutating func nextDeadline(at now: UInt64) -> UInt64? {
         // When the frame in progress is done, whatever is due then follows at once.
         if barrier == nil, let time = sharing.greetingTime(terms, at: now) {
-            return slots.next != nil || !sharing.waiters.isEmpty ? time : nil
+            return slots.next == nil ? nil : time
         }
+        guard case .idle = slots.activity, barrier == nil else { return nil }
         // The end of a wait that has passed, with something else in the way, needs no call.
-        let waitEnd = sharing.hasWaited(at: now) ? nil : sharing.waitEnd
-        guard case .idle = slots.activity, barrier == nil,
-            !(sharing.pool.isOpen && awaitsBuffer(at: now) && candidate(at: now) != nil)
-        else { return waitEnd }
+        if let waitEnd = sharing.waitEnd, now < waitEnd { return waitEnd }
         var again: UInt64?
         if slots.sent != nil, slots.sent?.excludedBy != edition {
             again = (slots.sent?.quality == nil ? nil : sharpeningTime(at: now)) ?? schedule.repeatTime
@@ -336,8 +332,7 @@ package struct UploaderMachine: Sendable {
         if let retryTime = schedule.retryTime(under: terms.revision, at: now) {
             deadline = slots.next == nil ? nil : retryTime
         }
-        guard let waitEnd else { return deadline }
-        return min(deadline ?? .max, waitEnd)
+        return deadline
     }
 
     /// Requests the timer if it is needed earlier than last requested.

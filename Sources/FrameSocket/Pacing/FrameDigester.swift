@@ -20,7 +20,6 @@ struct FrameDigester: Sendable {
         hash.add(UInt64(truncatingIfNeeded: content.size.height))
         switch content {
         case .pixels(let image), .scaled(let image, _): add(image, to: &hash)
-        case .shared(let shared): add(shared.pixels, to: &hash)
         case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _):
             hash.add(UInt64(jpeg.count))
             jpeg.withSpan { hash.add($0) }
@@ -32,9 +31,7 @@ struct FrameDigester: Sendable {
     private func kind(of content: FrameContent) -> UInt64 {
         switch content {
         case .pixels: 0
-        // An image that the program drew in a shared buffer was submitted as pixels, and is hashed as such before.
-        case .shared(let image) where image.origin == .drawn: 0
-        case .scaled, .shared: 1
+        case .scaled: 1
         case .jpeg: 2
         case .resizableJPEG: 3
         }

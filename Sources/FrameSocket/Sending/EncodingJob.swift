@@ -39,9 +39,7 @@ package struct EncodingJob: Sendable {
     /// The quality to encode it at; nil for the recipe's.
     package var quality: Int?
     /// The shared buffer to copy the content to; nil to encode it.
-    package var lease: SharedPool.Lease?
-    /// Whether the buffer needs new memory.
-    package var needsNewMemory = false
+    package var place: SharedPool.Place?
 
     /// What may have changed since an earlier job.
     package var damage = Damage()
@@ -51,8 +49,8 @@ package struct EncodingJob: Sendable {
 package enum EncodingResult: Sendable {
     /// The content's JPEG, with its size and orientation.
     case encoded(FrameMessage, digest: UInt64?)
-    /// The content is in its shared buffer, with this orientation.
-    case shared(BufferedImage, FrameOrientation, digest: UInt64?)
+    /// The content has been copied to its shared buffer, and is returned.
+    case shared(SharedCopy, FrameContent, digest: UInt64?)
     /// The system has no memory to share; the content is returned.
     case notShared(FrameContent)
     /// The content equals what it was compared with, and is returned.
@@ -69,15 +67,11 @@ extension EncodingJob {
         if damage.isTooSmall { damage.region = nil }
     }
 
-    /// Compares and encodes the content, and releases it.
-    ///
-    /// If the job has a lease, the content is copied to its buffer in `sharing` instead, and `onRelease` is called when
-    /// nothing refers to it any longer.
+    /// Compares and encodes the content, and releases it, or copies it to its shared buffer.
     mutating func encode(
         with encoder: FrameEncoder,
         _ digester: FrameDigester,
-        _ sharing: SharedBufferStore? = nil,
-        onRelease: @escaping @Sendable (SharedPool.Lease) -> Void = { _ in }
+        _ sharing: SharedBufferStore
     ) -> EncodingResult {
         guard let content = content.take() else {
             return .failed(TurboJPEGError(.encodeFailed, "the frame has been encoded before"))
@@ -94,14 +88,13 @@ extension EncodingJob {
         do throws(TurboJPEGError) {
             verifyDamage(of: content, with: encoder.damageVerifier)
             let rows = damage.rows(of: recipe)
-            guard let lease, let sharing else {
+            guard let place else {
                 return .encoded(try encoder.encode(consume content, orientation, recipe, rows, quality), digest: digest)
             }
-            guard let claim = try? sharing.claim(lease, isNew: needsNewMemory, onRelease: onRelease) else {
-                return .notShared(content)
-            }
-            let (image, orientation, overlay) = try encoder.prepare(consume content, orientation, recipe)
-            return .shared(try sharing.fill(claim, with: image, under: overlay, rows), orientation, digest: digest)
+            guard let memory = try? sharing.memory(of: place) else { return .notShared(content) }
+            let (image, orientation, overlayID) = try encoder.prepare(content, orientation, recipe)
+            let copy = try sharing.copy(image, orientation, to: place, in: memory, under: overlayID, rows)
+            return .shared(copy, content, digest: digest)
         } catch {
             return .failed(error)
         }

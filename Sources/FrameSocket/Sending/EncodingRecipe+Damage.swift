@@ -22,9 +22,9 @@ extension EncodingRecipe {
     /// Returns the damage of the content, which may be a copy of the submitted image; nil if any part may differ.
     func contentDamage(by region: ImageDamage) -> ImageDamage? {
         switch input?.origin {
-        case .submitted, .drawn: region
+        case .submitted: region
         case .scaled(let plan): region.applying(plan)
-        case .prepared, nil: nil
+        case nil: nil
         }
     }
 }

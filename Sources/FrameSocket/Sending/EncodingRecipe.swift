@@ -30,7 +30,7 @@ package final class EncodingRecipe: Sendable {
     package struct Input: Sendable, Hashable {
         package let size: BufferSize
         package let format: PixelFormat
-        /// The bytes that the frame keeps: none if the pixels are in a shared buffer.
+        /// The bytes that the frame keeps.
         package let byteCount: Int
         package let orientation: FrameOrientation
         /// What the pixels are.
@@ -39,27 +39,19 @@ package final class EncodingRecipe: Sendable {
             case submitted
             /// A copy that was scaled by this plan.
             case scaled(OutputPlan)
-            /// An image that was drawn in a shared buffer, for its own size.
-            case drawn
-            /// A copy whose original is not known: it keeps its size, and has its watermark.
-            case prepared
         }
 
         let origin: Origin
 
         init?(_ content: FrameContent, _ orientation: FrameOrientation) {
-            guard let pixels = content.pixels else { return nil }
-            size = pixels.size
-            format = pixels.format
-            byteCount = content.byteCount
+            let pixels: PixelBuffer
+            switch content {
+            case .pixels(let image): (pixels, origin) = (image, .submitted)
+            case .scaled(let image, let plan): (pixels, origin) = (image, .scaled(plan))
+            case .jpeg, .resizableJPEG: return nil
+            }
+            (size, format, byteCount) = (pixels.size, pixels.format, content.byteCount)
             self.orientation = orientation
-            origin =
-                switch content {
-                case .pixels: .submitted
-                case .scaled(_, let plan): plan.map { .scaled($0) } ?? .prepared
-                case .shared(let image): image.origin == .drawn ? .drawn : .prepared
-                case .jpeg, .resizableJPEG: .prepared
-                }
         }
     }
 
@@ -93,11 +85,9 @@ package final class EncodingRecipe: Sendable {
         (self.settings, self.edition, self.limit) = (settings, edition, limit)
         input = Input(content, orientation)
         switch content {
-        case .pixels, .scaled, .shared:
+        case .pixels, .scaled:
             guard let input else { return nil }
-            var image = ImageRecipe(settings.output(for: input), input.format, orientation, settings)
-            if input.origin == .prepared { image.watermark = nil }
-            self.image = image
+            image = ImageRecipe(settings.output(for: input), input.format, orientation, settings)
             need = settings.need(content: input.byteCount, image, limit)
             sharedByteCount = image.sharedByteCount(of: input.format, orientation)
         case .jpeg(let jpeg, let size):
@@ -179,7 +169,6 @@ extension EncodingRecipe.Settings {
         case .submitted: output(for: input.size, input.orientation, input.format)
         case .scaled(let plan):
             output(for: plan.image, input.orientation, input.format).afterScaling(by: plan) ?? OutputPlan(input.size)
-        case .drawn, .prepared: OutputPlan(input.size)
         }
     }
 

@@ -6,11 +6,9 @@ package import TurboJPEG
 package enum FrameContent: Sendable {
     /// Pixels to scale and encode.
     case pixels(PixelBuffer)
-    /// Pixels to encode at their own size, because they were scaled when submitted, by this plan if it is known; only if
-    /// a receiver that comes later wants a smaller size, they are scaled again.
-    indirect case scaled(PixelBuffer, by: OutputPlan? = nil)
-    /// Pixels in a shared buffer, with the size to send.
-    indirect case shared(BufferedImage)
+    /// Pixels to encode at their own size, because they were scaled by this plan when submitted; only if a receiver that
+    /// comes later wants a smaller size, they are scaled again.
+    indirect case scaled(PixelBuffer, by: OutputPlan)
     /// A JPEG that is sent unchanged, or rotated upright.
     case jpeg(FrameBytes, BufferSize)
     /// A JPEG that is encoded again if the configuration wants another size.
@@ -20,7 +18,6 @@ package enum FrameContent: Sendable {
     package var pixels: PixelBuffer? {
         switch self {
         case .pixels(let pixels), .scaled(let pixels, _): pixels
-        case .shared(let image): image.pixels
         case .jpeg, .resizableJPEG: nil
         }
     }
@@ -29,7 +26,6 @@ package enum FrameContent: Sendable {
     package var size: BufferSize {
         switch self {
         case .pixels(let pixels), .scaled(let pixels, _): pixels.size
-        case .shared(let image): image.pixels.size
         case .jpeg(_, let size), .resizableJPEG(_, let size): size
         }
     }
@@ -37,7 +33,7 @@ package enum FrameContent: Sendable {
     /// Whether the content consists of pixels with the size to send.
     package var isScaled: Bool {
         switch self {
-        case .scaled, .shared: true
+        case .scaled: true
         case .pixels, .jpeg, .resizableJPEG: false
         }
     }
@@ -46,15 +42,14 @@ package enum FrameContent: Sendable {
     var isAdaptable: Bool {
         switch self {
         case .pixels, .scaled, .resizableJPEG: true
-        case .shared, .jpeg: false
+        case .jpeg: false
         }
     }
 
-    /// The bytes of the pixels or JPEG; those of a shared buffer count with its pool.
+    /// The bytes of the pixels or JPEG.
     package var byteCount: Int {
         switch self {
         case .pixels(let pixels), .scaled(let pixels, _): EncodingMemory.bytes(of: pixels)
-        case .shared: 0
         case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _): jpeg.count
         }
     }

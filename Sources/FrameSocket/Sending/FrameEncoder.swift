@@ -24,9 +24,6 @@ final class FrameEncoder: Sendable {
         case .pixels(let image), .scaled(let image, _):
             guard let recipe else { throw Self.missingRecipe }
             return try encode(image, recipe.image, orientation, recipe, damage, quality)
-        case .shared(let shared):
-            guard let recipe else { throw Self.missingRecipe }
-            return try encode(shared.pixels, recipe.image, orientation, recipe, damage, quality)
         case .jpeg(let jpeg, let size), .resizableJPEG(let jpeg, let size):
             guard let recipe else {
                 return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: orientation))
@@ -40,18 +37,20 @@ final class FrameEncoder: Sendable {
 
     private static let missingRecipe = TurboJPEGError(.encodeFailed, "there is no recipe for these pixels")
 
-    /// Returns the pixels of a frame scaled and rotated, in their own format, and what is to be drawn over them.
+    /// Returns the pixels of a frame scaled and rotated, in their own format, with the watermark, and the number of that.
     func prepare(
-        _ content: consuming FrameContent,
+        _ content: FrameContent,
         _ orientation: FrameOrientation,
         _ recipe: EncodingRecipe?
-    ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation, overlay: PixelOverlay?) {
+    ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation, overlayID: UInt64?) {
         guard let recipe, let content = content.pixels else { throw Self.missingRecipe }
         let own = recipe.image.keeping(content.format)
         let workspace = workspace.withLock { $0.prepared(for: own) }
         let scaled = try own.scaled(content, pool: workspace.scaled)
-        let (image, orientation) = try upright(scaled, own, orientation, workspace)
-        return (image, orientation, try overlay(for: own, image.format))
+        var (image, orientation) = try upright(consume scaled, own, orientation, workspace)
+        let overlay = try overlay(for: own, image.format)
+        try overlay?.draw(on: &image, pool: workspace.marked)
+        return (image, orientation, overlay?.id)
     }
 
     private func overlay(for recipe: ImageRecipe, _ format: PixelFormat) throws(TurboJPEGError) -> PixelOverlay? {

@@ -46,9 +46,7 @@ extension SampleUploader {
         ///
         /// Default: nil.
         ///
-        /// Images that were drawn in memory from ``SampleUploader/makeBuffer(width:height:format:)`` are sent in shared memory
-        /// as they are, without it, and so are JPEGs from ``SampleUploader/send(jpeg:bufferSize:orientation:timestamp:)``. A
-        /// JPEG from ``SampleUploader/send(resizing:orientation:timestamp:)`` is always decoded, drawn on, and encoded again.
+        /// JPEGs from ``SampleUploader/send(jpeg:bufferSize:orientation:timestamp:)`` are sent without it. A JPEG from ``SampleUploader/send(resizing:orientation:timestamp:)`` is always decoded, drawn on, and encoded again.
         public var watermark: Watermark?
 
         /// Whether every frame states its presentation time and number; receivers that do not know these fields ignore
@@ -66,13 +64,25 @@ extension SampleUploader {
         /// Default: true.
         public var usesStrips: Bool
 
-        /// Whether frames are sent in memory shared with the receiver, without encoding, if the receiver asks for it.
+        /// Whether images are sent in memory shared with the receiver, without encoding, if the receiver is on this machine
+        /// and asks for it.
         ///
-        /// Default: ``SampleUploader/Configuration/Sharing/off``.
+        /// Default: false.
         ///
         /// Scale, orientation, pacing and everything else apply as to JPEGs, except quality, subsampling and strips.
-        /// Submitted JPEGs are sent as JPEGs.
-        public var sharing: Sharing
+        /// Submitted JPEGs are sent as JPEGs, and so is an image of more than 2^30 bytes.
+        ///
+        /// Each image is copied into one of three buffers: the receiver can hold one while the next is on its way and
+        /// another is filled. If the receiver holds all of them for two seconds, the frame that waits is sent as a JPEG, and
+        /// so are later ones until the receiver releases a buffer.
+        ///
+        /// A receiver says in its hello whether it asks for shared memory. A new receiver has half a second to say so,
+        /// and gets its first frame then, or when its hello arrives. At a port, and on systems without such memory,
+        /// nothing is shared, and nothing is waited for.
+        ///
+        /// The buffers exist only while such a receiver is connected, and come in addition to ``maximumMemory``. If the system
+        /// has no memory or no descriptor for them, frames are sent as JPEGs until the next connection.
+        public var sharesMemory: Bool
 
         /// Whether damage that is too small is found, and counted in ``SampleUploader/Statistics/damageErrors``.
         ///
@@ -110,8 +120,8 @@ extension SampleUploader {
         ///
         /// A limit that is lowered by ``SampleUploader/update(_:)`` applies at once: what exceeds it is released in the
         /// order above, and frames that were still to be sent are dropped with
-        /// ``SampleUploader/DropCause/overMemoryBudget``. The frame in progress is completed first, shared buffers that
-        /// the receiver has stay until it releases them, and what the encoder keeps for the next frame stays until that.
+        /// ``SampleUploader/DropCause/overMemoryBudget``. The frame in progress is completed first, and what the encoder
+        /// keeps for the next frame stays until that.
         public var maximumMemory: Int?
 
         /// Creates a configuration with the given values, and defaults for the rest.
@@ -125,7 +135,7 @@ extension SampleUploader {
             watermark: Watermark? = nil,
             sendsTiming: Bool = true,
             usesStrips: Bool = true,
-            sharing: Sharing = .off,
+            sharesMemory: Bool = false,
             verifiesDamage: Bool = false,
             limits: FrameMessageDecoder.Limits = .init(),
             maximumMemory: Int? = nil
@@ -139,7 +149,7 @@ extension SampleUploader {
             self.watermark = watermark
             self.sendsTiming = sendsTiming
             self.usesStrips = usesStrips
-            self.sharing = sharing
+            self.sharesMemory = sharesMemory
             self.verifiesDamage = verifiesDamage
             self.limits = limits
             self.maximumMemory = maximumMemory
@@ -150,35 +160,6 @@ extension SampleUploader {
 }
 
 extension SampleUploader.Configuration {
-    /// Whether frames are sent in shared memory.
-    public enum Sharing: Sendable, Hashable {
-        /// Every frame is sent as a JPEG.
-        case off
-        /// Frames are sent in shared memory to a receiver on this machine that asks for it, in this number of buffers,
-        /// 1 to 8; any other number counts as the nearest of these. Default: 3.
-        ///
-        /// With one buffer, the next frame waits until the receiver has released the last; with three, the receiver can
-        /// hold one while the next is on its way and another is drawn. A frame that has waited for two seconds is sent
-        /// as a JPEG, and later ones wait less until buffers are released in time again. An image of more than 2^30
-        /// bytes is sent as a JPEG too.
-        ///
-        /// A receiver says in its hello whether it asks for shared memory. A new receiver has half a second to say so,
-        /// and gets its first frame then, or when its hello arrives. At a port, and on systems without such memory,
-        /// nothing is shared, and nothing is waited for.
-        ///
-        /// The buffers exist only while such a receiver is connected, and count against
-        /// ``SampleUploader/Configuration/maximumMemory``. If the system has no memory or no descriptor for them,
-        /// frames are sent as JPEGs until the next connection.
-        case allowed(buffers: Int = 3)
-
-        var bufferCount: Int {
-            switch self {
-            case .off: 0
-            case .allowed(let count): min(max(count, 1), SharedFrameHeader.Buffer.indices.count)
-            }
-        }
-    }
-
     /// Returns this configuration with a receiver's preferences applied, and with what an adaptation implies; unstated
     /// properties stay.
     func preferring(_ preferences: ControlRequest.Preferences) -> Self {
@@ -215,7 +196,7 @@ extension SampleUploader.Configuration {
         change(\.watermark)
         change(\.sendsTiming)
         change(\.usesStrips)
-        change(\.sharing)
+        change(\.sharesMemory)
         change(\.verifiesDamage)
         change(\.limits)
         change(\.maximumMemory)

@@ -138,7 +138,6 @@ extension SampleUploader {
         entry: UInt64? = nil
     ) -> Outcome {
         let now = MonotonicClock.now()
-        if case .pixels(let image) = content { (image.lender as? SharedClaim)?.submit() }
         var outcome: Outcome
         // Made where nobody else has it: its first change would copy it.
         let admission = handle { machine in

@@ -13,22 +13,21 @@ internal import TurboJPEG
 /// connection.close()
 /// ```
 ///
-/// Submitting a frame never blocks: scaling, encoding and sending happen on the uploader's own queue. Only the header of
-/// a frame that was drawn in shared memory is written by the calling thread, as far as the socket has room. One frame is
+/// Submitting a frame never blocks: scaling, encoding and sending happen on the uploader's own queue. One frame is
 /// encoded and sent at a time, and one waits until a newer one replaces it: late frames of live video are worthless. A
 /// frame that fails to encode affects no other frame. If the pacing skips unchanged frames, submitting one that is due
 /// also costs one pass over its bytes.
 ///
 /// The uploader keeps the latest frame: the image as submitted, and what was last sent of it. A new receiver gets it at
-/// once (``Configuration/Sharing/allowed(buffers:)`` has an exception), and so does one that requests a frame, resumes
+/// once (``Configuration/sharesMemory`` has an exception), and so does one that requests a frame, resumes
 /// after a pause, or wants frames again; a source with no new frame does not have to do anything. A frame that is sent
 /// again keeps its timestamp, number and orientation.
 ///
 /// A receiver may request a pause, another rate, size or quality, or an immediate frame, and the uploader complies for
 /// as long as that receiver stays connected. Another size or quality applies to the latest image at once, which is sent
 /// again, and what one receiver preferred does not show in what the next one gets. Only if the image has been given up
-/// is its JPEG sent as it was: if ``Configuration/maximumMemory`` has no room for it, once a newer frame has been
-/// submitted, or if it was drawn in a shared buffer and could not be sent there. An image that was scaled by ``send(copying:color:orientation:timestamp:damage:)`` is not enlarged again.
+/// is its JPEG sent as it was: if ``Configuration/maximumMemory`` has no room for it, or once a newer frame has been
+/// submitted. An image that was scaled by ``send(copying:color:orientation:timestamp:damage:)`` is not enlarged again.
 ///
 /// Thread safety: any thread may use an uploader at any time. Of frames submitted by several threads, the last one
 /// counts as the newest.
@@ -62,9 +61,6 @@ public final class SampleUploader: Sendable {
 
     /// Memory for images that are copied when they are submitted.
     let copies = PixelBuffer.Pool()
-
-    /// Memory for images to draw in that are not sent in shared memory.
-    let drawn = PixelBuffer.Pool()
 
     /// All uploaders share the threads of the system's pool, as many as there are processors, however many uploaders there are.
     let queue = DispatchQueue(label: "framesocket.encode", qos: .userInitiated, target: .global(qos: .userInitiated))
@@ -185,7 +181,10 @@ public final class SampleUploader: Sendable {
         }
     }
 
-    /// The number of calls that wait for frames or for a buffer.
+    /// Whether the connected receiver gets frames in shared memory.
+    package var isSharing: Bool { machine.withLock { $0.sharing.pool.isOpen } }
+
+    /// The number of calls that wait for frames.
     package var waiterCount: Int { machine.withLock { $0.waiterCount } }
 
     private func cancelWait(_ id: UInt64, _ message: String) {
@@ -217,8 +216,7 @@ public final class SampleUploader: Sendable {
         if effects.statesRate { stateRate() }
         if effects.tellsConditions { tellConditions() }
         if let message = effects.message { submit(message, for: effects.connection) }
-        if let lease = effects.dropsBuffersBefore { shared.removeAll(before: lease) }
-        for (index, lease) in effects.reclaimed { shared.remove(index, upTo: lease) }
+        if let generation = effects.dropsBuffersBefore { shared.removeAll(before: generation) }
         if effects.startsUpload { queue.async { self.encodeNext(asksUnread: effects.asksUnread) } }
         if effects.setsTimer { setTimer() }
     }
@@ -232,7 +230,7 @@ public final class SampleUploader: Sendable {
     private func encodeNext(asksUnread: Bool) {
         let unread = asksUnread ? connection.backlog?.unreadByteCount : nil
         guard var job = handle({ $0.beginUpload(unread: unread, at: MonotonicClock.now()) }) else { return }
-        let result = job.encode(with: encoder, digester, shared, onRelease: leaseEnded)
+        let result = job.encode(with: encoder, digester, shared)
         if case .failed(let error) = result { connection.reportUnsentFrame("a frame could not be encoded: \(error)") }
         handle { machine in
             if job.damage.isTooSmall { machine.damageWasTooSmall() }
@@ -269,7 +267,7 @@ public final class SampleUploader: Sendable {
     }
 }
 
-/// The callers waiting in ``SampleUploader/finish()`` and ``SampleUploader/waitForBuffer()``; few at a time.
+/// The callers waiting in ``SampleUploader/finish()``; few at a time.
 ///
 /// Not a latch each: for a program that waits for every frame, generic code of another module would cost 7,000
 /// instructions a frame.

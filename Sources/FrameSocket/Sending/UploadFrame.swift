@@ -7,10 +7,8 @@ package import FrameWire
 package struct UploadFrame: Sendable {
     private final class Fields: @unchecked Sendable {
         var content: FrameContent?
-        var original: FrameContent?
         var jpeg: FrameMessage?
         var info: FrameInfo
-        var orientation: FrameOrientation
         let timestamp: UInt64
         var sourceTime: UInt64
         let offeredAt: UInt64
@@ -24,15 +22,14 @@ package struct UploadFrame: Sendable {
         var excludedBy: UInt64?
 
         init(_ content: FrameContent?, _ info: FrameInfo, timestamp: UInt64, offeredAt: UInt64) {
-            (self.content, self.info, orientation) = (content, info, info.orientation)
+            (self.content, self.info) = (content, info)
             (self.timestamp, self.offeredAt) = (timestamp, offeredAt)
             sourceTime = timestamp
         }
 
         func copy() -> Fields {
             let copy = Fields(content, info, timestamp: timestamp, offeredAt: offeredAt)
-            (copy.original, copy.jpeg, copy.orientation) = (original, jpeg, orientation)
-            (copy.sourceTime, copy.ticket) = (sourceTime, ticket)
+            (copy.jpeg, copy.sourceTime, copy.ticket) = (jpeg, sourceTime, ticket)
             (copy.digest, copy.look, copy.decidedFor, copy.recipe) = (digest, look, decidedFor, recipe)
             (copy.quality, copy.isKnown, copy.excludedBy) = (quality, isKnown, excludedBy)
             return copy
@@ -62,7 +59,7 @@ package struct UploadFrame: Sendable {
 
     // MARK: What the frame is
 
-    var orientation: FrameOrientation { fields.orientation }
+    var orientation: FrameOrientation { fields.info.orientation }
 
     /// The presentation time in nanoseconds.
     package var timestamp: UInt64 { fields.timestamp }
@@ -151,15 +148,13 @@ package struct UploadFrame: Sendable {
         return switch fields.content {
         case .jpeg(let jpeg, _): jpeg.count
         case .resizableJPEG(let jpeg, _): fields.recipe == nil ? jpeg.count : nil
-        case .pixels, .scaled, .shared, nil: nil
+        case .pixels, .scaled, nil: nil
         }
     }
 
     /// Returns the content to be prepared, and keeps it too if `keeps` is set.
     mutating func takeContent(keeps: Bool) -> FrameContent? {
-        // An image in a buffer would keep the buffer.
-        if case .shared = fields.content { return own.content.take() }
-        return keeps ? fields.content : own.content.take()
+        keeps ? fields.content : own.content.take()
     }
 
     mutating func putBack(_ content: FrameContent) {
@@ -170,92 +165,51 @@ package struct UploadFrame: Sendable {
     mutating func become(_ message: FrameMessage) {
         let own = own
         (own.jpeg, own.recipe) = (message, nil)
-        if own.content == nil { own.content = own.original.take() }
         if own.content.map({ !$0.isAdaptable }) ?? false { own.content = nil }
     }
 
-    /// Records the copy of the content in a shared buffer.
-    mutating func become(_ image: BufferedImage) {
+    /// Records that the content has been copied to a shared buffer: the JPEG, if there is one, is of another time.
+    mutating func becomeShared() {
+        guard jpeg != nil else { return }
         let own = own
-        if let content = own.content { own.original = content }
-        own.orientation = image.orientation
-        (own.content, own.jpeg, own.quality, own.recipe) = (.shared(image), nil, nil, nil)
-    }
-
-    /// Notes that the content, which is sent as it is, is an image in a shared buffer.
-    mutating func recognize(_ image: BufferedImage) {
-        let own = own
-        (own.content, own.jpeg, own.quality) = (.shared(image), nil, nil)
-    }
-
-    /// Treats the image in a shared buffer as one in ordinary memory.
-    mutating func leaveBuffer() {
-        guard let image = bufferedImage else { return }
-        let own = own
-        own.recipe = nil
-        own.content = own.original.take()
-        // The original has its own orientation.
-        guard own.content == nil else { return own.orientation = own.info.orientation }
-        // What the program drew is the original.
-        own.content = image.origin == .drawn ? .pixels(image.pixels) : .scaled(image.pixels)
-        own.info.orientation = image.orientation
+        (own.jpeg, own.quality) = (nil, nil)
     }
 
     var hasPixels: Bool { content?.pixels != nil }
-
-    /// The frame's image in a shared buffer, if it is in one.
-    var bufferedImage: BufferedImage? {
-        if case .shared(let image) = content { image } else { nil }
-    }
-
-    /// The lease of the buffer that the image is in, if it is in one.
-    package var lease: SharedPool.Lease? {
-        if let image = bufferedImage { return image.claim.lease }
-        guard case .pixels(let pixels) = content else { return nil }
-        return (pixels.lender as? SharedClaim)?.lease
-    }
 
     // MARK: Memory
 
     /// The bytes that the frame keeps in memory.
     var byteCount: Int { spareByteCount + (jpeg?.jpeg.count ?? content?.byteCount ?? 0) }
 
-    /// The bytes of what is kept although the frame can be sent without it: the image behind a JPEG, or behind a copy in a
-    /// shared buffer.
+    /// The bytes of the image behind a JPEG, without which the frame can be sent.
     var spareByteCount: Int {
-        if let original = fields.original { return original.byteCount }
         guard let jpeg, let content else { return 0 }
         // A JPEG that is sent unchanged is its own content.
         if case .resizableJPEG(let bytes, _) = content, bytes === jpeg.jpeg { return 0 }
         return content.byteCount
     }
 
-    /// The maximum number of bytes that the frame takes while it is encoded, without the image behind a copy in a shared
-    /// buffer.
+    /// The maximum number of bytes that the frame takes while it is encoded.
     var totalByteCount: Int {
         guard let recipe else { return byteCount }
         return recipe.need.total + (jpeg?.jpeg.count ?? 0)
     }
 
-    /// The bytes of the image behind a copy in a shared buffer; nil if there is none.
-    var originalByteCount: Int? { fields.original?.byteCount }
+    /// Whether the frame can be sent without its image.
+    var hasSpare: Bool { jpeg != nil && content != nil }
 
-    /// Whether there is anything that the frame can be sent without.
-    var hasSpare: Bool { fields.original != nil || (jpeg != nil && content != nil) }
-
-    /// Gives up the image behind a JPEG, or behind a copy in a shared buffer, and returns it.
+    /// Gives up the image behind a JPEG, and returns it.
     mutating func takeSpare() -> FrameContent? {
         guard hasSpare else { return nil }
         let own = own
-        if own.jpeg == nil { return own.original.take() }
         own.recipe = nil
         return own.content.take()
     }
 
     /// Gives up the image while the encoder has it, and returns it.
     mutating func takeImage() -> FrameContent? {
-        guard content != nil || fields.original != nil else { return nil }
-        return own.content.take() ?? own.original.take()
+        content == nil ? nil : own.content.take()
     }
 
     /// Takes over the image of a frame that shows the same, if its own has been given up.
@@ -274,21 +228,16 @@ package struct UploadFrame: Sendable {
 
     // MARK: The message
 
-    /// Returns the message that carries the frame; nil before it is encoded, or copied to a shared buffer.
-    ///
-    /// - Parameters:
-    ///   - sendsTiming: Whether the message states the frame's time and number.
-    ///   - isNew: Whether the receiver does not have the shared buffer yet.
-    /// - Returns: The message, or nil.
-    func message(withTiming sendsTiming: Bool, isNew: Bool) -> FrameMessage? {
+    /// Returns what a message states of the frame, with its time and number or without.
+    func info(withTiming sendsTiming: Bool) -> FrameInfo {
         var info = fields.info
         info.timestamp = sendsTiming ? timestamp : nil
         if !sendsTiming { info.sequence = nil }
-        if case .shared(let image) = content {
-            info.bufferSize = image.pixels.size
-            info.orientation = image.orientation
-            return image.message(info, isNew: isNew)
-        }
+        return info
+    }
+
+    /// Returns the message that carries the frame's JPEG; nil if there is none.
+    func message(_ info: consuming FrameInfo) -> FrameMessage? {
         guard let jpeg else { return nil }
         (info.bufferSize, info.orientation) = (jpeg.bufferSize, jpeg.orientation)
         return FrameMessage(jpeg: jpeg.jpeg, info: info)

@@ -45,7 +45,7 @@ enum LaneBenchmarks {
             let first = ChildProcess.firstDescriptor
             let baseline = try PlainLane(sends: true, socket: first, memory: first + 1)
             let client = try await SocketConnection.open(to: words[1])
-            let uploader = SampleUploader(connection: client, configuration: .init(sharing: .allowed()))
+            let uploader = SampleUploader(connection: client, configuration: .init(sharesMemory: true))
             // The images of the sender's own, drawn into in turns, and the number of frames so far.
             let images = try (0..<2).map { _ in
                 try PixelBuffer(width: width, height: height, format: .bgra, zeroFilled: true)

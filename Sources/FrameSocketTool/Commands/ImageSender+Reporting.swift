@@ -37,7 +37,7 @@ extension ImageSender {
 
     /// Tells a person once, after the first frame, that the receiver takes no images in shared memory.
     func tellOfSharing(by uploader: SampleUploader) {
-        guard command.configuration.sharing != .off, !command.isQuiet, uploader.statistics.sent > 0 else { return }
+        guard command.configuration.sharesMemory, !command.isQuiet, uploader.statistics.sent > 0 else { return }
         let isKnown = state.withLock { state in
             defer { state.isSharingKnown = true }
             return state.isSharingKnown
@@ -74,7 +74,7 @@ extension ImageSender {
             "encoding \(Format.milliseconds(statistics.encoding.mean))",
             "transfer \(Format.milliseconds(statistics.transfer.mean))",
         ]
-        if command.configuration.sharing != .off {
+        if command.configuration.sharesMemory {
             parts.insert("\(statistics.shared == 0 ? "none" : "\(statistics.shared)") in shared memory", at: 1)
         }
         if statistics.sharpened > 0 {

@@ -115,7 +115,7 @@ struct SendCommand: Command {
         wait = try arguments.number("--wait") ?? 5
         isJSON = arguments.flag("--json")
         isQuiet = arguments.flag("--quiet")
-        if isPassthrough, configuration.sharing != .off {
+        if isPassthrough, configuration.sharesMemory {
             throw UsageError(
                 message: "--passthrough and --shared are mutually exclusive: shared images are not encoded"
             )
@@ -128,7 +128,7 @@ struct SendCommand: Command {
             throw UsageError(message: "send expects the path of a server and at least one file")
         }
         endpoint = try Arguments.endpoint(path)
-        if configuration.sharing != .off { try endpoint.checkSharesMemory() }
+        if configuration.sharesMemory { try endpoint.checkSharesMemory() }
         paths = Array(rest.dropFirst())
         guard !paths.contains("-") || paths.count == 1 else {
             throw UsageError(message: "standard input (-) cannot be combined with files")

@@ -70,7 +70,7 @@ struct SendOptions {
             appliesOrientation: rotates,
             sendsTiming: !isPlain,
             usesStrips: !arguments.flag("--no-strips"),
-            sharing: isSharing ? .allowed() : .off
+            sharesMemory: isSharing
         )
     }
 

@@ -8,7 +8,6 @@ internal import SystemMemory
     @unsafe private enum Origin {
         case own(MemoryBlock)
         case foreign(release: @Sendable () -> Void)
-        case lent(by: any PixelLender)
     }
 
     /// The start of each plane.
@@ -54,18 +53,6 @@ internal import SystemMemory
         unsafe origin = unsafe .foreign(release: release)
     }
 
-    /// Places an image in memory that its owner lends for writing, as long as it is referred to.
-    @unsafe init(layout: PixelLayout, in memory: UnsafeMutablePointer<UInt8>, lender: any PixelLender) {
-        unsafe bases = unsafe PerPlane(
-            memory + layout.offsets[0],
-            memory + layout.offsets[1],
-            memory + layout.offsets[2]
-        )
-        strides = layout.strides
-        shelf = nil
-        unsafe origin = unsafe .lent(by: lender)
-    }
-
     deinit {
         switch unsafe origin {
         case .own(let block):
@@ -76,22 +63,11 @@ internal import SystemMemory
             }
         case .foreign(let release):
             release()
-        case .lent:
-            break
         }
-    }
-
-    /// The owner of lent memory.
-    var lender: (any PixelLender)? {
-        if case .lent(let lender) = unsafe origin { lender } else { nil }
     }
 
     /// Whether the bytes may be written at all.
     var isWritable: Bool {
-        switch unsafe origin {
-        case .own: true
-        case .foreign: false
-        case .lent(let lender): lender.isWritable
-        }
+        if case .own = unsafe origin { true } else { false }
     }
 }

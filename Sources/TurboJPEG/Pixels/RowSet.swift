@@ -25,9 +25,6 @@ package struct RowSet: Sendable, Hashable {
         for index in rows.lowerBound / 64...(rows.upperBound - 1) / 64 { words[index] |= Self.mask(rows, index) }
     }
 
-    /// Removes a row.
-    package mutating func remove(_ row: Int) { words[row / 64] &= ~(1 << UInt64(row % 64)) }
-
     /// Adds the rows of another set for the same height.
     package mutating func formUnion(_ other: RowSet) {
         for index in words.indices { words[index] |= other.words[index] }

@@ -24,7 +24,6 @@ struct DamageRig {
     private let encoder = FrameEncoder()
     private let digester = FrameDigester()
     private let store = SharedBufferStore()
-    private let ended = Locked<[SharedPool.Lease]>([])
 
     /// The submitted images by their timestamps, those that are copied as they were copied.
     private var images: [UInt64: PixelBuffer] = [:]
@@ -48,8 +47,6 @@ struct DamageRig {
     enum Use: CaseIterable {
         /// A JPEG, or a copy in a shared buffer, of which rows are known to be unchanged.
         case encoded, copied
-        /// The header of an image that was drawn in a shared buffer.
-        case drawn
         /// An image that is known to be unchanged without a hash.
         case unchanged
     }
@@ -61,7 +58,7 @@ struct DamageRig {
         random = SplitMix(seed: seed)
         name = "seed \(seed)"
         source = try DamageSource(&random)
-        habit = Int.random(in: 0..<3, using: &random)
+        habit = Int.random(in: 0..<2, using: &random)
         disturbance = [40, 60, 200].randomElement(using: &random) ?? 40
         machine = UploaderMachine(.init(), owner: 1)
         machine = UploaderMachine(configuration(), owner: 1)
@@ -91,13 +88,8 @@ struct DamageRig {
             let image = try? PixelBuffer(width: 9, height: 7, format: .bgra) { _, x, y in UInt8(40 * (x % 4) + 9 * y) }
             configuration.watermark = image.flatMap { try? .init($0, x: 0.2, y: 0.3, scale: 0.3) }
         }
-        configuration.sharing = chance(2) ? .allowed(buffers: Int.random(in: 1...4, using: &random)) : .off
+        configuration.sharesMemory = chance(2)
         configuration.verifiesDamage = chance(8)
-        if habit == 1, !chance(4) {
-            // What is drawn in a shared buffer is sent as it is.
-            (configuration.scale, configuration.appliesOrientation) = (.full, false)
-            configuration.sharing = .allowed(buffers: 3)
-        }
         return configuration
     }
 
@@ -163,9 +155,8 @@ struct DamageRig {
             let size = BufferSize(width: image.width, height: image.height)
             return submit(.jpeg(FrameBytes(jpeg), size), of: image)
         }
-        switch chance(8) ? Int.random(in: 0..<3, using: &random) : habit {
+        switch chance(8) ? 1 - habit : habit {
         case 0: submit(.pixels(image), of: image, damage: damage)
-        case 1: submit(.pixels(try drawn(image)), of: image, damage: damage)
         default:
             let orientation = source.orientation
             switch machine.offerCopy(of: image, orientation: orientation, damage: damage, at: now) {
@@ -187,25 +178,6 @@ struct DamageRig {
         submit(.scaled(copy, by: recipe.output), of: image, orientation, entry: entry)
     }
 
-    /// Returns the image as it is drawn in a shared buffer, if one is free.
-    private mutating func drawn(_ image: PixelBuffer) throws -> PixelBuffer {
-        let size = BufferSize(width: image.width, height: image.height)
-        let byteCount = try PixelBuffer.byteCount(width: size.width, height: size.height, format: image.format)
-        guard let (lease, needsNewMemory) = machine.lend(size, image.format, byteCount) else { return image }
-        let ended = ended
-        let claim = try store.claim(lease, isNew: needsNewMemory) { lease in ended.withLock { $0.append(lease) } }
-        store.willDraw(in: lease)
-        var target = try unsafe PixelBuffer(
-            in: claim.memory.bytes,
-            lentBy: claim,
-            width: size.width,
-            height: size.height,
-            format: image.format
-        )
-        try image.copy(nil, to: &target)
-        return target
-    }
-
     private mutating func submit(
         _ content: FrameContent,
         of image: PixelBuffer,
@@ -215,7 +187,6 @@ struct DamageRig {
     ) {
         newest = now
         (images[now], isNewestLost) = (content.pixels ?? image, false)
-        if case .pixels(let pixels) = content { (pixels.lender as? SharedClaim)?.submit() }
         let frame = UploadFrame(content, orientation: orientation ?? source.orientation, offeredAt: now)
         switch machine.offer(frame, damage: damage, entry: entry, at: now) {
         case .decided(let outcome): note(outcome, isHashed: false)
@@ -251,17 +222,11 @@ struct DamageRig {
 
     private mutating func takeEffects() {
         while true {
-            let leases = ended.withLock { leases in
-                defer { leases = [] }
-                return leases
-            }
-            for lease in leases { machine.leaseEnded(lease, at: now) }
             let effects = machine.takeEffects()
             if effects.startsUpload { isUploadRequested = true }
             if let message = effects.message { self.message = message }
-            if let lease = effects.dropsBuffersBefore { store.removeAll(before: lease) }
-            for (index, lease) in effects.reclaimed { store.remove(index, upTo: lease) }
-            if leases.isEmpty, effects.isEmpty { return }
+            if let generation = effects.dropsBuffersBefore { store.removeAll(before: generation) }
+            if effects.isEmpty { return }
         }
     }
 
@@ -288,7 +253,7 @@ struct DamageRig {
     }
 
     private mutating func fail(_ job: inout EncodingJob) -> EncodingResult {
-        if job.lease != nil, chance(2), let content = job.content.take() { return .notShared(content) }
+        if job.place != nil, chance(2), let content = job.content.take() { return .notShared(content) }
         isNewestLost = true
         return .failed(TurboJPEGError(.encodeFailed, "as told"))
     }
@@ -298,10 +263,9 @@ struct DamageRig {
         if let rows = job.damage.rows(of: job.recipe).rows, let size = job.recipe?.output.canvas,
             rows != RowSet(allOf: size.height)
         {
-            uses[job.lease == nil ? .encoded : .copied, default: 0] += 1
+            uses[job.place == nil ? .encoded : .copied, default: 0] += 1
         }
-        let ended = ended
-        let result = job.encode(with: encoder, digester, store) { lease in ended.withLock { $0.append(lease) } }
+        let result = job.encode(with: encoder, digester, store)
         #expect(!job.damage.isTooSmall, "\(name)")
         guard let content = whole.content else { return result }
         switch result {
@@ -309,10 +273,9 @@ struct DamageRig {
             let expected = try FrameEncoder().encode(content, whole.orientation, whole.recipe)
             let isSame = message.jpeg.array() == expected.jpeg.array()
             #expect(isSame, "\(name): another JPEG")
-        case .shared(let image, _, _):
-            var (expected, _, overlay) = try FrameEncoder().prepare(content, whole.orientation, whole.recipe)
-            try overlay?.draw(on: &expected)
-            #expect(image.pixels.hasSamePixels(as: expected), "\(name): other pixels")
+        case .shared(let copy, _, _):
+            let expected = try FrameEncoder().prepare(content, whole.orientation, whole.recipe).image
+            #expect(copy.pixels.hasSamePixels(as: expected), "\(name): other pixels")
         case .notShared, .unchanged, .failed: break
         }
         return result
@@ -321,10 +284,9 @@ struct DamageRig {
     private mutating func receive(_ message: FrameMessage) {
         received = message.timestamp
         guard case .shared(let header, _) = message.content, case .sending(let upload) = machine.slots.activity,
-            let pixels = upload.frame.bufferedImage?.pixels
+            let pixels = upload.copy?.pixels
         else { return }
         if let rows = header.changedRows, let last = receivedPixels {
-            if case .drawn? = upload.frame.bufferedImage?.origin { uses[.drawn, default: 0] += 1 }
             let isComparable = last.orientation == header.info.orientation && last.pixels.format == pixels.format
             let isCovered = try? pixels.differs(from: last.pixels, onlyIn: rows)
             #expect(isComparable && isCovered == true, "\(name): rows outside \(rows) differ")

@@ -97,7 +97,7 @@ import Testing
     /// Shows P350, P351, P354.
     @Test(.enabled(if: SharedMemory.isSupported))
     func `in shared memory, only damaged rows are copied and stated`() async throws {
-        var pair = try await SharedPair(try TemporaryDirectory(), .init(sharing: .allowed(buffers: 2)))
+        var pair = try await SharedPair(try TemporaryDirectory())
         try await pair.sharing()
         func send(_ image: PixelBuffer, _ damage: [PixelBuffer.Rectangle]?) async throws -> (PixelBuffer, Range<Int>) {
             pair.uploader.send(image, damage: damage)

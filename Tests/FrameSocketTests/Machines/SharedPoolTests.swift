@@ -5,37 +5,59 @@ import Testing
 
 /// Which shared buffer is filled next.
 @Suite(.tags(.computes)) struct SharedPoolTests {
-    private var pool = SharedPool(owner: 1)
+    private var pool = SharedPool()
 
     /// Three buffers, of which each has been filled, the last one last.
     init() {
         pool.connect()
-        pool.open(count: 3)
-        let leases = (0..<3).map { pool.lease($0, byteCount: 4_096) }
-        for lease in leases { pool.ended(lease) }
+        pool.open()
+        for index in 0..<SharedPool.count { pool.fill(place(index)) }
+    }
+
+    private func place(_ index: Int, byteCount: Int = 4_096) -> SharedPool.Place {
+        SharedPool.Place(index: index, generation: pool.generation, byteCount: byteCount)
     }
 
     @Test mutating func `of the free buffers, the one that was filled last is used first`() {
-        #expect(pool.freeIndex(for: 4_096) == 2)
-        let last = pool.lease(2, byteCount: 4_096)
-        #expect(pool.freeIndex(for: 4_096) == 1)
-        let other = pool.lease(0, byteCount: 4_096)
-        pool.ended(last)
-        pool.ended(other)
-        #expect(pool.freeIndex(for: 4_096) == 0)
+        #expect(pool.place(for: 4_096)?.index == 2)
+        pool.submitted(place(2))
+        #expect(pool.place(for: 4_096)?.index == 1)
+        pool.fill(place(0))
+        pool.released(2)
+        #expect(pool.place(for: 4_096)?.index == 0)
     }
 
     @Test mutating func `a buffer of another size is replaced before a new one is made`() {
-        pool.open(count: 3)
-        pool.ended(pool.lease(1, byteCount: 4_096))
-        #expect(pool.freeIndex(for: 100) == 1 && pool.growth(of: 1, for: 100) == 0)
+        pool.close()
+        pool.open()
+        pool.fill(place(1))
+        #expect(pool.place(for: 100)?.index == 1)
     }
 
-    @Test mutating func `there is no buffer while each is lent or with the receiver`() {
-        pool.submitted(pool.lease(0, byteCount: 4_096))
-        _ = pool.lease(1, byteCount: 4_096)
-        #expect(pool.hasFree)
-        _ = pool.lease(2, byteCount: 4_096)
-        #expect(!pool.hasFree && pool.freeIndex(for: 4_096) == nil && pool.usedCount == 3)
+    @Test mutating func `there is no buffer while the receiver has each`() {
+        for index in 0..<SharedPool.count {
+            #expect(pool.hasFree)
+            pool.submitted(place(index))
+        }
+        #expect(!pool.hasFree && pool.place(for: 4_096) == nil)
+        // A receiver may name buffers that there are not.
+        pool.released(7)
+        #expect(!pool.hasFree)
+        pool.released(1)
+        #expect(pool.place(for: 4_096)?.index == 1)
+    }
+
+    @Test mutating func `what is released late says nothing about the memory of the next connection`() {
+        let old = place(0)
+        pool.submitted(old)
+        pool.connect()
+        pool.open()
+        #expect(!pool.isCurrent(old))
+        pool.fill(place(0))
+        pool.submitted(place(0))
+        pool.settled(old, isSent: false)
+        #expect(pool.place(for: 4_096)?.index != 0 && !pool.isAnnounced(place(0)))
+        pool.settled(place(0), isSent: true)
+        #expect(pool.isAnnounced(place(0)))
     }
 }

@@ -160,7 +160,7 @@ import Testing
         let begun = rig.machine.beginUpload(at: rig.now)
         var job = try #require(begun)
         #expect(job.quality == 10)
-        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester()), at: rig.now)
+        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester(), SharedBufferStore()), at: rig.now)
         rig.settle()
         rig.now += 1_000_000_000
         rig.machine.deadlinePassed(at: rig.now)

@@ -62,11 +62,8 @@ import Testing
         ]
     }
 
-    static let counts = [Int.min, -1, 0, 9, .max].flatMap { (count: Int) -> [Setting] in
-        [
-            Setting("every \(count)th frame", .sent()) { $0.pacing = .every(count) },
-            Setting("\(count) shared buffers", .sent()) { $0.sharing = .allowed(buffers: count) },
-        ]
+    static let counts = [Int.min, -1, 0, .max].map { (count: Int) -> Setting in
+        Setting("every \(count)th frame", .sent()) { $0.pacing = .every(count) }
     }
 
     static let times = [Duration.seconds(Int64.min), .seconds(-1), .zero, .seconds(Int64.max)].map {

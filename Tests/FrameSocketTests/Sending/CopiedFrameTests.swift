@@ -65,7 +65,7 @@ import Testing
         let recipe = recipe(example.image, orientation, configuration)
         let copy = try recipe.copy(example.image, of: .jpeg, pool: PixelBuffer.Pool())
         #expect(!copy.sharesMemory(with: example.image), "\(name)")
-        let content = FrameContent.scaled(copy)
+        let content = FrameContent.scaled(copy, by: recipe.output)
         let encoder = FrameEncoder()
         let need = encoder.memoryNeed(content, orientation, configuration).total
         // Making the copy may take more than encoding it.
@@ -127,8 +127,12 @@ import Testing
         let image = try testImage(64, 48, as: .bgra)
         var rig = UploaderRig(.init(scale: .half))
         rig.run([.connect, .encoding(false)])
-        let copy = try rig.machine.copying(image, orientation: .up).copy(image, of: .jpeg, pool: PixelBuffer.Pool())
-        for content in [FrameContent.scaled(copy), .pixels(image), .scaled(copy)] {
+        let recipe = rig.machine.copying(image, orientation: .up)
+        let copy = FrameContent.scaled(
+            try recipe.copy(image, of: .jpeg, pool: PixelBuffer.Pool()),
+            by: recipe.output
+        )
+        for content in [copy, .pixels(image), copy] {
             var frame = UploadFrame(content, offeredAt: rig.now)
             rig.machine.makeRecipe(for: &frame)
             #expect(frame.recipe?.output.canvas == BufferSize(width: 32, height: 24))

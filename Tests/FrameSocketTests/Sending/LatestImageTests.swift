@@ -98,18 +98,11 @@ import Testing
         #expect(try await visit.framesBeforePong(4).isEmpty)
     }
 
-    @Test(arguments: [false, true])
-    func `a preferred size applies at once to an image in shared memory`(isDrawn: Bool) async throws {
+    @Test func `a preferred size applies at once to an image in shared memory`() async throws {
         let directory = try TemporaryDirectory()
         var pair = try await SharedPair(directory)
         try await pair.sharing()
-        if isDrawn {
-            var image = try pair.uploader.makeBuffer(width: 64, height: 48, format: .bgra)
-            try image.fill(200)
-            pair.uploader.send(consume image)
-        } else {
-            pair.uploader.send(try testImage(64, 48, as: .bgra))
-        }
+        pair.uploader.send(try testImage(64, 48, as: .bgra))
         #expect(try await pair.next().bufferSize == BufferSize(width: 64, height: 48))
         pair.received.send(.prefer(.init(size: BufferSize(width: 32, height: 32))))
         let small = try await pair.next()
@@ -122,7 +115,7 @@ import Testing
     func `an image that a newer one replaces is released before that has been sent`(isShared: Bool) async throws {
         // Whoever draws in two images in turn would have them copied, if one were still held when the other has been sent.
         let directory = try TemporaryDirectory()
-        var pair = try await SharedPair(directory, .init(sharing: isShared ? .allowed() : .off))
+        var pair = try await SharedPair(directory, .init(sharesMemory: isShared))
         if isShared { try await pair.sharing() }
         let uploader = pair.uploader
         #expect(await becomesTrue { uploader.hasReceiver })
@@ -162,6 +155,24 @@ import Testing
             let again = try await wire.next()
             #expect(again.jpeg?.array() == sent.jpeg?.array(), "its JPEG is kept")
         }
+    }
+
+    @Test func `an image that was sent in shared memory is not given up before there is a newer one`() async throws {
+        var pair = try await SharedPair(try TemporaryDirectory())
+        try await pair.sharing()
+        let released = Counter()
+        pair.uploader.send(try imageInProgramsMemory { released.increment() })
+        let first = try await pair.next()
+        try await pair.uploader.finish()
+        pair.uploader.giveUpImages()
+        #expect(released.value == 0, "there is no JPEG in its place")
+        pair.received.send(.refresh)
+        let again = try await pair.next()
+        #expect(again.shared != nil && again.sequence == first.sequence)
+        try await pair.uploader.finish()
+        pair.uploader.send(try testImage(64, 64))
+        try await pair.uploader.finish()
+        #expect(await becomesTrue { released.value == 1 })
     }
 
     /// Shows P305.
@@ -238,7 +249,7 @@ import Testing
 
     /// Shows P304.
     @Test func `an image that could not be copied after all is prepared again, and not sent as it was`() throws {
-        var rig = ImageRig(.init(sharing: .allowed(buffers: 1)))
+        var rig = ImageRig(.init(sharesMemory: true))
         try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
         rig.change(settles: false) { terms in
             (terms.isGreeted, terms.mayShareMemory, terms.acceptsSharedMemory) = (true, true, true)
@@ -246,7 +257,7 @@ import Testing
         }
         let begun = rig.machine.beginUpload(at: rig.now)
         let job = try #require(begun)
-        try #require(job.lease != nil)
+        try #require(job.place != nil)
         rig.change(settles: false) { $0.acceptsSharedMemory = false }
         rig.machine.encoded(.notShared(try #require(job.content)), at: rig.now)
         rig.settle()
@@ -273,7 +284,7 @@ import Testing
         let begun = rig.machine.beginUpload(at: rig.now)
         var job = try #require(begun)
         rig.change(settles: false) { $0.preferences = .init(size: BufferSize(width: 16, height: 16)) }
-        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester()), at: rig.now)
+        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester(), SharedBufferStore()), at: rig.now)
         rig.settle()
         #expect(rig.messages.map(\.bufferSize.width) == [64, 16])
         #expect(rig.machine.statistics.sent == 1 && rig.machine.statistics.repeats == 1)
@@ -296,7 +307,7 @@ import Testing
             terms.connection += 1
             terms.preferences = .init()
         }
-        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester()), at: rig.now)
+        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester(), SharedBufferStore()), at: rig.now)
         rig.settle()
         #expect(rig.messages.dropFirst(sent).map(\.bufferSize.width) == [64])
         #expect(rig.machine.statistics.sent == 1 && rig.machine.statistics.repeats == (isRepeat ? 1 : 0))
@@ -318,7 +329,7 @@ import Testing
         #expect(try #require(job.quality) < 80)
         if isAloneMeanwhile { rig.change(settles: false) { $0.isConnected = false } }
         if !isAloneMeanwhile { rig.change(settles: false) { ($0.connection, $0.preferences) = (2, .init()) } }
-        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester()), at: rig.now)
+        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester(), SharedBufferStore()), at: rig.now)
         rig.settle()
         if isAloneMeanwhile { rig.change { ($0.connection, $0.isConnected, $0.preferences) = (2, true, .init()) } }
         #expect(rig.messages.map(\.bufferSize.width) == [64, 60])

@@ -97,7 +97,8 @@ import Testing
     @Test(arguments: [false, true])
     func `a preference that does not fit into memory is refused by a status`(isCopied: Bool) async throws {
         let image = try testImage(320, 200, as: .bgra)
-        let need = FrameEncoder().memoryNeed(isCopied ? .scaled(image) : .pixels(image), .up, .init(quality: 10))
+        let content = isCopied ? FrameContent.scaled(image, by: OutputPlan(image.size)) : .pixels(image)
+        let need = FrameEncoder().memoryNeed(content, .up, .init(quality: 10))
         let receiver = try RawReceiver(.init(quality: 10, maximumMemory: need.total))
         for number in UInt64(1)...2 {
             // A second receiver is told as well.

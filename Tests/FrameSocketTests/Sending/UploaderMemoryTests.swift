@@ -86,6 +86,20 @@ import Testing
         }
     }
 
+    /// Shows P294.
+    @Test func `a preference applies as soon as there is memory for it`() throws {
+        let image = try testImage(640, 400, as: .bgra)
+        let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(quality: 10))
+        var rig = UploaderRig(.init(quality: 10, maximumMemory: need.total))
+        rig.run(.prefer(.init(quality: 100)))
+        var frame = UploadFrame(.pixels(image), offeredAt: rig.now)
+        rig.machine.makeRecipe(for: &frame)
+        #expect(frame.recipe?.settings.quality == 10)
+        rig.run(.update(.init(quality: 10)))
+        rig.machine.makeRecipe(for: &frame)
+        #expect(frame.recipe?.settings.quality == 100)
+    }
+
     @Test func `a JPEG whose size was stated wrongly is not sent if receivers refuse its own`() throws {
         let jpeg: [UInt8] = try JPEGEncoder().encode(try testImage(640, 480, as: .bgra))
         var configuration = SampleUploader.Configuration(appliesOrientation: true)
@@ -102,7 +116,7 @@ import Testing
         }
         let begun = rig.machine.beginUpload(at: rig.now)
         var job = try #require(begun)
-        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester()), at: rig.now)
+        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester(), SharedBufferStore()), at: rig.now)
         #expect(rig.machine.takeEffects().message == nil)
         #expect(rig.machine.statistics.drops == [.outsideLimits: 1])
     }

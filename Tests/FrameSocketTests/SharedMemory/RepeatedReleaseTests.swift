@@ -9,7 +9,7 @@
         @Test func `a release counts for the last frame that was sent in its buffer, and for none before there is one`()
             async throws
         {
-            let receiver = try RawReceiver(.init(sharing: .allowed(buffers: 1)))
+            let receiver = try RawReceiver(.init(sharesMemory: true))
             let uploader = receiver.uploader
             let visit = try await receiver.accept()
             try await visit.ask(.hello(ControlRequest.Hello(wants: .frames, sharedMemory: 1)))
@@ -28,14 +28,18 @@
             _ = try await visit.framesBeforePong(1)
             try send(2)
             #expect(try await visit.socket.nextMessage(where: isShared)?.sequence == 1)
+            for value in [3, 4] as [UInt8] {
+                try send(value)
+                #expect(try await visit.socket.nextMessage(where: isShared)?.sequence == UInt64(value) - 1)
+            }
             // So the next frame waits for a release, whoever wrote more than enough of them before.
-            try send(3)
+            try send(5)
             try await visit.ask(.ping(2))
             let messages = try await visit.socket.messages(until: { $0.pong == 2 })
             #expect(!messages.contains(where: isShared))
             // This one gives away the buffer of the second frame, even if it was meant for the first.
             try await visit.release(0)
-            #expect(try await visit.socket.nextMessage(where: isShared)?.sequence == 2)
+            #expect(try await visit.socket.nextMessage(where: isShared)?.sequence == 4)
         }
     }
 #endif

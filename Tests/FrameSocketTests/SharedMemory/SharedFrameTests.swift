@@ -55,7 +55,7 @@ import TurboJPEG
     func `a copied image has the pixels of one that was not copied, whatever the subsampling of JPEGs`(
         subsampling: ChromaSubsampling
     ) async throws {
-        var configuration = SampleUploader.Configuration(scale: .half, sharing: .allowed())
+        var configuration = SampleUploader.Configuration(scale: .half, sharesMemory: true)
         configuration.subsampling = subsampling
         var pair = try await SharedPair(directory, configuration)
         try await pair.sharing()
@@ -70,25 +70,6 @@ import TurboJPEG
         let copied = try await pair.next()
         #expect(copied.shared?.format.rawValue == PixelFormat.bgra.rawValue)
         #expect(try FrameDecoder().decode(copied).image.hasSamePixels(as: submitted))
-    }
-
-    /// Shows P271.
-    @Test func `an image drawn in a buffer of the uploader is sent without a copy`() async throws {
-        var pair = try await SharedPair(directory)
-        try await pair.sharing()
-        for index in 0..<8 {
-            // The receiver's releases may still be on their way.
-            try await pair.uploader.waitForBuffer()
-            var image = try pair.uploader.makeBuffer(width: 64, height: 32, format: .bgra)
-            #expect(image.lender is SharedClaim)
-            try image.fill(UInt8(index))
-            #expect(pair.uploader.send(consume image) == .taken)
-            let frame = try await pair.next()
-            let decoded = try FrameDecoder().decode(frame).image
-            #expect(decoded.row(31) == [UInt8](repeating: UInt8(index), count: 256))
-            try await pair.uploader.finish()
-        }
-        #expect(pair.uploader.statistics.shared == 8 && pair.uploader.statistics.sent == 8)
     }
 
     @Test(arguments: [PixelFormat.i420, .nv12])
@@ -245,8 +226,7 @@ import TurboJPEG
     /// Shows P274.
     @Test func `a receiver that does not ask for shared memory gets JPEGs`() async throws {
         var pair = try await SharedPair(directory, accepts: false)
-        let image = try pair.uploader.makeBuffer(width: 64, height: 64, format: .bgra)
-        pair.uploader.send(image)
+        pair.uploader.send(try testImage(64, 64, as: .bgra))
         let frame = try await pair.next()
         #expect(frame.bytes.count > 0)
     }
@@ -268,7 +248,7 @@ import TurboJPEG
 
     /// Shows P275.
     @Test func `scale and orientation apply, and preferences of the receiver`() async throws {
-        var pair = try await SharedPair(directory, .init(appliesOrientation: true, sharing: .allowed()))
+        var pair = try await SharedPair(directory, .init(appliesOrientation: true, sharesMemory: true))
         let image = try testImage(64, 32, as: .bgra)
         pair.uploader.send(image, orientation: .right)
         let turned = try await pair.next()
@@ -282,32 +262,21 @@ import TurboJPEG
     }
 
     /// Shows P293.
-    @Test(arguments: [PixelFormat.bgra, .rgb, .i420], ["declines", "keeps it", "more buffers"])
-    func `a frame that was scaled and turned is not scaled and turned again if the receiver`(
+    @Test(arguments: [PixelFormat.bgra, .rgb, .i420], ["declines", "keeps it"])
+    func `a frame that was scaled and turned is the same again if the receiver`(
         format: PixelFormat,
         what: String
     ) async throws {
-        let configuration = SampleUploader.Configuration(
-            scale: .half,
-            appliesOrientation: true,
-            sharing: .allowed(buffers: 1)
+        var pair = try await SharedPair(
+            directory,
+            .init(scale: .half, appliesOrientation: true, sharesMemory: true)
         )
-        var pair = try await SharedPair(directory, configuration, waitsForBuffers: false)
-        pair.uploader.machine.withLock { $0.sharing.longestWait = 1_000_000 }
         #expect(pair.uploader.send(try testImage(640, 480, as: format), orientation: .right) == .taken)
         let first = try await pair.next()
         #expect(first.shared != nil && first.bufferSize == BufferSize(width: 240, height: 320))
-        switch what {
-        case "declines": pair.received.send(.decline)
-        case "keeps it": pair.received.send(.refresh)
-        default:
-            // The frame leaves the buffers of the connection, and is copied to one of the new ones.
-            try await pair.uploader.finish()
-            pair.uploader.update { $0.sharing = .allowed(buffers: 2) }
-            pair.received.send(.refresh)
-        }
+        pair.received.send(what == "declines" ? .decline : .refresh)
         let again = try await pair.next()
-        #expect(again.sequence == first.sequence && (again.shared != nil) == (what == "more buffers"))
+        #expect(again.sequence == first.sequence && (again.shared != nil) == (what == "keeps it"))
         #expect(again.bufferSize == first.bufferSize && again.orientation == .up)
         let image = try FrameDecoder().decode(first).image
         #expect(try FrameDecoder().decode(again).image.peakSignalToNoiseRatio(against: image) > 20)

@@ -21,16 +21,12 @@ import TurboJPEG
     }
 
     private func uploader(_ connection: SocketConnection) -> SampleUploader {
-        SampleUploader(connection: connection, configuration: .init(sharing: .allowed()))
+        SampleUploader(connection: connection, configuration: .init(sharesMemory: true))
     }
 
-    /// An image of one brightness, in one of the uploader's buffers.
-    private func drawn(_ value: UInt8, by uploader: SampleUploader) throws -> PixelBuffer {
-        var image = try uploader.makeBuffer(width: 8, height: 8, format: .gray)
-        try image.withMutablePlane(0) { plane in
-            for index in plane.indices { plane[index] = value }
-        }
-        return image
+    /// An image of one brightness.
+    private func image(_ value: UInt8) throws -> PixelBuffer {
+        try PixelBuffer(width: 8, height: 8, format: .gray) { _, _, _ in value }
     }
 
     private func brightness(_ frame: Frame?) throws -> UInt8? {
@@ -59,14 +55,14 @@ import TurboJPEG
         let received = try #require(try await firstConnection(of: server))
         var frames = received.frames.makeAsyncIterator()
         #expect(await becomesTrue { first?.isSharing == true })
-        try first.map { _ = $0.send(try drawn(1, by: $0)) }
+        first?.send(try image(1))
         let kept = try #require(try await frames.next())
         #expect(kept.shared != nil)
         first = nil
 
         let second = uploader(connection)
         #expect(await becomesTrue { second.isSharing })
-        second.send(try drawn(100, by: second))
+        second.send(try image(100))
         let frame = try await frames.next()
         #expect(frame?.shared == nil)
         // As exact as JPEG is.
@@ -80,7 +76,7 @@ import TurboJPEG
         received.close()
         let next = try #require(try await firstConnection(of: server))
         #expect(await becomesTrue { second.isSharing })
-        second.send(try drawn(50, by: second))
+        second.send(try image(50))
         var values: [UInt8?] = []
         for try await frame in next.frames {
             #expect(frame.shared != nil)
@@ -105,12 +101,11 @@ import TurboJPEG
             // More than there are buffers, each of which is released before the next frame.
             for _ in 0..<8 {
                 value += 10
-                try await first.waitForBuffer()
-                first.send(try drawn(value, by: first))
+                first.send(try image(value))
                 let frame = try #require(try await frame(of: value, in: frames))
                 #expect(frame.shared != nil, "\(value) arrived as a JPEG")
             }
-            second.send(try drawn(230 + UInt8(round) * 10, by: second))
+            second.send(try image(230 + UInt8(round) * 10))
             _ = try #require(try await frame(of: 230 + UInt8(round) * 10, in: frames))
             received.close()
         }

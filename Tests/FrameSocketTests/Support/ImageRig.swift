@@ -14,6 +14,7 @@ struct ImageRig {
     private var terms = ReceiverTerms()
     private let encoder = FrameEncoder()
     private let digester = FrameDigester()
+    private let store = SharedBufferStore()
 
     init(_ configuration: SampleUploader.Configuration) {
         machine = UploaderMachine(configuration, owner: 1)
@@ -51,7 +52,7 @@ struct ImageRig {
                 machine.sent(nil, at: now)
             } else if var job = machine.beginUpload(at: now) {
                 let failure = EncodingResult.failed(TurboJPEGError(.encodeFailed, "as told"))
-                machine.encoded(encodingFails ? failure : job.encode(with: encoder, digester), at: now)
+                machine.encoded(encodingFails ? failure : job.encode(with: encoder, digester, store), at: now)
             }
             effects = machine.takeEffects()
         }

@@ -14,9 +14,8 @@ struct SharedPair {
 
     init(
         _ directory: TemporaryDirectory,
-        _ configuration: SampleUploader.Configuration = .init(sharing: .allowed()),
-        accepts: Bool = true,
-        waitsForBuffers: Bool = true
+        _ configuration: SampleUploader.Configuration = .init(sharesMemory: true),
+        accepts: Bool = true
     ) async throws {
         var settings = FrameServer.Configuration()
         settings.acceptsSharedMemory = accepts
@@ -24,7 +23,7 @@ struct SharedPair {
         let connection = SocketConnection(path: directory.socket)
         uploader = SampleUploader(connection: connection, configuration: configuration)
         // A test that keeps buffers may take its time.
-        if waitsForBuffers { uploader.machine.withLock { $0.sharing.longestWait = 3_600_000_000_000 } }
+        uploader.machine.withLock { $0.sharing.longestWait = 3_600_000_000_000 }
         var connections = server.connections.makeAsyncIterator()
         received = try #require(try await connections.next())
         frames = received.frames.makeAsyncIterator()
@@ -35,12 +34,5 @@ struct SharedPair {
     /// Waits until the uploader has heard that the receiver accepts shared memory.
     func sharing() async throws {
         try #require(await becomesTrue { uploader.isSharing })
-    }
-
-    /// A gray image of eight by eight pixels, drawn in a buffer of the uploader.
-    func drawn(_ value: UInt8) throws -> PixelBuffer {
-        var image = try uploader.makeBuffer(width: 8, height: 8, format: .gray)
-        try image.fill(value)
-        return image
     }
 }

@@ -143,7 +143,6 @@ extension World {
             receiver.kept.removeAll()
         }
         releaseFanOuts()
-        releaseDrawings()
         // What follows the connections keeps what it has seen.
         for monitor in monitors { monitor.shared = SharedMonitor() }
         drainOutlet()

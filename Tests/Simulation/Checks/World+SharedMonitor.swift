@@ -26,8 +26,8 @@ struct SharedMonitor {
     var isAskedByDecline = false
     var frames = 0
 
-    /// How many of the first buffers the receiver has.
-    func heldCount(of count: Int) -> Int { buffers.prefix(count).count { $0?.held != nil } }
+    /// How many buffers the receiver has.
+    var heldCount: Int { buffers.count { $0?.held != nil } }
 }
 
 /// What a sender of this package does with shared memory, checked as it is written and read.
@@ -184,7 +184,7 @@ extension World {
             guard let receiver = receivers.first(where: { $0.socket == peer }), isResting(receiver, monitor) else {
                 continue
             }
-            let held = monitor.shared.heldCount(of: monitor.shared.buffers.count)
+            let held = monitor.shared.heldCount
             check(
                 .releasesAreOnce,
                 held <= receiver.loanCount,

@@ -10,7 +10,6 @@ extension World {
             liftLimits(of: sender)
             endAdaptation(of: sender)
         }
-        releaseDrawings()
         drainOutlet()
     }
 
@@ -33,27 +32,10 @@ extension World {
         handle(sender) { $0.update(configuration, at: now) }
     }
 
-    /// Whether every shared buffer is in use, so that the next frame waits for one.
+    /// Whether the receiver has every shared buffer, so that the next frame waits for one.
     func awaitsBuffer(_ sender: SimSender) -> Bool {
-        guard let pool = sender.uploader?.machine.sharing.pool, pool.isOpen, let count = sender.sharedBuffers else {
-            return false
-        }
-        return pool.usedCount >= count
-    }
-
-    /// An image is encoded although the receiver accepts shared memory: somebody keeps buffers.
-    func checkWaitedInVain(_ sender: SimSender) {
-        guard awaitsBuffer(sender), let machine = sender.uploader?.machine else { return }
-        coverage.count(.waitedInVain)
-        let isProgramHolding = sender.claims.contains {
-            $0.claim.map { $0.lease != machine.slots.sent?.lease } ?? false
-        }
-        check(
-            .buffersAreAwaited,
-            machine.sharing.pool.isAnyWithReceiver || isProgramHolding || sender.endedClaims > 0
-                || !outlet.leases.isEmpty,
-            "uploader \(sender.index) encodes an image because its own frames keep every buffer"
-        )
+        guard let pool = sender.uploader?.machine.sharing.pool else { return false }
+        return pool.isOpen && !pool.hasFree
     }
 
     /// No frame waits for a shared buffer for longer than two seconds, whatever happens meanwhile.
@@ -73,8 +55,7 @@ extension World {
         // A turn may begin by a clock that was read a moment before, by which the frame is not due yet.
         let limit = sender.bufferWaitEnd.addingReportingOverflow(100_000)
         let end = uploader.machine.sharing.waitEnd ?? 0
-        // The same wait may have begun for a caller.
-        let isSame = sender.hasAwaitedBuffer || limit.overflow || end <= limit.partialValue
+        let isSame = limit.overflow || end <= limit.partialValue
         check(.buffersAreAwaited, isSame, "uploader \(sender.index) waits for a buffer until \(end), not \(limit.0)")
         // After a wait in vain the frame is about to be encoded, or waits anew if a buffer comes and goes meanwhile.
         if end > now { sender.bufferWaitEnd = min(sender.bufferWaitEnd, end) }
@@ -145,7 +126,6 @@ extension World {
         let offer = sender.offers[Int(number) - 1]
         return offer.isImage && offer.kind != .mixed && Int(number) == sender.offers.count && sender.comparing.isEmpty
             && sender.lowestMemoryLimit == nil && !isUnsendable(sender, Int(number))
-            && !sender.leftBuffer.contains(number)
     }
 
     /// What is sent without being encoded was encoded for the receiver that is there, or is in shared memory if that
@@ -176,19 +156,9 @@ extension World {
         return header.contentLength > 0 && preferences.quality.map { $0 != look.quality } ?? false
     }
 
-    /// Nobody waits for a shared buffer that is free, nor for one that is not shared.
-    func checkBufferWaiters(_ sender: SimSender) {
-        guard !sender.bufferWaiters.isEmpty, let uploader = sender.uploader else { return }
-        let isOpen = uploader.machine.sharing.pool.isOpen
-        let terms = uploader.machine.terms
-        let isInVain = !isOpen && !(terms.isConnected && terms.mayShareMemory && !terms.isGreeted)
-        let isFree = isOpen && !awaitsBuffer(sender)
-        check(.buffersAreAwaited, !isInVain && !isFree, "uploader \(sender.index): a caller waits for a free buffer")
-    }
-
     /// Whether frames wait for the hello of a receiver that may accept shared memory.
     func awaitsHello(_ sender: SimSender) -> Bool {
-        sender.plan.sharedBuffers != nil && sender.terms.isConnected && sender.terms.mayShareMemory
+        sender.plan.sharesMemory && sender.terms.isConnected && sender.terms.mayShareMemory
             && !sender.terms.isGreeted
             && now < sender.openedAt + 510_000_000
     }
@@ -198,9 +168,7 @@ extension World {
         guard !sender.offers.isEmpty, sender.uploader != nil, sender.runs.allSatisfy({ $0.left == 0 }) else {
             return nil
         }
-        if let count = sender.sharedBuffers, monitor.shared.heldCount(of: count) == count {
-            coverage.count(.everyBufferHeld)
-        }
+        if monitor.shared.heldCount == SharedPool.count { coverage.count(.everyBufferHeld) }
         let latest = UInt32(sender.offers.count)
         guard !isUnsendable(sender, sender.offers.count), sender.comparing.isEmpty, fits(sender, latest) else {
             return nil
@@ -282,9 +250,8 @@ extension World {
         guard let limit = sender.lowestMemoryLimit else { return true }
         let offer = sender.offers[Int(number) - 1]
         guard offer.isImage else { return offer.length * 4 <= limit }
-        // Images take memory as such, as JPEGs, and in the shared buffers, which may have had a larger size.
-        let largest = sender.offers.reduce(0) { max($0, $1.size.width * $1.size.height) }
-        return offer.size.width * offer.size.height * 9 + 9_000 + sender.largestPool * largest <= limit
+        // Images take memory as such, and as JPEGs.
+        return offer.size.width * offer.size.height * 9 + 9_000 <= limit
     }
 
     /// A caller has waited for so many frames: the latest of them has been sent, if somebody is there to take it.
@@ -352,8 +319,7 @@ extension World {
             check(.noResidue, held == 0, "uploader \(sender.index) holds \(held) bytes")
             let waiters = uploader.machine.waiterCount
             check(.noResidue, waiters == 0, "uploader \(sender.index): somebody waits for its frames")
-            let areAllTold = sender.finishers.isEmpty && sender.bufferWaiters.isEmpty
-            check(.noResidue, areAllTold, "uploader \(sender.index): a caller of finish, or for a buffer, waits")
+            check(.noResidue, sender.finishers.isEmpty, "uploader \(sender.index): a caller of finish waits")
             check(
                 .everyFrameIsCounted,
                 statistics.offered == sender.offers.count && statistics.inProgress == 0,

@@ -8,14 +8,14 @@ struct Coverage {
         case bodyWaited, bodyRefused, supersededFrame, latestFrameRepeated, trailingFrame, deferredFrame, pacedFrame
         case unchangedFrame, overBudgetFrame, sendBlocked, sendTimeout, receiveTimeout, handshakeTimeout, idleTimeout
         case openTimeout, cancelled, finished, lingered, discarded, halfClose, malformed, hostileSender, hostileReceiver
-        case awaitedBuffer, poolChanged, resizedWhileConnected
+        case poolChanged, resizedWhileConnected
         case plainSender, plainReceiver, fanOutJoined, fanOutLeft, sharedBudget, tcp, manyEndpoints, audioOnly
         case encodingFailed, turnYielded, drainCutOff, storm, handshakeGaveWay
         case visit, lateSubmission, placeWasKept, placeWasRevoked
         case sharedFrame, sharedRepeat, declined, latestFrameAfterDecline, sharedMemoryOverBudget, descriptorLost
-        case mappingFailed, sharedFault, keptAfterTheEnd, everyBufferHeld, drawnFrame, copiedFrame, notShared
+        case mappingFailed, sharedFault, keptAfterTheEnd, everyBufferHeld, copiedFrame, notShared
         case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
-        case reclaimedBuffer, hoardedBuffers, redrawnImage, foreignBuffer, waitedInVain, memoryLimitChanged
+        case waitedInVain, memoryLimitChanged
         case info, infoOfReceiver
         case heldBack, sharpened, adaptationEnded, limitsChanged
         case damage, damagedJob, damagedCopy

@@ -41,7 +41,7 @@ struct History {
             world.check(.progress, world.eventCount < Self.maximumEvents, "the history does not come to an end")
             guard world.violation == nil else { return }
             dispatch(event)
-            if !world.outlet.isEmpty { world.drainOutlet() }
+            if !world.outlet.loans.isEmpty { world.drainOutlet() }
         }
         if world.violation == nil { world.now = max(world.now, time) }
     }

@@ -57,9 +57,8 @@ struct Plan {
         case configure(PacingChoice)
         case requestFrame
         case finish(cancelledAfter: UInt64?)
-        case awaitBuffer(cancelledAfter: UInt64?)
-        /// Another number of shared buffers; nil for none.
-        case share(buffers: Int?)
+        /// Begins to share memory, or ends it.
+        case share(Bool)
         /// Another largest side of what is sent; nil for the size that it has.
         case resize(largestSide: Int?)
         case openWithin(UInt64, cancelledAfter: UInt64?)
@@ -110,10 +109,8 @@ struct Plan {
     enum Images {
         /// JPEGs.
         case none
-        /// Images in ordinary memory.
+        /// Images.
         case ordinary
-        /// Images that are drawn in buffers of the uploader.
-        case drawn
         /// Any kind, and images that are copied when they are submitted.
         case mixed
     }
@@ -186,10 +183,8 @@ struct SenderPlan {
     var retryInterval: UInt64
     /// What the program submits.
     var images: Plan.Images
-    /// How many buffers it shares, if it does.
-    var sharedBuffers: Int?
-    /// Whether the program takes every buffer that it can get, and keeps it.
-    var hoardsBuffers: Bool
+    /// Whether it shares memory.
+    var sharesMemory: Bool
     /// How many of 100 buffers the system has no memory for.
     var failingBuffers: Int
     /// The largest side of what is sent.

@@ -241,15 +241,13 @@ extension PlanGenerator {
         case ..<78: return .audio(count: random.number(in: 1...5), length: 4 * random.number(in: 4...500))
         case ..<84:
             switch random.below(10) {
-            case ..<4 where sender.sharedBuffers != nil: return .share(buffers: random.pick(nil, 1, 2, 3, 8))
+            case ..<4 where sender.sharesMemory: return .share(random.chance(60))
             case 4, 5: return .resize(largestSide: random.pick(nil, 16, 48))
             default: return .configure(pacing())
             }
         case ..<87: return .requestFrame
         case ..<90:
             let cancelledAfter = random.chance(40) ? random.time(in: 0...30_000_000) : nil
-            let waitsForBuffer = sender.sharedBuffers != nil && random.chance(50)
-            if waitsForBuffer { return .awaitBuffer(cancelledAfter: cancelledAfter) }
             return .finish(cancelledAfter: cancelledAfter)
         case ..<93:
             let limit: UInt64 = random.pick(1_000_000, 50_000_000, 1_000_000_000)

@@ -168,7 +168,6 @@ struct PlanGenerator {
             .skippingUnchanged(rate: 15, keepAlive: turning.pick(nil, 1_000_000_000)),
             .adaptive(still: 2, motion: 20)
         )
-        if sender.sharedBuffers != nil { sender.sharedBuffers = 1 }
         if turning.chance(80) { sender.maximumMemory = turning.pick(2_000, 2_000, 12_000) }
         // JPEGs fit then, and images do not.
         if sender.maximumMemory == 2_000, turning.chance(80) { sender.images = .mixed }
@@ -189,9 +188,8 @@ struct PlanGenerator {
             encodingTime: random.pick(5_000, 200_000, 8_000_000),
             retryInterval: random.chance(25) ? 100_000_000 : random.pick(1_000_000_000, 3_000_000_000),
             images: random.chance(theme == .sharing ? 95 : theme == .memory ? 80 : 60)
-                ? random.pick(.ordinary, .drawn, .mixed) : .none,
-            sharedBuffers: random.chance(theme == .sharing ? 95 : 60) ? random.pick(1, 2, 3, 3, 8) : nil,
-            hoardsBuffers: random.chance(theme == .sharing ? 25 : 10),
+                ? random.pick(.ordinary, .mixed) : .none,
+            sharesMemory: random.chance(theme == .sharing ? 95 : 60),
             failingBuffers: random.chance(10) ? 20 : 0,
             largestSide: random.chance(theme == .memory ? 60 : 25) ? random.pick(16, 48) : nil,
             appliesOrientation: turning.chance(30)

@@ -3,7 +3,7 @@
 /// The numbers are those of docs/promises.md, and stay when the wording changes.
 enum Promise: Int, CaseIterable {
     case descriptorUsedAfterClose
-    /// P90, P93, P95, P110, P286, P293: what is delivered was offered, whole, and once for each time that it was sent.
+    /// P90, P93, P95, P110, P293: what is delivered was offered, whole, and once for each time that it was sent.
     case integrity
     /// P90, P96: frames and snapshots come in their order.
     case order
@@ -137,7 +137,7 @@ enum Promise: Int, CaseIterable {
     case finishSendsWhatIsHeldBack
     /// P260, P274, P280: shared memory is offered to those who ask for it, and used until they decline.
     case sharedOnlyIfAsked
-    /// P263, P276, P285: a buffer is not written, announced or sent again while its receiver has it.
+    /// P263, P276: a buffer is not written, announced or sent again while its receiver has it.
     case heldBuffersStay
     /// P263, P264: a buffer is released once for each frame in it.
     case releasesAreOnce
@@ -157,7 +157,7 @@ enum Promise: Int, CaseIterable {
     case noSharedResidue
     /// P54, P279: a preference is followed, or refused by a status.
     case preferencesAreAnswered
-    /// P281, P287: nobody waits for a buffer that is free, for a receiver that has gone or declined, or for too long.
+    /// P287: no frame waits for a buffer for too long.
     case buffersAreAwaited
     /// P303: the latest image is sent as the receiver that is there wants it.
     case latestImageInItsTerms

@@ -74,8 +74,6 @@ final class SimSender {
     var job: EncodingJob?
     /// How the frames were encoded.
     var encodedWith: [UInt32: Look] = [:]
-    /// The images that were in a shared buffer alone, and were encoded or copied in another size.
-    var leftBuffer: Set<UInt32> = []
     /// Whether the machine decides at this moment what to send.
     var isBeginning = false
     var encoderFails = false
@@ -93,12 +91,8 @@ final class SimSender {
     /// Whether frames were ever compared, so that one may have been left out because it equals the one before.
     var hasCompared = false
     var finishers: Set<Int> = []
-    /// How many buffers it may share now; nil for none.
-    var sharedBuffers: Int?
-    /// The most buffers that it was allowed to share so far.
-    var largestPool = 0
-    /// The callers that wait for a shared buffer.
-    var bufferWaiters: Set<Int> = []
+    /// Whether it may share memory now.
+    var sharesMemory = false
     var settled = 0
     var submittedAt: UInt64 = 0
     /// When it last tried to connect.
@@ -132,9 +126,6 @@ final class SimSender {
 
     // Shared memory.
     let store = SharedBufferStore()
-    /// An image to draw in that the program has got in advance, and those that it has submitted and keeps.
-    var canvas: PixelBuffer?
-    var keptDrawings: [PixelBuffer] = []
     /// Whether the message submitted last is of a frame in shared memory.
     var submitsShared = false
     /// When the uploader last decided to send a frame.
@@ -143,13 +134,8 @@ final class SimSender {
     var lateSubmission: (FrameMessage, Int)?
     /// Whether a frame is being sent, or about to be.
     var isSubmitting: Bool { !submitted.isEmpty || lateSubmission != nil }
-    /// The claims to buffers, and how many have ended without the uploader's having been told.
-    var claims: [WeakClaim] = []
-    var endedClaims = 0
     /// Since when a frame has waited for a shared buffer; nil while none does.
     var bufferWaitSince: UInt64?
-    /// Whether a caller has ever waited for one.
-    var hasAwaitedBuffer = false
     /// The frame that waits, and until when at most.
     var bufferWaitTicket: UInt64?
     var bufferWaitEnd = UInt64.max
@@ -253,10 +239,6 @@ final class SimSender {
         lane = SendLaneMachine(padsShortBodies: plan.pads, info: Statement.info(plan.statement))
         (memoryLimit, lowestMemoryLimit) = (plan.maximumMemory, plan.maximumMemory)
     }
-}
-
-struct WeakClaim {
-    weak var claim: SharedClaim?
 }
 
 /// An uploader's machine, in a place of its own: one that is a value in an optional would be copied whenever it is read.

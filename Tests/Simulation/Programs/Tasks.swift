@@ -62,10 +62,6 @@ enum ProgramTimer {
     case lingerIsOver
     /// A receiver's program releases an image that it has kept.
     case releaseKept
-    /// An uploader's queue hears that nothing refers to an image in a buffer any longer.
-    case leaseEnded(SharedPool.Lease)
-    /// A program draws the next image.
-    case draw(SharedPool.Lease, isNew: Bool, BufferSize)
 
     /// Whether the program may do this sooner without breaking a rule of its own.
     var mayComeEarlier: Bool {

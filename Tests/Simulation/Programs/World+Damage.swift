@@ -29,7 +29,7 @@ extension World {
         guard first != second else { return [] }
         let (old, new) = (sender.offers[Int(first) - 1], sender.offers[Int(second) - 1])
         // As a program that does not share memory sees it, equal images are equal: their numbers do not count.
-        let isNumbered = sender.plan.sharedBuffers != nil || sender.sharedBuffers != nil
+        let isNumbered = sender.plan.sharesMemory || sender.sharesMemory
         if !isNumbered, old.content == new.content { return [] }
         guard old.size == new.size else { return nil }
         return ImageContent.changedRows(

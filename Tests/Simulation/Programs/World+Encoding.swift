@@ -25,16 +25,10 @@ extension World {
             {
                 sender.encodedWith[identity.number] = SimSender.Look(machine)
             }
-            // Of what is in a shared buffer, only what is made of it remains.
-            let isBuffered =
-                if case .shared? = job.content { job.lease == nil } else { job.content?.pixels?.lender != nil }
-            if isBuffered, let identity = job.content.flatMap(Self.identity) {
-                sender.leftBuffer.insert(identity.number)
-            }
             check(.integrity, Self.hasRecipeForContent(job), "uploader \(sender.index) has the recipe of another image")
-            if job.lease == nil, job.content?.pixels != nil { checkWaitedInVain(sender) }
+            if job.place == nil, job.content?.pixels != nil, awaitsBuffer(sender) { coverage.count(.waitedInVain) }
             var duration = sender.plan.encodingTime
-            if job.lease != nil, sender.plan.reopens, sender.racing.chance(3) {
+            if job.place != nil, sender.plan.reopens, sender.racing.chance(3) {
                 // A copy that outlasts its connection ends on the next one.
                 letGoForPeer(of: sender)
                 duration += sender.plan.retryInterval + 60_000_000
@@ -49,10 +43,6 @@ extension World {
         case .submission:
             guard let (message, connection) = sender.lateSubmission.take() else { return }
             submit(message, for: connection, of: sender)
-        case .leaseEnded(let lease):
-            sender.endedClaims -= 1
-            handle(sender) { $0.leaseEnded(lease, at: now) }
-        case .draw(let lease, let isNew, let size): draw(lease, isNew, size, of: sender)
         case .cancelWait(let id): cancelWait(id, of: sender)
         case .finishIsDue(let id):
             let isWaiting = sender.finishers.contains(id)
@@ -80,8 +70,8 @@ extension World {
             result = .unchanged(content, digest: digest)
         } else {
             let known = job.comparison == .none ? nil : digest
-            if let lease = job.lease {
-                result = copyToBuffer(job, lease, content, identity, known, of: sender)
+            if let place = job.place {
+                result = copyToBuffer(job, place, content, identity, known, of: sender)
             } else if case .jpeg(let jpeg, let size) = content {
                 let image = FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: job.orientation))
                 result = .encoded(image, digest: known)
@@ -98,7 +88,7 @@ extension World {
     private func reportEncoded(_ result: EncodingResult, of job: EncodingJob, _ sender: SimSender) {
         guard let uploader = sender.uploader else { return }
         let (nextSequence, isSharing) = (uploader.machine.slots.nextSequence, uploader.machine.sharing.pool.isOpen)
-        let isEarlier = job.lease.map { !uploader.machine.sharing.pool.isCurrent($0) } ?? false
+        let isEarlier = job.place.map { !uploader.machine.sharing.pool.isCurrent($0) } ?? false
         handle(sender) { $0.encoded(result, at: now) }
         switch result {
         case .unchanged:

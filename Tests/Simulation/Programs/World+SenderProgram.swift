@@ -61,8 +61,8 @@ extension World {
     private func chooseImage(_ offer: inout SimSender.Offer, _ sender: SimSender) {
         offer.kind =
             switch sender.plan.images {
-            case .none, .ordinary, .drawn: sender.plan.images
-            case .mixed: random.pick(.none, .ordinary, .drawn, .mixed)
+            case .none, .ordinary: sender.plan.images
+            case .mixed: random.pick(.none, .ordinary, .mixed)
             }
         offer.revision = sender.terms.revision
         guard offer.isImage else { return }

@@ -13,12 +13,11 @@ extension World {
             scale: Self.scale(sender.plan.largestSide),
             pacing: Self.pacing(sender.plan.pacing),
             appliesOrientation: sender.plan.appliesOrientation,
-            sharing: sender.plan.sharedBuffers.map { .allowed(buffers: $0) } ?? .off,
+            sharesMemory: sender.plan.sharesMemory,
             maximumMemory: sender.plan.maximumMemory
         )
         sender.pacing = sender.plan.pacing
-        sender.sharedBuffers = sender.plan.sharedBuffers
-        sender.largestPool = sender.sharedBuffers ?? 0
+        sender.sharesMemory = sender.plan.sharesMemory
         sender.uploader = SimUploader(configuration, owner: UInt64(sender.index) + 1)
         stateRate(of: sender)
         let terms = sender.terms
@@ -86,11 +85,7 @@ extension World {
                 submit(message, for: effects.connection, of: sender)
             }
         }
-        if let lease = effects.dropsBuffersBefore { sender.store.removeAll(before: lease) }
-        for (index, lease) in effects.reclaimed {
-            coverage.count(.reclaimedBuffer)
-            sender.store.remove(index, upTo: lease)
-        }
+        if let generation = effects.dropsBuffersBefore { sender.store.removeAll(before: generation) }
         if effects.startsUpload {
             check(.oneFrameAtATime, !sender.hasTurn, "uploader \(sender.index) asks for two turns at once")
             sender.hasTurn = true
@@ -99,7 +94,6 @@ extension World {
             schedule(.turn, of: sender, after: sender.racing.chance(10) ? delay * 200 : delay)
         }
         if effects.setsTimer { setTimer(sender) }
-        checkBufferWaiters(sender)
         checkBufferWait(sender)
         // Costs a copy of the machine.
         if eventCount % 16 == 0 { checkRest(sender) }
@@ -120,9 +114,7 @@ extension World {
         makeUploader(sender)
         let offer = sender.offers[Int(number) - 1]
         guard let (content, entry) = content(sender, number) else { return }
-        if case .pixels(let image) = content { (image.lender as? SharedClaim)?.submit() }
         let frame = UploadFrame(content, orientation: offer.orientation, timestamp: offer.timestamp, offeredAt: now)
-        defer { submitted(content, of: sender) }
         let before = sender.uploader?.machine.statistics.drops ?? [:]
         let damage = entry == nil ? damage(of: sender, number) : nil
         guard let admission = handle(sender, { $0.offer(frame, damage: damage, entry: entry, at: now) }) else { return }
@@ -257,14 +249,13 @@ extension World {
                 configuration.adaptation = configuration.adaptation == nil ? adaptation : nil
             }
             handle(sender) { $0.update(configuration, at: now) }
-        case .share(let count):
+        case .share(let sharesMemory):
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
             if sender.uploader?.machine.sharing.pool.isOpen ?? false { coverage.count(.poolChanged) }
-            configuration.sharing = count.map { .allowed(buffers: $0) } ?? .off
+            configuration.sharesMemory = sharesMemory
             handle(sender) { machine in
                 // What is checked before the event is still about the buffers of before.
-                sender.sharedBuffers = count
-                sender.largestPool = max(sender.largestPool, count ?? 0)
+                sender.sharesMemory = sharesMemory
                 machine.update(configuration, at: now)
             }
         case .resize(let largestSide):
@@ -276,7 +267,6 @@ extension World {
             allowRepeat(sender)
             handle(sender) { $0.requestFrame(at: now) }
         case .encoderFails(let fails): sender.encoderFails = fails
-        case .awaitBuffer(let cancelledAfter): awaitBuffer(of: sender, cancelledAfter: cancelledAfter)
         case .finish(let cancelledAfter):
             sender.lastWaiter += 1
             let id = sender.lastWaiter
@@ -294,20 +284,7 @@ extension World {
         }
     }
 
-    /// A caller waits for a shared buffer.
-    func awaitBuffer(of sender: SimSender, cancelledAfter: UInt64?) {
-        sender.lastWaiter += 1
-        let id = sender.lastWaiter
-        sender.bufferWaiters.insert(id)
-        sender.hasAwaitedBuffer = true
-        handle(sender) { $0.awaitBuffer(UInt64(id), at: now) }
-        guard sender.bufferWaiters.contains(id) else { return }
-        coverage.count(.awaitedBuffer)
-        if let cancelledAfter { schedule(.cancelWait(id), of: sender, after: cancelledAfter) }
-    }
-
     private func finished(_ id: UInt64, of sender: SimSender) {
-        if sender.bufferWaiters.remove(Int(id)) != nil { return }
         check(.toldOnce, sender.finishers.remove(Int(id)) != nil, "a caller is told twice")
         // What could not be sent is kept for the next receiver, and not waited for.
         guard sender.failedAt < sender.finisherTimes[Int(id)] ?? 0 else { return }
@@ -315,7 +292,7 @@ extension World {
     }
 
     func cancelWait(_ id: Int, of sender: SimSender) {
-        guard sender.finishers.remove(id) != nil || sender.bufferWaiters.remove(id) != nil else { return }
+        guard sender.finishers.remove(id) != nil else { return }
         coverage.count(.cancelled)
         handle(sender) { $0.cancelWait(UInt64(id)) }
     }

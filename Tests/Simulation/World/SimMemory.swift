@@ -60,16 +60,9 @@ final class Outlet: @unchecked Sendable {
     }
 
     var loans: [Loan] = []
-    var leases: [(sender: Int, lease: SharedPool.Lease)] = []
     /// How much memory is mapped at present.
     var mappings = 0
 
-    var isEmpty: Bool { loans.isEmpty && leases.isEmpty }
-
-    func removeAll() {
-        loans.removeAll(keepingCapacity: true)
-        leases.removeAll(keepingCapacity: true)
-    }
 }
 
 /// Descriptors that go with the bytes of a stream, as Linux passes them.
@@ -112,14 +105,10 @@ extension World {
 
     /// Does what follows when the last reference to something was released.
     func drainOutlet() {
-        while !outlet.isEmpty, violation == nil {
-            let (loans, leases) = (outlet.loans, outlet.leases)
-            outlet.removeAll()
+        while !outlet.loans.isEmpty, violation == nil {
+            let loans = outlet.loans
+            outlet.loans.removeAll(keepingCapacity: true)
             for loan in loans { loanEnded(loan) }
-            for (sender, lease) in leases {
-                senders[sender].endedClaims += 1
-                schedule(.leaseEnded(lease), of: senders[sender], after: soon() - now)
-            }
         }
     }
 }

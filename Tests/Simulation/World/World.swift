@@ -89,7 +89,7 @@ internal import FrameTransport
         arrivals.removeAll()
         sharedMemory.removeAll(keepingCapacity: true)
         // What the last history has left is released by now.
-        outlet.removeAll()
+        outlet.loans.removeAll()
         outlet.mappings = 0
     }
 

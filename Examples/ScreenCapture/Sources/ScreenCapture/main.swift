@@ -13,7 +13,7 @@ do {
     let connection = SocketConnection(path: options.socket)
     let uploader = SampleUploader(
         connection: connection,
-        configuration: .init(quality: options.quality, pacing: .framesPerSecond(options.rate), sharing: .allowed())
+        configuration: .init(quality: options.quality, pacing: .framesPerSecond(options.rate), sharesMemory: true)
     )
     let sharing = Task { try await share(screen, with: uploader) }
 

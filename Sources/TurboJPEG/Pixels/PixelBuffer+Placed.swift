@@ -6,41 +6,30 @@
     internal import Darwin
 #endif
 
-/// The owner of memory that is lent to images.
-package protocol PixelLender: AnyObject, Sendable {
-    /// Whether an image in the memory may be changed there; if not, changing the image moves it to other memory.
-    var isWritable: Bool { get }
-}
-
-/// Images in memory that another object owns and lends.
+/// Images in memory that belongs to somebody else, and is written by its owner alone.
 extension PixelBuffer {
-    /// Returns the number of bytes that an image in lent memory takes.
+    /// Returns the number of bytes that an image takes, with rows that begin at multiples of 64 bytes.
     ///
     /// - Throws: `invalidSize`.
     package static func byteCount(width: Int, height: Int, format: PixelFormat) throws(TurboJPEGError) -> Int {
         try PixelLayout(width: width, height: height, format: format, bytesPerRow: nil).byteCount
     }
 
-    /// Creates an image in lent memory, with the content that the memory has.
+    /// Creates an image like another in memory of an owner, with the content that the memory has.
     ///
-    /// The image may be written as long as the lender allows it. Copies of the value share the memory; a copy that is
-    /// changed while it shares the memory moves to other memory. The lender is released with the last reference to its
-    /// memory.
+    /// It is never written through the image, except by ``copy(_:over:)``.
     ///
     /// - Parameters:
     ///   - memory: The memory, which begins at a multiple of 64 bytes.
-    ///   - lender: The owner of the memory.
-    ///   - width: The width, 1 to 65,500 pixels.
-    ///   - height: The height, 1 to 65,500 pixels.
-    ///   - format: The arrangement of the bytes.
-    /// - Throws: `invalidSize`; `byteCountMismatch` if the memory is too small.
+    ///   - owner: The owner of the memory, which the image keeps.
+    ///   - other: An image of the same size and format.
+    /// - Throws: `byteCountMismatch` if the memory is too small.
     @unsafe package init(
         in memory: UnsafeMutableRawBufferPointer,
-        lentBy lender: any PixelLender,
-        width: Int,
-        height: Int,
-        format: PixelFormat
+        of owner: some AnyObject & Sendable,
+        like other: borrowing PixelBuffer
     ) throws(TurboJPEGError) {
+        let (width, height, format) = (other.width, other.height, other.format)
         let layout = try PixelLayout(width: width, height: height, format: format, bytesPerRow: nil)
         guard let start = memory.baseAddress, memory.count >= layout.byteCount else {
             throw TurboJPEGError(
@@ -49,12 +38,14 @@ extension PixelBuffer {
             )
         }
         let bytes = unsafe start.assumingMemoryBound(to: UInt8.self)
-        let storage = unsafe PixelStorage(layout: layout, in: bytes, lender: lender)
+        let bases = unsafe PerPlane(
+            bytes + layout.offsets[0],
+            bytes + layout.offsets[1],
+            bytes + layout.offsets[2]
+        )
+        let storage = unsafe PixelStorage(adopting: bases, strides: layout.strides) { withExtendedLifetime(owner) {} }
         self.init(width: width, height: height, format: format, storage: storage)
     }
-
-    /// The owner of the memory, if it is lent.
-    package var lender: (any PixelLender)? { storage.lender }
 
     /// The number of rows of which the first is compared before the others.
     package static let rowsPerSample = 16
@@ -67,62 +58,45 @@ extension PixelBuffer {
     ///
     /// - Parameters:
     ///   - other: The image to compare with.
-    ///   - replaced: Rows of which `replacement` is compared instead of this image, as in ``PixelOverlay/rows``.
-    ///   - replacement: An image of the same size and format.
     ///   - damaged: The rows to compare, in whole pairs in planar formats; the others are known to be equal. Nil for all.
     /// - Returns: The rows.
     /// - Throws: `sizeMismatch`.
     package func rows(
         differingFrom other: PixelBuffer,
-        replacing replaced: Range<Int> = 0..<0,
-        by replacement: PixelBuffer? = nil,
         within damaged: RowSet? = nil
     ) throws(TurboJPEGError) -> RowSet {
-        let replacement = replacement ?? self
         try checkShape(of: other)
-        try checkShape(of: replacement)
         return unsafe withUnsafePlanes { planes in
-            unsafe replacement.withUnsafePlanes { replacements in
-                unsafe other.withUnsafePlanes { others in
-                    func differs(_ row: Int, _ plane: Int) -> Bool {
-                        let isReplaced = replaced.contains(plane == 0 ? row : 2 * row)
-                        let first = unsafe isReplaced ? replacements[plane] : planes[plane]
-                        let second = unsafe others[plane]
-                        return unsafe memcmp(first.row(row), second.row(row), first.shape.visibleBytesPerRow) != 0
-                    }
-                    if damaged == nil,
-                        stride(from: 0, to: height, by: Self.rowsPerSample).allSatisfy({ differs($0, 0) })
-                    {
-                        return RowSet(allOf: height)
-                    }
-                    var rows = RowSet(height: height)
-                    func compare(_ range: Range<Int>, _ plane: Int) {
-                        for row in range where differs(row, plane) {
+            unsafe other.withUnsafePlanes { others in
+                func differs(_ row: Int, _ plane: Int) -> Bool {
+                    let (first, second) = unsafe (planes[plane], others[plane])
+                    return unsafe memcmp(first.row(row), second.row(row), first.shape.visibleBytesPerRow) != 0
+                }
+                if damaged == nil, stride(from: 0, to: height, by: Self.rowsPerSample).allSatisfy({ differs($0, 0) }) {
+                    return RowSet(allOf: height)
+                }
+                var rows = RowSet(height: height)
+                for range in damaged?.ranges ?? [0..<height] {
+                    for plane in 0..<planeCount {
+                        for row in plane == 0 ? range : range.lowerBound / 2..<(range.upperBound + 1) / 2
+                        where differs(row, plane) {
                             if plane == 0 { rows.insert(row) } else { rows.insert(chromaRow: row, height: height) }
                         }
                     }
-                    if let damaged {
-                        for range in damaged.ranges {
-                            for plane in 0..<planeCount {
-                                compare(plane == 0 ? range : range.lowerBound / 2..<(range.upperBound + 1) / 2, plane)
-                            }
-                        }
-                        return rows
-                    }
-                    for plane in 0..<planeCount { compare(0..<(unsafe planes[plane].shape.height), plane) }
-                    return rows
                 }
+                return rows
             }
         }
     }
 
-    /// Copies rows to another image of the same size and format; all of them if `rows` is nil.
+    /// Copies rows over those of another image of the same size and format, even if it shares its memory; all of them if
+    /// `rows` is nil.
     ///
-    /// - Throws: `sizeMismatch`, or `allocationFailed` if the other one's memory is shared.
-    package func copy(_ rows: RowSet?, to other: inout PixelBuffer) throws(TurboJPEGError) {
+    /// - Throws: `sizeMismatch`.
+    @unsafe package func copy(_ rows: RowSet?, over other: borrowing PixelBuffer) throws(TurboJPEGError) {
         try checkShape(of: other)
-        try unsafe withUnsafePlanes { sources throws(TurboJPEGError) in
-            try unsafe other.withUnsafeMutablePlanes { targets throws(TurboJPEGError) in
+        unsafe withUnsafePlanes { sources in
+            unsafe other.withUnsafePlanes { targets in
                 guard let rows, !rows.hasAll(of: height) else {
                     return unsafe targets.copySamples(from: sources)
                 }

@@ -9,13 +9,6 @@
     /// let server = try FrameServer(at: AppGroup.main?.socketPath() ?? fallback)
     /// ```
     public struct AppGroup: Sendable, Hashable {
-        /// The Info.plist key that names the group, in the app and in the extension.
-        package static let identifierKey = "RTCAppGroupIdentifier"
-
-        /// The key in the app's Info.plist that names its extension, for
-        /// `RPSystemBroadcastPickerView.preferredExtension`.
-        package static let extensionKey = "RTCScreenSharingExtension"
-
         /// The socket's name in the container, as in Jitsi, react-native-webrtc and flutter-webrtc.
         ///
         /// GetStream uses `broadcast_share`.
@@ -32,12 +25,13 @@
 
         /// The group named in this bundle's Info.plist; nil if there is none.
         public static var main: AppGroup? {
-            (Bundle.main.object(forInfoDictionaryKey: identifierKey) as? String).map(AppGroup.init(identifier:))
+            let identifier = Bundle.main.object(forInfoDictionaryKey: BroadcastSetup.groupKey) as? String
+            return identifier.map(AppGroup.init(identifier:))
         }
 
         /// The bundle identifier of the extension named in the app's Info.plist; nil if there is none.
         public static var extensionIdentifier: String? {
-            Bundle.main.object(forInfoDictionaryKey: extensionKey) as? String
+            Bundle.main.object(forInfoDictionaryKey: BroadcastSetup.extensionKey) as? String
         }
 
         /// Returns the path of a socket in the group's container; nil if this process is not entitled to the group.

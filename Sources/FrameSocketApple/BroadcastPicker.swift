@@ -2,7 +2,7 @@
 
 #if canImport(ReplayKit) && canImport(UIKit)
     public import ReplayKit
-    public import UIKit
+    internal import UIKit
 
     /// The system's picker that starts a broadcast, with a button of the app's own.
     ///
@@ -12,7 +12,7 @@
     /// @MainActor func addPicker(to view: UIView, startedBy button: UIButton) {
     ///     let picker = BroadcastPicker()
     ///     view.addSubview(picker.view)
-    ///     picker.attach(to: button)
+    ///     button.addAction(UIAction { _ in picker.start() }, for: .touchUpInside)
     /// }
     /// ```
     ///
@@ -21,14 +21,13 @@
         /// The system's view, which must be in a window; it may be covered, or hidden behind other views.
         ///
         /// It offers only the app's extension, and no button for the microphone.
-        public let view: RPSystemBroadcastPickerView
+        public let view = RPSystemBroadcastPickerView(frame: .zero)
 
         /// Creates a picker.
         ///
         /// - Parameter identifier: The extension's bundle identifier; by default the one named in the app's Info.plist, see
         ///   `extensionIdentifier`. Nil to offer every extension.
         public init(extension identifier: String? = AppGroup.extensionIdentifier) {
-            view = RPSystemBroadcastPickerView(frame: .zero)
             view.preferredExtension = identifier
             view.showsMicrophoneButton = false
         }
@@ -44,13 +43,6 @@
             guard let button = Self.button(in: view) else { return false }
             button.sendActions(for: .touchUpInside)
             return true
-        }
-
-        /// Shows the system's sheet whenever the app's button is tapped.
-        ///
-        /// The button retains the picker.
-        public func attach(to button: UIControl) {
-            button.addAction(UIAction { _ in self.start() }, for: .touchUpInside)
         }
 
         private static func button(in view: UIView) -> UIButton? {

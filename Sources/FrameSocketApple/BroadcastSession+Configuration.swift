@@ -3,7 +3,7 @@ public import FrameSocket
 extension BroadcastSession {
     /// The configuration of a broadcast.
     public struct Configuration: Sendable {
-        /// The configuration of the connection.
+        /// The configuration of the connection: the tokens, whether audio is offered, and more.
         ///
         /// Default: that of a `SocketConnection`, except that it does not reconnect: deployed apps end a broadcast by
         /// closing the connection.
@@ -18,25 +18,8 @@ extension BroadcastSession {
 
         /// Where the app listens, in place of the socket in the App Group: another path, or a port of this device.
         ///
-        /// Default: nil. A port needs ``tokens``.
+        /// Default: nil. A port needs `connection.tokens`.
         public var endpoint: SocketEndpoint?
-
-        /// The tokens that the app and the extension exchange before the first frame.
-        ///
-        /// Default: nil. The same as `connection.tokens`.
-        public var tokens: HandshakeTokens? {
-            get { connection.tokens }
-            set { connection.tokens = newValue }
-        }
-
-        /// Whether the extension sends audio to an app that requests it.
-        ///
-        /// Default: true. The same as `connection.offersAudio`; during a broadcast, set `uploader.connection.offersAudio` of
-        /// the session.
-        public var offersAudio: Bool {
-            get { connection.offersAudio }
-            set { connection.offersAudio = newValue }
-        }
 
         /// The time without an app after which the broadcast ends with `noHost`, at its beginning and after a disconnect.
         ///

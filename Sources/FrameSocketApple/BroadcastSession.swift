@@ -24,13 +24,13 @@ public final class BroadcastSession: Sendable {
     private struct State {
         var isPaused = false
         var unreadableImages = 0
-        var appMessages: UInt64 = 0
-        var microphoneMessages: UInt64 = 0
+        var nextNumbers: [AudioKind: UInt64] = [:]
     }
 
     private let state = Locked(State())
 
-    private let end: EndReport
+    /// The one report of the end; nil once it is made, or nobody waits for it any more.
+    private let report: Locked<(@Sendable (CloseReason) -> Void)?>
 
     /// Creates a session and begins the broadcast.
     ///
@@ -47,41 +47,43 @@ public final class BroadcastSession: Sendable {
         self.init(path: path, configuration: configuration, onMissingHost: { _ in }) { onEnd($0.finishReason) }
     }
 
-    /// Creates a session and begins the broadcast.
+    /// Creates a session as the other initializer does.
     ///
-    /// - Parameters:
-    ///   - path: The path; see the other initializer.
-    ///   - configuration: The configuration.
-    ///   - onMissingHost: Called with the configuration's notice if no app has been reached within its delay.
-    ///   - onClose: Called as `onEnd`, with what exactly ended the broadcast.
+    /// `onMissingHost` is called with the configuration's notice if no app has been reached within its delay, and
+    /// `onClose` as `onEnd`, with what exactly ended the broadcast.
     package init(
         path: String?,
         configuration: Configuration,
         onMissingHost: @escaping @Sendable (HostNotice) -> Void,
         onClose: @escaping @Sendable (CloseReason) -> Void
     ) {
-        let endpoint = configuration.endpoint ?? .path(path ?? "")
-        let connection = SocketConnection(to: endpoint, configuration: configuration.statingConnection)
-        let states = connection.states
-        let end = EndReport(onClose)
-        let search = HostSearch(configuration, onMissingHost: onMissingHost)
+        let connection = SocketConnection(
+            to: configuration.endpoint ?? .path(path ?? ""),
+            configuration: configuration.statingConnection
+        )
+        let (states, report) = (connection.states, Locked<(@Sendable (CloseReason) -> Void)?>(onClose))
         uploader = SampleUploader(connection: connection, configuration: configuration.uploader)
-        values = configuration.values
-        self.end = end
+        (values, self.report) = (configuration.values, report)
         Task {
+            var search: Task<Void, Never>?
+            defer { search?.cancel() }
             for await state in states {
                 switch state {
-                case .started:
-                    search.begin(on: connection) { error in
-                        end.report(.failed(error))
+                case .started where search == nil:
+                    search = Task {
+                        let error = await configuration.missingHost(of: connection, onNotice: onMissingHost)
+                        guard let error else { return }
+                        report.withLock { $0.take() }?(.failed(error))
                         connection.close(CloseReason.failed(error).finishReason)
                     }
-                case .connected: search.stop()
+                case .connected:
+                    search?.cancel()
+                    search = nil
+                case .ended(.closedLocally): return
                 case .ended(let reason):
-                    search.stop()
-                    if case .closedLocally = reason { return }
-                    return end.report(reason)
-                case .idle, .handshaking, .disconnected: break
+                    report.withLock { $0.take() }?(reason)
+                    return
+                case .started, .idle, .handshaking, .disconnected: break
                 }
             }
         }
@@ -111,25 +113,6 @@ public final class BroadcastSession: Sendable {
         return uploader.send(image, orientation: orientation, timestamp: timestamp)
     }
 
-    /// Submits a frame whose memory its source reuses, copying what is sent before returning.
-    ///
-    /// - Parameters:
-    ///   - image: The pixels. They may change as soon as the call returns.
-    ///   - color: The color space of the samples of a planar format.
-    ///   - orientation: The image's orientation.
-    ///   - timestamp: The presentation time in nanoseconds; nil for the current time.
-    /// - Returns: Whether the frame was accepted, or why it was dropped.
-    @discardableResult
-    public func send(
-        copying image: PixelBuffer,
-        color: PixelBuffer.Color = .jpeg,
-        orientation: FrameOrientation = .up,
-        timestamp: UInt64? = nil
-    ) -> SampleUploader.Outcome {
-        guard !isPaused else { return .dropped(.paused) }
-        return uploader.send(copying: image, color: color, orientation: orientation, timestamp: timestamp)
-    }
-
     /// Whether audio is sent now: reading it takes time that is spent for nothing otherwise.
     package var sendsAudio: Bool {
         !isPaused && uploader.connection.offersAudio && uploader.connection.receiver.wants.contains(.audio)
@@ -143,10 +126,8 @@ public final class BroadcastSession: Sendable {
         guard sendsAudio else { return false }
         var block = block
         block.sequence = state.withLock { state in
-            switch block.kind {
-            case .app: state.appMessages.takeNumber()
-            case .microphone: state.microphoneMessages.takeNumber()
-            }
+            defer { state.nextNumbers[block.kind, default: 0] += 1 }
+            return state.nextNumbers[block.kind, default: 0]
         }
         return (try? uploader.connection.send(block)) ?? false
     }
@@ -173,15 +154,8 @@ public final class BroadcastSession: Sendable {
 
     /// Ends the broadcast cleanly, and sends the reason to an app that uses the control channel.
     public func finish(_ reason: ControlRequest.FinishReason) {
-        end.forget()
+        // Released without the lock.
+        _ = report.withLock { $0.take() }
         uploader.connection.close(reason)
-    }
-}
-
-extension UInt64 {
-    /// Returns the number, and increments it.
-    fileprivate mutating func takeNumber() -> UInt64 {
-        defer { self = addingReportingOverflow(1).partialValue }
-        return self
     }
 }

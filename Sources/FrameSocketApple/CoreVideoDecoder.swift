@@ -42,35 +42,16 @@
             case nv12
             /// `kCVPixelFormatType_32BGRA`
             case bgra
-
-            /// The corresponding pixel format.
-            fileprivate var pixelFormat: PixelFormat {
-                switch self {
-                case .nv12: .nv12
-                case .bgra: .bgra
-                }
-            }
-
-            fileprivate var coreVideo: OSType {
-                switch self {
-                case .nv12: kCVPixelFormatType_420YpCbCr8BiPlanarFullRange
-                case .bgra: kCVPixelFormatType_32BGRA
-                }
-            }
         }
 
-        /// The pixel format of the buffers.
-        public let format: Format
-
+        private let format: Format
         private let decoder: FrameDecoder
-        private let isUpright: Bool
-        private let pool = Locked<BufferPool?>(nil)
+        private let pool = Locked<(buffers: CVPixelBufferPool, width: Int, height: Int)?>(nil)
 
         /// Creates a decoder with the pixel format of its buffers.
         public init(format: Format = .nv12, configuration: FrameDecoder.Configuration = .init()) {
             self.format = format
             decoder = FrameDecoder(configuration: configuration)
-            isUpright = configuration.isUpright
         }
 
         /// Decodes a frame.
@@ -80,85 +61,51 @@
         ///   released.
         /// - Throws: The errors of `FrameDecoder`, and `allocationFailed` if Core Video has no buffer.
         public func decode(_ frame: Frame) throws(TurboJPEGError) -> CoreVideoFrame {
-            let image = try decoder.decode(frame, as: format.pixelFormat).image
-            let orientation: FrameOrientation = isUpright ? .up : frame.orientation
-            let target = try buffer(width: image.width, height: image.height)
-            try target.fill(with: image)
-            target.attach(orientation, format)
-            return CoreVideoFrame(
-                buffer: target.buffer,
-                orientation: orientation,
-                timestamp: frame.timestamp ?? frame.receivedAt
-            )
-        }
-
-        private func buffer(width: Int, height: Int) throws(TurboJPEGError) -> PooledBuffer {
-            let buffer = pool.withLock { pool in
-                if pool?.width != width || pool?.height != height {
-                    pool = BufferPool(width: width, height: height, format.coreVideo)
-                }
-                return pool?.next()
-            }
-            guard let buffer else {
-                throw TurboJPEGError(.allocationFailed, "Core Video cannot allocate a buffer of \(width)x\(height)")
-            }
-            return buffer
-        }
-    }
-
-    /// A pool of Core Video buffers of one size.
-    ///
-    /// - Note: `@unchecked Sendable` holds because it is used only under its decoder's lock.
-    private final class BufferPool: @unchecked Sendable {
-        let width: Int
-        let height: Int
-        private let pool: CVPixelBufferPool
-
-        init?(width: Int, height: Int, _ format: OSType) {
-            let attributes: NSDictionary = [
-                kCVPixelBufferPixelFormatTypeKey: NSNumber(value: format),
-                kCVPixelBufferWidthKey: NSNumber(value: width),
-                kCVPixelBufferHeightKey: NSNumber(value: height),
-                kCVPixelBufferIOSurfacePropertiesKey: NSDictionary(),
-            ]
-            var pool: CVPixelBufferPool?
-            guard unsafe CVPixelBufferPoolCreate(nil, nil, attributes as CFDictionary, &pool) == kCVReturnSuccess,
-                let pool
-            else { return nil }
-            (self.width, self.height, self.pool) = (width, height, pool)
-        }
-
-        func next() -> PooledBuffer? {
-            var buffer: CVPixelBuffer?
-            guard unsafe CVPixelBufferPoolCreatePixelBuffer(nil, pool, &buffer) == kCVReturnSuccess else { return nil }
-            return buffer.map(PooledBuffer.init)
-        }
-    }
-
-    /// A buffer with a single owner.
-    ///
-    /// - Note: `@unchecked Sendable` holds because it passes from the lock to one caller.
-    @safe private final class PooledBuffer: @unchecked Sendable {
-        let buffer: CVPixelBuffer
-
-        init(_ buffer: CVPixelBuffer) {
-            self.buffer = buffer
-        }
-
-        /// Copies an image of the buffer's size and format.
-        func fill(with image: PixelBuffer) throws(TurboJPEGError) {
-            guard CVPixelBufferLockBaseAddress(buffer, []) == kCVReturnSuccess else {
-                throw TurboJPEGError(.allocationFailed, "the memory of the Core Video buffer cannot be written")
+            let decoded = try decoder.decode(frame, as: format == .nv12 ? .nv12 : .bgra)
+            let image = decoded.image
+            guard let buffer = buffer(width: image.width, height: image.height),
+                CVPixelBufferLockBaseAddress(buffer, []) == kCVReturnSuccess
+            else {
+                let size = "\(image.width)x\(image.height)"
+                throw TurboJPEGError(.allocationFailed, "Core Video cannot allocate a buffer of \(size)")
             }
             defer { CVPixelBufferUnlockBaseAddress(buffer, []) }
-            guard let planes = unsafe CoreVideoPlanes.of(buffer, image.format) else {
+            guard let planes = unsafe buffer.planes(as: image.format) else {
                 throw TurboJPEGError(.allocationFailed, "the Core Video buffer has no memory")
             }
             try unsafe image.copySamples(to: planes)
+            attach(decoded.orientation, to: buffer)
+            return CoreVideoFrame(buffer: buffer, orientation: decoded.orientation, timestamp: decoded.timestamp)
         }
 
-        /// Attaches the color space and the orientation.
-        func attach(_ orientation: FrameOrientation, _ format: CoreVideoDecoder.Format) {
+        /// Returns a buffer that nobody uses; nil if Core Video has none.
+        private func buffer(width: Int, height: Int) -> CVPixelBuffer? {
+            pool.withLock { pool in
+                if pool?.width != width || pool?.height != height {
+                    let type =
+                        format == .nv12 ? kCVPixelFormatType_420YpCbCr8BiPlanarFullRange : kCVPixelFormatType_32BGRA
+                    let attributes: NSDictionary = [
+                        kCVPixelBufferPixelFormatTypeKey: NSNumber(value: type),
+                        kCVPixelBufferWidthKey: NSNumber(value: width),
+                        kCVPixelBufferHeightKey: NSNumber(value: height),
+                        kCVPixelBufferIOSurfacePropertiesKey: NSDictionary(),
+                    ]
+                    var buffers: CVPixelBufferPool?
+                    let result = unsafe CVPixelBufferPoolCreate(nil, nil, attributes as CFDictionary, &buffers)
+                    pool = result == kCVReturnSuccess ? buffers.map { ($0, width, height) } : nil
+                }
+                guard let pool else { return nil }
+                var buffer: CVPixelBuffer?
+                let result = unsafe CVPixelBufferPoolCreatePixelBuffer(nil, pool.buffers, &buffer)
+                return result == kCVReturnSuccess ? buffer : nil
+            }
+        }
+
+        /// Attaches the color space, and the orientation unless the image is upright.
+        private func attach(_ orientation: FrameOrientation, to buffer: CVPixelBuffer) {
+            func set(_ key: CFString, _ value: CFString) {
+                CVBufferSetAttachment(buffer, key, NSString(string: value as String), .shouldPropagate)
+            }
             set(kCVImageBufferColorPrimariesKey, kCVImageBufferColorPrimaries_ITU_R_709_2)
             set(kCVImageBufferTransferFunctionKey, kCVImageBufferTransferFunction_sRGB)
             if format == .nv12 { set(kCVImageBufferYCbCrMatrixKey, kCVImageBufferYCbCrMatrix_ITU_R_601_4) }
@@ -167,10 +114,6 @@
             guard orientation.isMirrored || orientation.rotation != 0 else { return }
             let number = NSNumber(value: UInt32(clamping: orientation.rawValue))
             CVBufferSetAttachment(buffer, RPVideoSampleOrientationKey as CFString, number, .shouldPropagate)
-        }
-
-        private func set(_ key: CFString, _ value: CFString) {
-            CVBufferSetAttachment(buffer, key, NSString(string: value as String), .shouldPropagate)
         }
     }
 #endif

@@ -1,18 +1,19 @@
-internal import FrameSocket
+// Type-checked against stubs, not run on a device.
+
+#if canImport(CoreMedia)
+    public import CoreMedia
+    public import FrameSocket
+#else
+    internal import FrameSocket
+#endif
 
 /// The memory layout of audio samples, as described by an `AudioStreamBasicDescription`.
 struct LinearPCM: Sendable, Hashable {
-    /// The samples per second and channel.
     var sampleRate: Double
-    /// The number of channels.
     var channels: Int
-    /// The bits per sample.
     var bitsPerChannel: Int
-    /// Whether samples are signed integers, rather than floating-point numbers or unsigned.
     var isSignedInteger: Bool
-    /// Whether samples are big-endian, as in an app's audio from ReplayKit.
     var isBigEndian: Bool
-    /// Whether the channels are interleaved.
     var isInterleaved: Bool
 
     /// Returns the audio in bytes of this layout.
@@ -20,11 +21,10 @@ struct LinearPCM: Sendable, Hashable {
     /// - Throws: `unsupportedFormat` unless the layout is signed 16-bit, interleaved, of one or two channels at 8 to
     ///   192 kHz; `incompleteFrame`.
     func block(of bytes: Span<UInt8>, _ kind: AudioKind, timestamp: UInt64?) throws(AudioError) -> AudioBlock {
-        guard isSignedInteger, bitsPerChannel == 16, isInterleaved || channels == 1 else {
-            throw AudioError(.unsupportedFormat, "only interleaved 16-bit integer audio can be sent")
-        }
-        guard let sampleRate = Int(exactly: sampleRate) else {
-            throw AudioError(.unsupportedFormat, "the sample rate \(sampleRate) Hz is not a whole number")
+        guard isSignedInteger, bitsPerChannel == 16, isInterleaved || channels == 1,
+            let sampleRate = Int(exactly: sampleRate)
+        else {
+            throw AudioError(.unsupportedFormat, "only interleaved 16-bit integer audio at whole rates can be sent")
         }
         let format = try AudioBlock.Format(sampleRate: sampleRate, channels: channels)
         guard bytes.count.isMultiple(of: 2) else {
@@ -39,3 +39,49 @@ struct LinearPCM: Sendable, Hashable {
         return try AudioBlock(kind: kind, format: format, timestamp: timestamp, samples: samples)
     }
 }
+
+#if canImport(CoreMedia)
+    extension AudioBlock {
+        /// Creates a block by copying the audio of a Core Media sample buffer.
+        ///
+        /// ReplayKit provides 16-bit integers, with an app's audio in big-endian order; both byte orders are supported.
+        ///
+        /// - Throws: `unsupportedFormat` if the buffer contains no audio, or audio that is not interleaved 16-bit
+        ///   integers of one or two channels at 8 to 192 kHz; `incompleteFrame` if its bytes are not whole frames or
+        ///   cannot be read.
+        public init(_ buffer: CMSampleBuffer, kind: AudioKind) throws(AudioError) {
+            guard let description = CMSampleBufferGetFormatDescription(buffer),
+                let basic = unsafe CMAudioFormatDescriptionGetStreamBasicDescription(description)?.pointee,
+                basic.mFormatID == kAudioFormatLinearPCM, let data = CMSampleBufferGetDataBuffer(buffer)
+            else {
+                throw AudioError(.unsupportedFormat, "the sample buffer contains no uncompressed audio")
+            }
+            let layout = LinearPCM(
+                sampleRate: basic.mSampleRate,
+                channels: Int(basic.mChannelsPerFrame),
+                bitsPerChannel: Int(basic.mBitsPerChannel),
+                isSignedInteger: basic.mFormatFlags & kAudioFormatFlagIsSignedInteger != 0,
+                isBigEndian: basic.mFormatFlags & kAudioFormatFlagIsBigEndian != 0,
+                isInterleaved: basic.mFormatFlags & kAudioFormatFlagIsNonInterleaved == 0
+            )
+            let count = CMBlockBufferGetDataLength(data)
+            let bytes = [UInt8](capacity: count) { output in
+                unsafe output.withUnsafeMutableBufferPointer { target, written in
+                    guard let start = target.baseAddress else { return }
+                    let status = unsafe CMBlockBufferCopyDataBytes(
+                        data,
+                        atOffset: 0,
+                        dataLength: count,
+                        destination: start
+                    )
+                    if status == noErr { written = count }
+                }
+            }
+            guard bytes.count == count else {
+                throw AudioError(.incompleteFrame, "the bytes of the sample buffer cannot be read")
+            }
+            let content = bytes[...]
+            self = try layout.block(of: content.span, kind, timestamp: buffer.presentationNanoseconds)
+        }
+    }
+#endif

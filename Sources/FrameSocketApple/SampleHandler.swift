@@ -25,8 +25,8 @@
     open class SampleHandler: RPBroadcastSampleHandler, @unchecked Sendable {
         private struct State {
             var session: BroadcastSession?
-            var endsQuietly = false
             var stopRequests: BroadcastObservation?
+            var endsQuietly = false
             /// Whether either side has ended the broadcast.
             var isFinished = false
         }
@@ -65,10 +65,13 @@
         }
 
         private func finish(_ ending: BroadcastEnd) {
-            let isQuiet = state.withLock { $0.endsQuietly } && ending.reason.isOrderly
-            guard end(ending.reason) else { return }
+            guard let ended = end(ending.reason) else { return }
             // In ReplayKit an extension can end a broadcast only with an error.
-            if isQuiet { finishBroadcastQuietly() } else { finishBroadcastWithError(ending.shown) }
+            if ended.endsQuietly, ending.reason.isOrderly {
+                finishBroadcastQuietly()
+            } else {
+                finishBroadcastWithError(ending.shown)
+            }
         }
 
         /// Ends the broadcast without an alert; see ``BroadcastSession/Configuration/endsQuietly``.
@@ -79,16 +82,17 @@
             _ = unsafe perform(NSSelectorFromString("finishBroadcastWithError:"), with: nil)
         }
 
-        /// Ends the broadcast, and returns whether it had not ended before.
-        private func end(_ reason: ControlRequest.FinishReason) -> Bool {
-            let (isFirst, session, stopRequests) = state.withLock { state in
-                defer { state.isFinished = true }
-                return (!state.isFinished, state.session.take(), state.stopRequests.take())
+        /// Ends the broadcast, and returns its last state; nil if it had ended before.
+        @discardableResult
+        private func end(_ reason: ControlRequest.FinishReason) -> State? {
+            let last = state.withLock { state in
+                defer { state = State(isFinished: true) }
+                return state
             }
-            guard isFirst else { return false }
-            session?.finish(reason)
-            withExtendedLifetime(stopRequests) { BroadcastNotification.stopped.post() }
-            return true
+            guard !last.isFinished else { return nil }
+            last.session?.finish(reason)
+            BroadcastNotification.stopped.post()
+            return last
         }
 
         /// Begins a broadcast.
@@ -101,7 +105,7 @@
             BroadcastNotification.started.post()
             let path = socketPath
             guard path != nil || configuration.endpoint != nil else {
-                return finish(BroadcastEnd(.noHost, detail: BroadcastSetup.sentenceWithoutPath()))
+                return finish(BroadcastEnd(.noHost, mistake: BroadcastSetup.mistakeWithoutPath))
             }
             let session = BroadcastSession(path: path, configuration: configuration) {
                 $0.show()
@@ -129,7 +133,7 @@
 
         /// Ends the broadcast cleanly: the user has stopped it, or something else has; see ``isInterrupted``.
         open override func broadcastFinished() {
-            _ = end(isInterrupted ? .suspended : .stoppedByUser)
+            end(isInterrupted ? .suspended : .stoppedByUser)
         }
 
         /// Sends a frame, or audio to an app that requested it; unreadable samples are dropped.
@@ -139,30 +143,18 @@
         ) {
             guard let session else { return }
             switch sampleBufferType {
-            case .video: send(imageOf: sampleBuffer, to: session)
-            case .audioApp: send(soundOf: sampleBuffer, .app, to: session)
-            case .audioMic: send(soundOf: sampleBuffer, .microphone, to: session)
+            case .video:
+                guard !session.isPaused else { return }
+                do throws(TurboJPEGError) {
+                    try session.uploader.send(sampleBuffer)
+                } catch {
+                    session.reportUnreadableImage(error)
+                }
+            case .audioApp, .audioMic:
+                let kind: AudioKind = sampleBufferType == .audioApp ? .app : .microphone
+                if session.sendsAudio, let block = try? AudioBlock(sampleBuffer, kind: kind) { session.send(block) }
             @unknown default: break
             }
-        }
-
-        private func send(imageOf sample: CMSampleBuffer, to session: BroadcastSession) {
-            do throws(TurboJPEGError) {
-                let sample = try VideoSample(sample)
-                session.send(
-                    copying: sample.image,
-                    color: sample.color,
-                    orientation: sample.orientation,
-                    timestamp: sample.timestamp
-                )
-            } catch {
-                session.reportUnreadableImage(error)
-            }
-        }
-
-        private func send(soundOf sample: CMSampleBuffer, _ kind: AudioKind, to session: BroadcastSession) {
-            guard session.sendsAudio, let block = try? AudioBlock(sample, kind: kind) else { return }
-            session.send(block)
         }
     }
 #endif

@@ -1,8 +1,24 @@
 // Type-checked against stubs, not run on a device.
 
-#if canImport(ReplayKit)
-    internal import FrameSocketApple
+internal import FrameSocketApple
 
+/// A notification between a broadcast extension and its app, with the names of Jitsi's enumeration.
+public enum DarwinNotification: String, Sendable, CaseIterable {
+    /// Posted by the extension: a broadcast has begun.
+    case broadcastStarted = "iOS_BroadcastStarted"
+    /// Posted by the extension: the broadcast has ended.
+    case broadcastStopped = "iOS_BroadcastStopped"
+
+    /// The same notification of `FrameSocketApple`.
+    var notification: BroadcastNotification {
+        switch self {
+        case .broadcastStarted: .started
+        case .broadcastStopped: .stopped
+        }
+    }
+}
+
+#if canImport(ReplayKit)
     /// Posts and observes notifications between processes, with the names of Jitsi's `DarwinNotificationCenter`.
     ///
     /// ```swift
@@ -19,24 +35,15 @@
             name.notification.post()
         }
 
-        /// Calls `handler` on the main thread whenever the notification is posted, for as long as the returned
-        /// observation is retained.
+        /// Calls `handler` on the main thread whenever the notification is posted, for as long as the returned object is
+        /// retained.
         ///
         /// The original only posts: its receiving half is in the app, in Objective-C.
         public func observe(
             _ name: DarwinNotification,
             using handler: @escaping @Sendable () -> Void
-        ) -> Observation {
-            Observation(name.notification.observe(handler))
-        }
-
-        /// An observation, which ends when this object is released.
-        public final class Observation: Sendable {
-            private let observation: BroadcastObservation
-
-            fileprivate init(_ observation: BroadcastObservation) {
-                self.observation = observation
-            }
+        ) -> any AnyObject & Sendable {
+            name.notification.observe(handler)
         }
     }
 #endif

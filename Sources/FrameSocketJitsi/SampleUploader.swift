@@ -1,7 +1,13 @@
+// Type-checked against stubs, not run on a device.
+
 internal import FrameSocket
 internal import FrameSocketApple
 internal import FrameTransport
 internal import Locking
+
+#if canImport(ReplayKit)
+    public import CoreMedia
+#endif
 
 /// Sends the images of ReplayKit's samples, with the names of Jitsi's `SampleUploader`.
 ///
@@ -25,15 +31,16 @@ public final class SampleUploader: Sendable {
         self.connection = connection
     }
 
-    /// Submits an image, of which what is sent is copied before returning.
-    ///
-    /// - Returns: Whether it was accepted.
-    func send(copying image: PixelBuffer, color: PixelBuffer.Color, orientation: FrameOrientation, timestamp: UInt64?)
-        -> Bool
-    {
-        guard let uploader else { return false }
-        return uploader.send(copying: image, color: color, orientation: orientation, timestamp: timestamp) == .taken
-    }
+    #if canImport(ReplayKit)
+        /// Submits the image of a video sample.
+        ///
+        /// - Returns: Whether it was accepted; false if the connection is not open, the app wants no images, or the
+        ///   sample has no image that can be read.
+        @discardableResult
+        public func send(sample buffer: CMSampleBuffer) -> Bool {
+            (try? uploader?.send(buffer)) == .taken
+        }
+    #endif
 
     /// The uploader of the open connection; nil if there is none.
     var uploader: FrameSocket.SampleUploader? {

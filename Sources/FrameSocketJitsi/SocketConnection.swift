@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import FrameSocket
+internal import FrameSocketApple
 internal import FrameTransport
 internal import Locking
 
@@ -17,24 +18,41 @@ internal import Locking
 /// Thread safety: any thread may use a connection at any time. The closures are called one at a time, on a queue of the
 /// connection, and never within one of its methods.
 public final class SocketConnection: Sendable {
+    private typealias Connection = FrameTransport.SocketConnection
+
+    /// Whether there is a connection, and which one.
+    ///
+    /// Every event names the connection that it is about, because it may come after that connection has been replaced.
+    private enum Phase {
+        /// Closed, or not opened yet.
+        case idle
+        /// An attempt is in progress.
+        case opening(Connection)
+        case open(Connection)
+        /// The path can never be opened, which has been reported.
+        case impossible
+
+        /// The open connection, or the one that is being opened; nil if there is none.
+        var connection: Connection? {
+            switch self {
+            case .opening(let connection), .open(let connection): connection
+            case .idle, .impossible: nil
+            }
+        }
+    }
+
     private struct State {
-        var phase = ConnectionPhase<FrameTransport.SocketConnection>.idle
+        var phase = Phase.idle
         var writer = StreamWriter()
         var didOpen: (() -> Void)?
         var didClose: (((any Error)?) -> Void)?
         var streamHasSpaceAvailable: (() -> Void)?
 
-        /// Records that an attempt has succeeded; false if it was closed meanwhile.
-        mutating func opened(_ attempt: FrameTransport.SocketConnection) -> Bool {
-            guard phase.opened(attempt) else { return false }
-            writer = StreamWriter()
+        /// Changes the phase of a connection, unless it has been closed or replaced; returns whether it did.
+        mutating func change(_ connection: Connection, to phase: Phase) -> Bool {
+            guard self.phase.connection === connection else { return false }
+            (self.phase, writer) = (phase, StreamWriter())
             return true
-        }
-
-        /// Ends the connection, and returns what is to be closed.
-        mutating func close() -> FrameTransport.SocketConnection? {
-            writer = StreamWriter()
-            return phase.close()
         }
     }
 
@@ -88,29 +106,42 @@ public final class SocketConnection: Sendable {
     public func open() -> Bool {
         // An attempt that waits on the thread that it needs would never end.
         guard !IOThread.shared.isCurrent else { return false }
-        let attempt: FrameTransport.SocketConnection
-        switch state.withLock({ $0.phase.begin(makeAttempt) }) {
-        case .begun(let begun): attempt = begun
-        case .alreadyOpen: return true
-        case .refused: return false
+        let (attempt, isOpen) = state.withLock { state -> (Connection?, Bool) in
+            switch state.phase {
+            case .idle:
+                let attempt = makeAttempt()
+                state.phase = .opening(attempt)
+                return (attempt, false)
+            case .open: return (nil, true)
+            case .opening, .impossible: return (nil, false)
+            }
         }
+        guard let attempt else { return isOpen }
         if let error = outcome(of: attempt) {
             attempt.close()
-            return failed(attempt, error)
+            let isFinal = error.code == .invalidPath || error.code == .pathTooLong
+            let isNews = state.withLock { $0.change(attempt, to: isFinal ? .impossible : .idle) }
+            if isNews, isFinal { reportClosing(.failed(error)) }
+            return false
         }
-        guard state.withLock({ $0.opened(attempt) }) else { return false }
+        guard state.withLock({ $0.change(attempt, to: .open(attempt)) }) else { return false }
         callbacks.async { [weak self] in self?.didOpen?() }
         reportSpace()
         attempt.onEnd { [weak self, weak attempt] in
             guard let attempt else { return }
-            self?.ended(attempt, attempt.closeReason)
+            self?.ended(attempt, attempt.closeReason ?? .closedByPeer(.stoppedByUser))
         }
         return true
     }
 
     /// Closes the connection after what was accepted has been sent; ``didClose`` is not called.
     public func close() {
-        state.withLock { $0.close() }?.close(.stoppedByUser)
+        let connection = state.withLock { state in
+            let connection = state.phase.connection
+            if let connection { _ = state.change(connection, to: .idle) }
+            return connection
+        }
+        connection?.close(.stoppedByUser)
     }
 
     /// Writes bytes of the messages that Jitsi's own uploader makes, for programs that keep it.
@@ -142,17 +173,19 @@ public final class SocketConnection: Sendable {
     }
 
     /// The open connection; nil if there is none.
-    var connection: FrameTransport.SocketConnection? { state.withLock { $0.phase.open } }
+    var connection: FrameTransport.SocketConnection? {
+        state.withLock { if case .open(let connection) = $0.phase { connection } else { nil } }
+    }
 
     /// One that does not reconnect: deployed apps end a broadcast by closing the connection.
-    private func makeAttempt() -> FrameTransport.SocketConnection {
+    private func makeAttempt() -> Connection {
         var configuration = FrameTransport.SocketConnection.Configuration()
         configuration.reopens = false
         return FrameTransport.SocketConnection(path: filePath, configuration: configuration)
     }
 
     /// Waits for the outcome of an attempt; nil if it is open.
-    private func outcome(of attempt: FrameTransport.SocketConnection) -> TransportError? {
+    private func outcome(of attempt: Connection) -> TransportError? {
         let outcome = Locked<TransportError?>(nil)
         let isKnown = DispatchSemaphore(value: 0)
         do throws(TransportError) {
@@ -167,21 +200,12 @@ public final class SocketConnection: Sendable {
         return outcome.withLock { $0 }
     }
 
-    /// Handles a failed attempt, and returns false.
-    private func failed(_ attempt: FrameTransport.SocketConnection, _ error: TransportError) -> Bool {
-        let isNews = state.withLock { $0.phase.failed(attempt, isFinal: error.isAboutPath) }
-        if isNews { reportClosing(BroadcastClosing.error(for: .failed(error))) }
-        return false
-    }
-
-    private func ended(_ connection: FrameTransport.SocketConnection, _ reason: CloseReason?) {
-        guard state.withLock({ $0.phase.ended(connection) }) else { return }
-        state.withLock { $0.writer = StreamWriter() }
-        reportClosing(reason.flatMap(BroadcastClosing.error(for:)))
+    private func ended(_ connection: Connection, _ reason: CloseReason) {
+        if state.withLock({ $0.change(connection, to: .idle) }) { reportClosing(reason) }
     }
 
     /// Sends a frame, and reports room for more once it has gone.
-    private func submit(_ frame: FrameMessage, to connection: FrameTransport.SocketConnection) {
+    private func submit(_ frame: FrameMessage, to connection: Connection) {
         do throws(TransportError) {
             try connection.submit(frame) { [weak self, weak connection] _ in self?.frameIsGone(of: connection) }
         } catch  where error.code == .busy {
@@ -196,21 +220,26 @@ public final class SocketConnection: Sendable {
     }
 
     /// Accepts the next frame, unless the one that has gone was of an earlier connection, which may end late.
-    private func frameIsGone(of connection: FrameTransport.SocketConnection?) {
+    private func frameIsGone(of connection: Connection?) {
         let isCurrent = state.withLock { state in
-            guard let connection, state.phase.open === connection else { return false }
+            guard let connection, state.phase.connection === connection else { return false }
             state.writer.frameIsGone()
             return true
         }
-        guard isCurrent else { return }
-        reportSpace()
+        if isCurrent { reportSpace() }
     }
 
     private func reportSpace() {
         callbacks.async { [weak self] in self?.streamHasSpaceAvailable?() }
     }
 
-    private func reportClosing(_ error: (any Error)?) {
+    /// Reports the end; without an error if there is no reason, which Jitsi's handlers name themselves.
+    private func reportClosing(_ reason: CloseReason) {
+        let error: (any Error)? =
+            switch reason {
+            case .closedByPeer(.stoppedByUser), .closedLocally: nil
+            case .closedByPeer, .failed: BroadcastEnd(reason).shown
+            }
         callbacks.async { [weak self] in self?.didClose?(error) }
     }
 }

@@ -13,7 +13,6 @@ public func NSSelectorFromString(_ aSelectorName: String) -> Selector { Selector
 public func NSStringFromSelector(_ aSelector: Selector) -> String { aSelector.name }
 
 public protocol NSObjectProtocol: AnyObject {}
-public protocol NSCoding {}
 
 open class NSObject: NSObjectProtocol {
     public init() {}
@@ -49,14 +48,14 @@ open class NSError: NSObject, StandInError, @unchecked Sendable {
 public let NSLocalizedDescriptionKey = "NSLocalizedDescription"
 public let NSLocalizedFailureReasonErrorKey = "NSLocalizedFailureReason"
 
-open class NSString: NSObject, NSCoding {
+open class NSString: NSObject {
     private let text: String
     public init(string: String) { text = string }
     public func isEqual(to other: String) -> Bool { text == other }
     open override var description: String { text }
 }
 
-open class NSNumber: NSObject, NSCoding {
+open class NSNumber: NSObject {
     public let uint32Value: UInt32
     public init(value: UInt32) { uint32Value = value }
     public init(value: Int) { uint32Value = UInt32(value) }
@@ -95,13 +94,6 @@ open class Bundle: NSObject {
     }
 }
 
-open class NSExtensionContext: NSObject {
-    /// How the request of a UI extension has ended.
-    public final var standInOutcome:
-        (url: URL?, setupInfo: [String: any NSCoding & NSObjectProtocol]?, error: (any Error)?)?
-    open func cancelRequest(withError error: any Error) { standInOutcome = (nil, nil, error) }
-}
-
 open class FileManager: NSObject {
     public static var `default`: FileManager { FileManager() }
     /// Where the containers are of the groups that this process is entitled to.
@@ -117,9 +109,5 @@ open class FileManager: NSObject {
 public struct URL: Hashable, Sendable {
     public let path: String
     init(path: String) { self.path = path }
-    public init?(string: String) {
-        guard !string.isEmpty else { return nil }
-        path = string
-    }
     public func appendingPathComponent(_ pathComponent: String) -> URL { URL(path: path + "/" + pathComponent) }
 }

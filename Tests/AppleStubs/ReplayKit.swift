@@ -24,13 +24,6 @@ open class RPBroadcastSampleHandler: RPBroadcastHandler {
     open func finishBroadcastWithError(_ error: any Error) {}
 }
 
-extension NSExtensionContext {
-    public func completeRequest(
-        withBroadcast broadcastURL: URL,
-        setupInfo: [String: any NSCoding & NSObjectProtocol]?
-    ) { standInOutcome = (broadcastURL, setupInfo, nil) }
-}
-
 @MainActor open class RPSystemBroadcastPickerView: UIView {
     open var preferredExtension: String?
     open var showsMicrophoneButton = true

@@ -119,7 +119,7 @@ import Testing
         _ = session.send(try testImage(16, 16))
         #expect(await becomesTrue { !host.info.values.isEmpty })
         #expect(host.info.values == ["channelName": "room", "user": "own", "empty": ""])
-        #expect(host.info.offersAudio == true && session.values["text"] == "two\nlines")
+        #expect(host.info.offersAudio == true && session.values.texts["text"] == "two\nlines")
         #expect(host.info["channelName", default: "channel"] == "room" && host.info["empty", default: "x"] == "x")
         withExtendedLifetime(server) {}
     }
@@ -135,8 +135,8 @@ import Testing
     /// Shows P339.
     @Test func `no audio is numbered or sent until the session offers it`() async throws {
         let (session, _, server, host) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio])) {
-            #expect($0.offersAudio)
-            $0.offersAudio = false
+            #expect($0.connection.offersAudio)
+            $0.connection.offersAudio = false
         }
         let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
         let block = try AudioBlock(format: format, samples: [1])

@@ -117,11 +117,11 @@ import Testing
         let reports = Reports()
         let session = session(reports, path: nil) {
             $0.endpoint = server.endpoint
-            $0.tokens = HandshakeTokens(own: tokens.expected, expected: tokens.own)
+            $0.connection.tokens = HandshakeTokens(own: tokens.expected, expected: tokens.own)
             $0.values = ["channelName": "room"]
         }
         let host = try #require(try await firstConnection(of: server))
-        #expect(session.values["channelName"] == "room")
+        #expect(session.values.texts["channelName"] == "room")
         host.close()
         #expect(await becomesTrue { reports.reasons == [.stoppedByUser] })
     }

@@ -13,16 +13,20 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
+    private static func send(_ image: PixelBuffer, at timestamp: UInt64, with uploader: JitsiUploader) -> Bool {
+        uploader.uploader?.send(copying: image, orientation: .right, timestamp: timestamp) == .taken
+    }
+
     @Test func `images arrive at half their size, once the connection is open`() async throws {
         let connection = try #require(JitsiConnection(filePath: directory.socket))
         let uploader = JitsiUploader(connection: connection)
         let image = try testImage(64, 48)
-        #expect(!uploader.send(copying: image, color: .jpeg, orientation: .right, timestamp: 1))
+        #expect(!Self.send(image, at: 1, with: uploader))
         // A second app, and a second connection: the uploader is the same.
         for timestamp in [UInt64(2), 3] {
             let server = try directory.server()
             #expect(await becomesTrue { connection.open() })
-            #expect(uploader.send(copying: image, color: .jpeg, orientation: .right, timestamp: timestamp))
+            #expect(Self.send(image, at: timestamp, with: uploader))
             let host = try #require(try await firstConnection(of: server))
             var frames = host.frames.makeAsyncIterator()
             let frame = try #require(try await frames.next())
@@ -31,7 +35,7 @@ import Testing
             host.close()
             #expect(await becomesTrue { connection.connection == nil })
         }
-        #expect(!uploader.send(copying: image, color: .jpeg, orientation: .up, timestamp: 4))
+        #expect(!Self.send(image, at: 4, with: uploader))
     }
 
     @Test func `every image that is submitted is due: the handler leaves some out itself`() async throws {
@@ -41,7 +45,7 @@ import Testing
         #expect(connection.open())
         let host = try #require(try await firstConnection(of: server))
         for timestamp in UInt64(0)..<6 {
-            #expect(uploader.send(copying: try testImage(16, 16), color: .jpeg, orientation: .up, timestamp: timestamp))
+            #expect(Self.send(try testImage(16, 16), at: timestamp, with: uploader))
         }
         withExtendedLifetime(host) {}
     }

@@ -134,7 +134,7 @@ import Testing
             to: connection
         )
         for _ in 0..<20 {
-            _ = uploader.send(copying: image, color: .jpeg, orientation: .up, timestamp: nil)
+            _ = uploader.uploader?.send(copying: image)
             await Task.yield()
         }
         var written = 0

@@ -107,11 +107,11 @@ final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
             ],
         ]
         expect(codes.isEmpty, "with everything: \(codes)")
-        let long = BroadcastSetup.check(socketName: String(repeating: "n", count: 103)).map(\.code.rawValue)
+        let long = BroadcastSetup.check(socketName: String(repeating: "n", count: 103)).map(\.code)
         expect(long == ["path.tooLong"], "with a long name: \(long)")
     }
 
-    private static var codes: [String] { BroadcastSetup.check().map(\.code.rawValue) }
+    private static var codes: [String] { BroadcastSetup.check().map(\.code) }
 
     /// A broadcast that has begun, and the app's end of it.
     static func broadcast(
@@ -198,7 +198,7 @@ final class Handler: FrameSocketApple.SampleHandler, @unchecked Sendable {
     static func received(_ server: FrameServer, as format: CoreVideoDecoder.Format) async throws {
         let (handler, host) = try await broadcast(to: server)
         let decoder = CoreVideoDecoder(format: format)
-        let isNV12 = decoder.format == .nv12
+        let isNV12 = format == .nv12
         let source = isNV12 ? kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange : kCVPixelFormatType_32BGRA
         // Saturated colors, in which a mistaken matrix or range shows.
         let values: [[UInt8]] = format == .nv12 ? [[63], [102, 240]] : [[0, 0, 255, 255]]

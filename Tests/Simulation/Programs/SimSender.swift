@@ -161,7 +161,7 @@ final class SimSender {
             .plan(forWidth: offer.size.width, height: offer.size.height, orientation: offer.orientation).canvas
         if size == wanted { return true }
         // The program's size may have changed since the image was scaled.
-        return look.ownScale != .full && max(size.width, size.height) <= max(box.width, box.height)
+        return offer.scale != look.ownScale && max(size.width, size.height) <= max(box.width, box.height)
             && min(size.width, size.height) <= min(box.width, box.height)
     }
 
@@ -178,6 +178,8 @@ final class SimSender {
         var kind = Plan.Images.none
         var size = BufferSize(width: 64, height: 64)
         var orientation = FrameOrientation.up
+        /// What the program had set then.
+        var scale = SampleUploader.OutputScale.full
         /// The revision of the terms under which it was offered.
         var revision: UInt64 = 0
 

@@ -1,3 +1,4 @@
+internal import FrameSocket
 internal import FrameTransport
 internal import FrameWire
 
@@ -64,6 +65,7 @@ extension World {
             case .none, .ordinary: sender.plan.images
             case .mixed: random.pick(.none, .ordinary, .mixed)
             }
+        offer.scale = sender.uploader?.machine.ownConfiguration.scale ?? .full
         offer.revision = sender.terms.revision
         guard offer.isImage else { return }
         offer.size = ImageContent.size(length: offer.length)

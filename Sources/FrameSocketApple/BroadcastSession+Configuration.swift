@@ -9,11 +9,11 @@ extension BroadcastSession {
         /// closing the connection.
         public var connection: SocketConnection.Configuration
 
-        /// Which frames are sent, at what size and quality, and in how much memory.
+        /// Which frames are sent, and at what size and quality.
         ///
-        /// Default: every third frame (20 per second of a screen at 60) and half the size, as in Jitsi, with quality 80,
-        /// in 30 MiB. The system ends a broadcast extension that uses more than 50 MB, of which the process itself needs
-        /// about 10.
+        /// Default: every third frame (20 per second of a screen at 60) and half the size, as in Jitsi, with quality 80; the
+        /// latest image is not kept beside its JPEG. The system ends a broadcast extension that uses more than 50 MB, of which
+        /// the process itself needs about 10.
         public var uploader: SampleUploader.Configuration
 
         /// Where the app listens, in place of the socket in the App Group: another path, or a port of this device.
@@ -60,7 +60,7 @@ extension BroadcastSession {
         public init() {
             connection = SocketConnection.Configuration()
             connection.reopens = false
-            uploader = SampleUploader.Configuration(scale: .half, pacing: .every(3), maximumMemory: 30 << 20)
+            uploader = SampleUploader.Configuration(scale: .half, pacing: .every(3), keepsLatestImage: false)
         }
     }
 }

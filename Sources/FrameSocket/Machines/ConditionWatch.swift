@@ -9,7 +9,7 @@ struct ConditionWatch: Sendable {
         var last: UInt64 = 0
     }
 
-    private var evidence: [Evidence] = [.receiverSlow, .budgetLow, .memoryShort, .encoderSlow].map {
+    private var evidence: [Evidence] = [.receiverSlow, .budgetLow, .encoderSlow].map {
         Evidence(condition: $0)
     }
 
@@ -51,8 +51,7 @@ struct ConditionWatch: Sendable {
                 evidence[index].last = max(evidence[index].last, now)
             }
             guard let first = evidence[index].first else { continue }
-            let patience = condition == .memoryShort ? 0 : Self.patience
-            if evidence[index].last >= first.addingClamping(patience) { current.insert(condition) }
+            if evidence[index].last >= first.addingClamping(Self.patience) { current.insert(condition) }
         }
         met = []
         isActive = evidence.contains { $0.first != nil }

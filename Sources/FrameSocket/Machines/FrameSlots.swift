@@ -32,8 +32,6 @@ package struct FrameSlots: Sendable {
         var isLate = false
         /// The time at which encoding, or sending, began.
         var beganAt: UInt64
-        /// The maximum number of bytes that the frame takes now, including content and encoder; without what is spare.
-        var byteCount: Int
         /// The terms under which it was submitted.
         var revision: UInt64 = 0
         /// The connection for which it was prepared, then the one to which it was submitted.
@@ -43,8 +41,8 @@ package struct FrameSlots: Sendable {
         /// The copy of its image that is sent instead of its JPEG.
         var copy: SharedCopy?
 
-        init(frame: UploadFrame, beganAt: UInt64, byteCount: Int) {
-            (self.frame, self.beganAt, self.byteCount) = (frame, beganAt, byteCount)
+        init(frame: UploadFrame, beganAt: UInt64) {
+            (self.frame, self.beganAt) = (frame, beganAt)
         }
     }
 
@@ -128,9 +126,6 @@ package struct FrameSlots: Sendable {
     @inline(__always)
     package var next: UploadFrame? { waiting ?? deferral?.frame ?? sent }
 
-    /// Whether the frame that the receiver has, or gets next, is held.
-    var isReferenceHeld: Bool { waiting != nil || sent != nil || inProgress != nil }
-
     /// The ticket of the frame that a new receiver would get; nil if there is none.
     package var latestTicket: UInt64? {
         deferral?.frame.ticket ?? waiting?.ticket ?? inProgress?.ticket ?? sent?.ticket
@@ -194,16 +189,6 @@ package struct FrameSlots: Sendable {
     }
 
     // MARK: Memory
-
-    /// The bytes of the frame in progress: what it needs, and what it could be sent without.
-    @inline(__always)
-    var inProgressByteCount: (needed: Int, spare: Int) {
-        switch activity {
-        case .idle, .starting: (0, 0)
-        case .encoding(let upload): (upload.byteCount, 0)
-        case .sending(let upload): (upload.byteCount, upload.frame.spareByteCount)
-        }
-    }
 
     /// Gives up the images that a JPEG, or a newer frame on its way, stands in for.
     mutating func giveUpSpares(to discards: inout UploaderMachine.Discards) {

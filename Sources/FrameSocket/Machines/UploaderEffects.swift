@@ -23,9 +23,6 @@ extension UploaderMachine {
         /// The waiters to resume.
         package internal(set) var finished: [UInt64] = []
 
-        /// The connection whose receiver must be told that its preference is refused.
-        package internal(set) var refusesPreferencesOf: Int?
-
         /// Whether the rate of the pacing in effect may have changed, which the connection is to state.
         package internal(set) var statesRate = false
 
@@ -44,8 +41,8 @@ extension UploaderMachine {
 
         /// Whether there is nothing to do except to release discarded frames.
         package var isEmpty: Bool {
-            !startsUpload && message == nil && !setsTimer && finished.isEmpty && refusesPreferencesOf == nil
-                && !statesRate && !tellsConditions && dropsBuffersBefore == nil
+            !startsUpload && message == nil && !setsTimer && finished.isEmpty && !statesRate && !tellsConditions
+                && dropsBuffersBefore == nil
         }
     }
 

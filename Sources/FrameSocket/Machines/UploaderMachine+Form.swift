@@ -1,3 +1,6 @@
+internal import FrameWire
+internal import TurboJPEG
+
 /// What is sent of a frame: a JPEG that is made now, a copy in a shared buffer, or what is there.
 extension UploaderMachine {
     /// What is sent of a frame.
@@ -23,7 +26,7 @@ extension UploaderMachine {
             let isImageWanted = isForOthers || isSharpening || (sharing.pool.isOpen && frame.hasPixels)
             guard frame.content != nil, isImageWanted else { return isWithin ? .asItIs : .nothing(.outsideLimits) }
             let form = prepare(&frame)
-            let becomesSharper = isSharpening && isImprovable(&frame)
+            let becomesSharper = isSharpening && frame.recipe != nil
             guard case .nothing(let cause) = form, isWithin else {
                 return form == .encode && !isForOthers && !becomesSharper && isWithin ? .asItIs : form
             }
@@ -35,21 +38,31 @@ extension UploaderMachine {
         return prepare(&frame)
     }
 
-    /// Whether a JPEG of a higher quality than that of the one that was sent can be made by the recipe: there may be no
-    /// memory any longer for what the receiver prefers.
-    private func isImprovable(_ frame: inout UploadFrame) -> Bool {
-        guard let sent = frame.quality, let highest = frame.recipe?.settings.quality else { return false }
-        if highest <= sent.used { frame.quality = UploadFrame.Quality(used: sent.used, highest: highest) }
-        return highest > sent.used
-    }
-
     /// Decides how the content of a frame is sent, and makes the recipe for that.
     private mutating func prepare(_ frame: inout UploadFrame) -> Form {
         makeRecipe(for: &frame)
         guard frame.isWithin(configuration.limits) else { return .nothing(.outsideLimits) }
-        guard makeRoom(toEncode: frame.totalByteCount) else { return .nothing(.overMemoryBudget) }
         guard sharing.pool.isOpen, let size = frame.recipe?.sharedByteCount, let place = sharing.pool.place(for: size)
         else { return .encode }
         return .share(place)
+    }
+
+    // MARK: Recipes
+
+    /// Gives a frame the recipe for the configuration in effect.
+    mutating func makeRecipe(for frame: inout UploadFrame) {
+        guard let content = frame.content, frame.recipe?.edition != edition else { return }
+        let orientation = frame.orientation
+        if let lastRecipe, lastRecipe.edition == edition, lastRecipe.applies(to: content, orientation) {
+            frame.recipe = lastRecipe
+            return
+        }
+        frame.recipe = EncodingRecipe(content, orientation, .init(configuration), edition: edition)
+        if frame.recipe?.input != nil { lastRecipe = frame.recipe }
+    }
+
+    /// Returns the recipe for copying a submitted image at the size that is sent.
+    func copying(_ image: borrowing PixelBuffer, orientation: FrameOrientation) -> EncodingRecipe {
+        EncodingRecipe(copying: image, orientation, .init(configuration), isShared: sharing.pool.isOpen)
     }
 }

@@ -56,7 +56,6 @@ extension UploaderMachine {
             return .dropped(.unchanged)
         case nil: return accept(frame)
         case .unchanged:
-            guard slots.isReferenceHeld || hasRoom(for: frame) else { return drop(.overMemoryBudget) }
             // The receiver's frame is the latest again, not one that was passed over since.
             if let deferral = slots.deferral.take() { discard(deferral.frame) }
             dropUnchanged(frame, .unchanged)
@@ -73,23 +72,19 @@ extension UploaderMachine {
         damage: ImageDamage? = nil,
         at now: UInt64
     ) -> CopyAdmission {
-        let recipe = copying(image, color: color, orientation: orientation)
+        let recipe = copying(image, orientation: orientation)
         if damageLog.isUsed || damage != nil {
             damageLog.add(damage, .init(copying: image, color, orientation, recipe), before: slots.lastTicket + 1)
         }
         let cause: SampleUploader.DropCause
         if isClosed {
             cause = .notConnected
-        } else if recipe.need.total > memoryLimit {
-            cause = .overMemoryBudget
         } else if !configuration.limits.accept(recipe.output.canvas) {
             cause = .outsideLimits
         } else {
             return .copy(recipe, entry: damageLog.count)
         }
         statistics.offered += 1
-        // A lack of memory is reported at once.
-        defer { advance(at: now) }
         return .decided(drop(cause))
     }
 
@@ -129,7 +124,6 @@ extension UploaderMachine {
 
     private mutating func drop(_ cause: SampleUploader.DropCause) -> SampleUploader.Outcome {
         statistics.drop(cause)
-        if cause == .overMemoryBudget { watch.note(.memoryShort) }
         return .dropped(cause)
     }
 
@@ -145,10 +139,6 @@ extension UploaderMachine {
     /// Makes a frame the next one to be sent.
     private mutating func accept(_ frame: consuming UploadFrame) -> SampleUploader.Outcome {
         slots.number(&frame)
-        guard hasRoom(for: frame) else {
-            schedule.reference = (frame.ticket, nil)
-            return drop(.overMemoryBudget)
-        }
         if let older = slots.waiting.take() {
             statistics.drop(.superseded)
             noteDelay()
@@ -156,7 +146,6 @@ extension UploaderMachine {
         }
         if let older = slots.deferral.take() { discard(older.frame) }
         giveUpImages()
-        makeRoom(for: frame.byteCount)
         schedule.reference = (frame.ticket, frame.digest)
         slots.waiting = frame
         // An image without a JPEG.
@@ -168,13 +157,7 @@ extension UploaderMachine {
     private mutating func postpone(_ frame: consuming UploadFrame, _ cause: SampleUploader.DropCause)
         -> SampleUploader.Outcome
     {
-        guard hasRoom(for: frame) else { return drop(.overMemoryBudget) }
-        if !fitsBesideWaiting(frame.byteCount) {
-            // The newest frame wins: it is sent instead of the other.
-            return accept(frame)
-        }
         giveUpImages()
-        makeRoom(for: frame.byteCount + (slots.waiting?.byteCount ?? 0))
         keep(frame, cause)
         return .deferred(cause)
     }
@@ -197,21 +180,16 @@ extension UploaderMachine {
     /// Drops an unchanged frame, but keeps it, or its image, for the next receiver if those of the equal frame that the
     /// current receiver has were given up meanwhile.
     mutating func dropUnchanged(_ frame: consuming UploadFrame, _ cause: SampleUploader.DropCause) {
-        if slots.latestTicket != nil || isClosed {
-            statistics.drop(cause)
-            if slots.sent.map({ $0.digest == frame.digest && slots.isLatest($0) }) ?? false, isRoomToAdopt(frame) {
-                slots.sent?.adopt(frame)
-            }
-            discard(frame)
-        } else if hasRoom(for: frame) {
-            statistics.drop(cause)
+        statistics.drop(cause)
+        guard slots.latestTicket != nil || isClosed else {
             // The receiver has what it shows.
             frame.decidedFor = look
             slots.sent = frame
-        } else {
-            // The configuration has changed since the frame was admitted.
-            _ = drop(.overMemoryBudget)
-            discard(frame)
+            return
         }
+        if let sent = slots.sent, sent.digest == frame.digest, slots.isLatest(sent), configuration.keepsLatestImage {
+            slots.sent?.adopt(frame)
+        }
+        discard(frame)
     }
 }

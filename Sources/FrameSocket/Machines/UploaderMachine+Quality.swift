@@ -70,7 +70,6 @@ extension UploaderMachine {
 
     /// Chooses the quality of an image that is encoded; a JPEG that is sent as it is, or rotated, keeps its own.
     mutating func chooseQuality(of upload: inout FrameSlots.Upload, for job: inout EncodingJob, at now: UInt64) {
-        // Not always that of the configuration: there may be no memory for what the receiver prefers.
         guard let highest = upload.frame.recipe?.settings.quality else { return }
         if case .jpeg? = job.content { return }
         // A frame that had to wait for so long that the source is still by now is sharp at once, if there is room.

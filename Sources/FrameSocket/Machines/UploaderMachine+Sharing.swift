@@ -70,7 +70,6 @@ extension UploaderMachine {
         guard sharing.pool.isCurrent(copy.place) else { return returnToQueue(upload) }
         sharing.copied(&copy)
         upload.frame.becomeShared()
-        upload.byteCount = upload.frame.byteCount
         upload.copy = copy
         submitPrepared(upload, at: now)
     }

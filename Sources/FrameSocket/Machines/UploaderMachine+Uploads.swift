@@ -88,15 +88,14 @@ extension UploaderMachine {
             exclude(frame)
             return nil
         case .nothing(let cause):
-            // The configuration has changed since the frame was admitted, or a newer frame needs the memory.
+            // The configuration has changed since the frame was admitted.
             reject(frame, cause, isRepeat: isRepeat)
             return nil
         case .asItIs:
             schedule.reference.ticket = frame.ticket
             if frame.look == nil { frame.look = look }
             if !isForced { schedule.pacer.takeLate(at: schedule.sourceTime(at: now)) }
-            let byteCount = frame.byteCount - frame.spareByteCount
-            var upload = FrameSlots.Upload(frame: frame, beganAt: now, byteCount: byteCount)
+            var upload = FrameSlots.Upload(frame: frame, beganAt: now)
             upload.isRepeat = isRepeat
             number(&upload)
             submit(upload, at: now)
@@ -106,21 +105,21 @@ extension UploaderMachine {
         // Nobody has released a buffer.
         if form == .encode, sharing.hasWaited(at: now) { sharing.gaveUp() }
         let comparison = schedule.comparison(of: frame, isForced: isForced)
-        let byteCount = frame.totalByteCount
         // Until this frame is hashed, every newer frame counts as changed.
         schedule.reference = (frame.ticket, frame.digest)
         // An image that was scaled before is not scaled again.
         if frame.look == nil || frame.content?.isScaled != true { frame.look = look }
         let orientation = frame.orientation
         // The image of a copy is returned.
+        let keepsImage = form == .encode && slots.isLatest(frame) && configuration.keepsLatestImage
         var job = EncodingJob(
-            content: frame.takeContent(keeps: form == .encode && slots.isLatest(frame)),
+            content: frame.takeContent(keeps: keepsImage),
             orientation: orientation,
             comparison: comparison,
             recipe: frame.recipe
         )
         if damageLog.isUsed { job.damage = beginDamage(of: frame, isRepeat: isRepeat) }
-        var upload = FrameSlots.Upload(frame: frame, beganAt: now, byteCount: byteCount)
+        var upload = FrameSlots.Upload(frame: frame, beganAt: now)
         if !isForced { schedule.pacer.takeInAdvance(at: schedule.sourceTime(at: now)) }
         upload.isLate = !isForced
         upload.isRepeat = isRepeat
@@ -159,7 +158,6 @@ extension UploaderMachine {
             statistics.drop(cause)
             slots.lose(frame, cause)
         }
-        if cause == .overMemoryBudget { watch.note(.memoryShort) }
         discard(frame)
     }
 
@@ -185,7 +183,6 @@ extension UploaderMachine {
                 holdBack(upload, jpeg)
                 break
             }
-            upload.byteCount = jpeg.jpeg.count + (upload.frame.recipe?.need.workspace ?? 0)
             upload.frame.become(jpeg)
             upload.frame.quality = upload.quality
             if upload.connection != terms.connection, upload.frame.content != nil,

@@ -7,8 +7,7 @@ internal import FrameWire
 /// to get what has to be done. Times are in nanoseconds of the monotonic clock.
 ///
 /// It asks three parts, in this order: ``SendSchedule`` whether a submitted frame is sent, ``FrameSlots`` where it is kept,
-/// and ``SharingSession`` whether it goes out in a shared buffer. What is made of a frame, and the memory that takes, is said
-/// by its ``EncodingRecipe``.
+/// and ``SharingSession`` whether it goes out in a shared buffer. What is made of a frame is said by its ``EncodingRecipe``.
 package struct UploaderMachine: Sendable {
     package typealias Configuration = SampleUploader.Configuration
 
@@ -32,14 +31,9 @@ package struct UploaderMachine: Sendable {
     /// The recipe for the last pixels, which most likely also applies to the next.
     var lastRecipe: EncodingRecipe?
 
-    private(set) var memoryLimit: Int
-
     /// The receiver's terms.
     package private(set) var terms = ReceiverTerms()
     private var hasTerms = false
-
-    /// Whether the receiver has been told that there is no memory for what it prefers at present.
-    package internal(set) var hasRefusedPreferences = false
 
     /// Whether the connection has ended for good.
     private(set) var isClosed = false
@@ -78,7 +72,6 @@ package struct UploaderMachine: Sendable {
         sharing = SharingSession(owner: owner)
         ownConfiguration = configuration
         self.configuration = configuration.preferring(.init())
-        memoryLimit = configuration.memoryLimit
         schedule = SendSchedule(self.configuration.pacing)
         quality = QualityControl(configuration, shortestBody: shortestBody)
     }
@@ -110,7 +103,6 @@ package struct UploaderMachine: Sendable {
                 slots.oweLatest()
             }
         }
-        if new.preferences != old.preferences || new.connection != old.connection { hasRefusedPreferences = false }
         if new.preferences != old.preferences {
             reconfigure(at: now)
             // Also what the program has set since the last frame was sent: the receiver may prefer just that.
@@ -124,8 +116,8 @@ package struct UploaderMachine: Sendable {
     /// Applies a new configuration of the program.
     package mutating func update(_ new: Configuration, at now: UInt64) {
         ownConfiguration = new
-        memoryLimit = new.memoryLimit
         reconfigure(at: now)
+        if !new.keepsLatestImage { giveUpImages() }
         share(after: terms, at: now)
         advance(at: now)
     }
@@ -223,7 +215,6 @@ package struct UploaderMachine: Sendable {
 
     /// Requests an upload if one is possible, resumes finished waiters, and sets the timer.
     mutating func advance(at now: UInt64) {
-        if memoryLimit < .max { fitIntoMemory() }
         if sharing.pool.isOpen || sharing.isWaiting { sharing.wait(isFrameWaitingForBuffer(at: now), at: now) }
         if case .idle = slots.activity, nextSource(at: now) != nil {
             slots.activity = .starting
@@ -347,6 +338,14 @@ package struct UploaderMachine: Sendable {
     }
 
     // MARK: What tests ask
+
+    /// The number of images that are held.
+    package var heldImageCount: Int {
+        let isEncoding = if case .encoding = slots.activity { true } else { false }
+        let isSending = if case .sending(let upload) = slots.activity { upload.frame.hasPixels } else { false }
+        let others = [slots.waiting, slots.deferral?.frame, slots.sent].count { $0?.hasPixels ?? false }
+        return others + (isEncoding || isSending ? 1 : 0)
+    }
 
     /// The time of the last frame, submitted by the source or sent, if nothing but the sent frame is held and it could be
     /// repeated.

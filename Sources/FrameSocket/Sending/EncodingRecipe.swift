@@ -2,7 +2,7 @@ internal import FrameTransport
 package import FrameWire
 package import TurboJPEG
 
-/// How the content of a frame becomes what is sent, and the memory that takes.
+/// How the content of a frame becomes what is sent.
 ///
 /// Computed once for frames of one shape under one configuration, and shared: a steady stream needs one. The encoder
 /// follows it and decides nothing. A frame that is sent unchanged needs none.
@@ -30,8 +30,6 @@ package final class EncodingRecipe: Sendable {
     package struct Input: Sendable, Hashable {
         package let size: BufferSize
         package let format: PixelFormat
-        /// The bytes that the frame keeps.
-        package let byteCount: Int
         package let orientation: FrameOrientation
         /// What the pixels are.
         enum Origin: Sendable, Hashable {
@@ -50,7 +48,7 @@ package final class EncodingRecipe: Sendable {
             case .scaled(let image, let plan): (pixels, origin) = (image, .scaled(plan))
             case .jpeg, .resizableJPEG: return nil
             }
-            (size, format, byteCount) = (pixels.size, pixels.format, content.byteCount)
+            (size, format) = (pixels.size, pixels.format)
             self.orientation = orientation
         }
     }
@@ -58,13 +56,10 @@ package final class EncodingRecipe: Sendable {
     package let settings: Settings
     /// The number of the configuration that the recipe belongs to.
     let edition: UInt64
-    /// The limit of the frames' memory under which it was made.
-    let limit: Int
     /// The pixels that the recipe is for; nil if it is for a single JPEG.
     package let input: Input?
     /// What is done with the image.
     let image: ImageRecipe
-    let need: MemoryNeed
     /// The size of a shared buffer for the result; nil if the content has no pixels, or more than a buffer may have.
     let sharedByteCount: Int?
 
@@ -73,52 +68,38 @@ package final class EncodingRecipe: Sendable {
     /// Whether the content is rotated upright.
     package var appliesOrientation: Bool { image.appliesOrientation }
 
-    /// Creates the recipe for some content, nil if it is sent unchanged; `limit` decides whether there is room to keep
-    /// strips.
-    init?(
-        _ content: FrameContent,
-        _ orientation: FrameOrientation,
-        _ settings: Settings,
-        edition: UInt64 = 0,
-        limit: Int = .max
-    ) {
-        (self.settings, self.edition, self.limit) = (settings, edition, limit)
+    /// Creates the recipe for some content; nil if it is sent unchanged.
+    init?(_ content: FrameContent, _ orientation: FrameOrientation, _ settings: Settings, edition: UInt64 = 0) {
+        (self.settings, self.edition) = (settings, edition)
         input = Input(content, orientation)
         switch content {
         case .pixels, .scaled:
             guard let input else { return nil }
             image = ImageRecipe(settings.output(for: input), input.format, orientation, settings)
-            need = settings.need(content: input.byteCount, image, limit)
             sharedByteCount = image.sharedByteCount(of: input.format, orientation)
-        case .jpeg(let jpeg, let size):
+        case .jpeg(_, let size):
             var image = ImageRecipe(OutputPlan(size), .bgrx, orientation, settings, keepsFormat: true)
             guard image.appliesOrientation else { return nil }
             image.watermark = nil
             self.image = image
-            need = settings.need(rotating: jpeg, image, limit)
             sharedByteCount = nil
-        case .resizableJPEG(let jpeg, let size):
+        case .resizableJPEG(_, let size):
             let output = settings.output(for: size, orientation)
             image = ImageRecipe(output, .bgrx, orientation, settings, keepsFormat: true)
             guard image.appliesOrientation || image.watermark != nil || !output.isIdentity else { return nil }
-            need = settings.need(decoding: jpeg, image, limit)
             sharedByteCount = nil
         }
     }
 
     /// Creates the recipe for copying an image out of memory that its source reuses: in the size that is sent, and in
     /// the format that is encoded or, if frames are shared, in its own.
-    ///
-    /// Its need is the most that the copy takes, while it is made and while it is encoded.
     init(
         copying pixels: borrowing PixelBuffer,
         _ orientation: FrameOrientation,
         _ settings: Settings,
-        color: PixelBuffer.Color = .jpeg,
-        isShared: Bool = false,
-        limit: Int
+        isShared: Bool = false
     ) {
-        (self.settings, self.limit, edition, input, sharedByteCount) = (settings, limit, 0, nil, nil)
+        (self.settings, edition, input, sharedByteCount) = (settings, 0, nil, nil)
         image = ImageRecipe(
             settings.output(for: pixels.size, orientation, pixels.format),
             pixels.format,
@@ -126,15 +107,6 @@ package final class EncodingRecipe: Sendable {
             settings,
             keepsFormat: isShared
         )
-        let copy = ImageRecipe(OutputPlan(image.output.canvas), image.format, orientation, settings)
-        let isConverted = color != .jpeg && pixels.format.isPlanar
-        need = settings.need(content: EncodingMemory.bytes(of: image.output.canvas, image.format), copy, limit)
-            .atLeast(EncodingMemory.bytes(ofCopyBy: image.output, image.format, isConverted: isConverted))
-    }
-
-    /// Returns whether a recipe made now for the same content would be the same.
-    func isCurrent(_ configuration: SampleUploader.Configuration, edition: UInt64, limit: Int) -> Bool {
-        self.edition == edition && self.limit == limit && settings == Settings(configuration)
     }
 
     /// Returns whether the recipe is for pixels like these.

@@ -45,12 +45,4 @@ package enum FrameContent: Sendable {
         case .jpeg: false
         }
     }
-
-    /// The bytes of the pixels or JPEG.
-    package var byteCount: Int {
-        switch self {
-        case .pixels(let pixels), .scaled(let pixels, _): EncodingMemory.bytes(of: pixels)
-        case .jpeg(let jpeg, _), .resizableJPEG(let jpeg, _): jpeg.count
-        }
-    }
 }

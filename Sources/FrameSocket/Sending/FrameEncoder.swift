@@ -91,7 +91,7 @@ final class FrameEncoder: Sendable {
             guard output.freeCapacity >= capacity else {
                 throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
             }
-            if recipe.need.keepsStrips {
+            if recipe.settings.allowsStrips {
                 try workspace.strips.encode(image, with: encoder, under: overlay, damage: damage, into: &output)
             } else {
                 try overlay?.draw(on: &image, pool: workspace.marked)

@@ -44,22 +44,6 @@ struct ImageRecipe: Sendable {
             ? try image.applying(output, pool: pool) : try image.planes(by: output, pool: pool)
     }
 
-    /// The bytes of the intermediate images between the content and what is compressed, and of the watermark.
-    var bufferByteCount: Int {
-        let canvas = EncodingMemory.bytes(of: output.canvas, format)
-        return (output.makesImage ? canvas : 0) + (appliesOrientation ? canvas : 0)
-            + EncodingMemory.bytes(ofChannelFrom: output.part, to: output.scaled, format)
-            + (watermark?.byteCount(format) ?? 0)
-    }
-
-    /// The bytes of a copy of the content to draw the watermark on, if it is neither scaled nor rotated.
-    ///
-    /// An image that is encoded in strips is not copied as a whole.
-    var copyByteCount: Int {
-        guard watermark != nil, !output.makesImage, !appliesOrientation else { return 0 }
-        return EncodingMemory.bytes(of: output.canvas, format)
-    }
-
     /// Returns the size of a shared buffer for an image of a format; nil if that is more than a buffer may have.
     func sharedByteCount(of format: PixelFormat, _ orientation: FrameOrientation) -> Int? {
         let size = appliesOrientation ? output.canvas.oriented(by: orientation) : output.canvas

@@ -4,8 +4,7 @@ internal import Locking
 extension SampleUploader {
     /// The difficulties of an uploader, for a user's display and for metrics.
     ///
-    /// A difficulty begins when it has been met again and again for one second, and ends when it has not been met for two;
-    /// a lack of memory begins at once.
+    /// A difficulty begins when it has been met again and again for one second, and ends when it has not been met for two.
     public struct Conditions: OptionSet, Sendable, Hashable, CustomStringConvertible {
         /// The bits of the set, one for each member.
         public let rawValue: UInt8
@@ -21,21 +20,17 @@ extension SampleUploader {
         /// The maximum number of bytes a second does not suffice for every frame, even at the lowest quality.
         public static let budgetLow = Self(rawValue: 1 << 1)
 
-        /// ``Configuration/maximumMemory`` does not suffice for every frame.
-        public static let memoryShort = Self(rawValue: 1 << 2)
-
         /// Frames are submitted faster than they can be encoded.
-        public static let encoderSlow = Self(rawValue: 1 << 3)
+        public static let encoderSlow = Self(rawValue: 1 << 2)
 
-        /// The names of the difficulties, as `framesocket send --json` has them: `receiver.slow`, `budget.low`, `memory.short`,
+        /// The names of the difficulties, as `framesocket send --json` has them: `receiver.slow`, `budget.low`,
         /// `encoder.slow`; in brackets, separated by commas.
         public var description: String { "[\(names.joined(separator: ", "))]" }
 
         /// The name of each difficulty.
         package var names: [String] {
             let all: [(Self, String)] = [
-                (.receiverSlow, "receiver.slow"), (.budgetLow, "budget.low"), (.memoryShort, "memory.short"),
-                (.encoderSlow, "encoder.slow"),
+                (.receiverSlow, "receiver.slow"), (.budgetLow, "budget.low"), (.encoderSlow, "encoder.slow"),
             ]
             return all.filter { contains($0.0) }.map(\.1)
         }

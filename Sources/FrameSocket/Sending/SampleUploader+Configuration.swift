@@ -2,7 +2,7 @@ public import FrameWire
 public import TurboJPEG
 
 extension SampleUploader {
-    /// Which frames are sent, how they are scaled, encoded and described, and how much memory that may take.
+    /// Which frames are sent, and how they are scaled, encoded and described.
     ///
     /// No value makes sending fail later: a number outside its range counts as the nearest one inside it, and an invalid
     /// size or rate, such as 0, is no limit.
@@ -80,8 +80,8 @@ extension SampleUploader {
         /// and gets its first frame then, or when its hello arrives. At a port, and on systems without such memory,
         /// nothing is shared, and nothing is waited for.
         ///
-        /// The buffers exist only while such a receiver is connected, and come in addition to ``maximumMemory``. If the system
-        /// has no memory or no descriptor for them, frames are sent as JPEGs until the next connection.
+        /// The buffers exist only while such a receiver is connected. If the system has no memory or no descriptor for them,
+        /// frames are sent as JPEGs until the next connection.
         public var sharesMemory: Bool
 
         /// Whether damage that is too small is found, and counted in ``SampleUploader/Statistics/damageErrors``.
@@ -90,7 +90,7 @@ extension SampleUploader {
         ///
         /// For debugging: every image that is encoded, or copied to shared memory, is hashed in blocks of 16 pixels, and
         /// compared with the one before it. If it differs in a block that lies outside the stated damage, the image is sent
-        /// as a whole. The hashes come in addition to ``maximumMemory``.
+        /// as a whole.
         public var verifiesDamage: Bool
 
         /// The largest image and JPEG that receivers accept.
@@ -103,26 +103,13 @@ extension SampleUploader {
         /// `maximumPixels` and, for JPEGs, `maximumContentLength`. A limit below 1 lets no frame pass.
         public var limits: FrameMessageDecoder.Limits
 
-        /// The maximum number of bytes that the uploader holds at one time; nil for no limit.
+        /// Whether the image of the latest frame is kept beside its JPEG, so that a receiver that connects, or asks for another
+        /// size or quality, gets it as it wants it.
         ///
-        /// Default: nil. A negative limit counts as 0, with which every frame is dropped.
-        ///
-        /// The limit covers frames that are deferred, waiting or in progress, including their scaled, rotated and
-        /// worst-case compressed forms, the visible part of the watermark in the size in which it is drawn, and the copy
-        /// that it is drawn on if there are no strips; the coefficients of JPEGs that are progressive or rotated; the strips that
-        /// are kept, unless there is no room for them; and the image and the JPEG of the latest frame. If a newer frame
-        /// needs the memory, these are released first, then the waiting frame. A frame that does not fit beside the one in
-        /// progress is dropped with ``SampleUploader/DropCause/overMemoryBudget``, and one that would not fit even alone is never sent.
-        /// The process needs about 10 MB in addition.
-        ///
-        /// A size or quality that a receiver prefers applies only while it fits in memory; if it does not, the receiver
-        /// gets a status that counts a refused preference.
-        ///
-        /// A limit that is lowered by ``SampleUploader/update(_:)`` applies at once: what exceeds it is released in the
-        /// order above, and frames that were still to be sent are dropped with
-        /// ``SampleUploader/DropCause/overMemoryBudget``. The frame in progress is completed first, and what the encoder
-        /// keeps for the next frame stays until that.
-        public var maximumMemory: Int?
+        /// Default: true. If it is false, the uploader releases an image as soon as it is encoded, and such a receiver gets the
+        /// JPEG as it is. See also ``SampleUploader/giveUpImages()``, for a program that fills a new image for every frame.
+        /// An image in shared memory has no JPEG, and is kept until the next one is on its way.
+        public var keepsLatestImage: Bool
 
         /// Creates a configuration with the given values, and defaults for the rest.
         public init(
@@ -138,7 +125,7 @@ extension SampleUploader {
             sharesMemory: Bool = false,
             verifiesDamage: Bool = false,
             limits: FrameMessageDecoder.Limits = .init(),
-            maximumMemory: Int? = nil
+            keepsLatestImage: Bool = true
         ) {
             self.quality = Self.clampedQuality(quality)
             self.adaptation = adaptation
@@ -152,7 +139,7 @@ extension SampleUploader {
             self.sharesMemory = sharesMemory
             self.verifiesDamage = verifiesDamage
             self.limits = limits
-            self.maximumMemory = maximumMemory
+            self.keepsLatestImage = keepsLatestImage
         }
 
         static func clampedQuality(_ quality: Int) -> Int { min(max(quality, 1), 100) }
@@ -179,8 +166,6 @@ extension SampleUploader.Configuration {
         return result
     }
 
-    var memoryLimit: Int { max(0, maximumMemory ?? .max) }
-
     /// Returns this configuration with the properties changed that differ between two others.
     func changed(from old: Self, to new: Self) -> Self {
         var result = self
@@ -199,7 +184,7 @@ extension SampleUploader.Configuration {
         change(\.sharesMemory)
         change(\.verifiesDamage)
         change(\.limits)
-        change(\.maximumMemory)
+        change(\.keepsLatestImage)
         return result
     }
 }

@@ -15,8 +15,6 @@ extension SampleUploader {
         case unchanged
         /// A newer frame was submitted before this one's turn, or another message was being sent on the connection.
         case superseded
-        /// The frame would have exceeded the uploader's memory limit.
-        case overMemoryBudget
         /// The frame's size is outside the limits of receivers: ``SampleUploader/Configuration/limits``.
         case outsideLimits
         /// The frame could not be scaled or encoded.
@@ -33,7 +31,6 @@ extension SampleUploader {
             case .paced: "it was not due at the requested rate"
             case .unchanged: "it equals the frame sent before"
             case .superseded: "a newer frame replaced it"
-            case .overMemoryBudget: "it would have exceeded the memory budget"
             case .outsideLimits: "its size is outside the limits of receivers"
             case .encodingFailed: "it could not be encoded"
             case .connectionLost: "the connection ended while it was being sent"

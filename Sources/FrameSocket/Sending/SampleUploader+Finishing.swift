@@ -81,7 +81,7 @@ extension SampleUploader {
             case .notConnected: .closed
             case .connectionLost: .connectionLost
             case .superseded: .busy
-            case .paced, .unchanged, .overMemoryBudget, .outsideLimits, .encodingFailed: .notSent
+            case .paced, .unchanged, .outsideLimits, .encodingFailed: .notSent
             }
         var reason = cause == .superseded ? "another message was being sent on its connection" : cause.description
         if cause == .encodingFailed, let error = statistics.lastEncodingError { reason += ": \(error)" }

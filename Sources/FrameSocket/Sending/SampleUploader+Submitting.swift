@@ -43,9 +43,7 @@ extension SampleUploader {
     /// Use this method for sources that draw the next image over the last one, such as ReplayKit and shared memory of a
     /// window system. The call scales the image to the size that is sent, or copies it, and converts the samples of
     /// planar formats if `color` differs from a JPEG's. It does not wait for anything else. The memory of the copies is
-    /// reused, for at most three images. While the call runs, its memory comes in addition to
-    /// ``Configuration/maximumMemory``; an image whose copy would exceed that limit by itself is dropped without being
-    /// copied.
+    /// reused, for at most three images.
     ///
     /// - Parameters:
     ///   - image: The pixels. They may change as soon as the call returns.

@@ -26,8 +26,13 @@ internal import TurboJPEG
 /// A receiver may request a pause, another rate, size or quality, or an immediate frame, and the uploader complies for
 /// as long as that receiver stays connected. Another size or quality applies to the latest image at once, which is sent
 /// again, and what one receiver preferred does not show in what the next one gets. Only if the image has been given up
-/// is its JPEG sent as it was: if ``Configuration/maximumMemory`` has no room for it, or once a newer frame has been
+/// is its JPEG sent as it was: with ``Configuration/keepsLatestImage`` off, or once a newer frame has been
 /// submitted. An image that was scaled by ``send(copying:color:orientation:timestamp:damage:)`` is not enlarged again.
+///
+/// The memory of an uploader is bounded by what it can hold at once: the image that is encoded, the next one, and a newer one
+/// that a rate holds back; or else the latest image, and its JPEG. In addition, it keeps what encoding reuses: images in the
+/// size that is sent, and with strips the last JPEG in its parts. The JPEG of a frame that is being sent comes to that, and the
+/// three buffers of shared memory.
 ///
 /// Thread safety: any thread may use an uploader at any time. Of frames submitted by several threads, the last one
 /// counts as the newest.
@@ -110,8 +115,6 @@ public final class SampleUploader: Sendable {
     public var statistics: Statistics { machine.withLock { $0.statistics } }
 
     /// The program's configuration, with the receiver's preferences applied.
-    ///
-    /// A preferred size or quality is included even while there is no memory for it.
     public var configuration: Configuration { machine.withLock { $0.configuration } }
 
     /// Changes the configuration from the next frame on; safe to call from any thread.
@@ -212,7 +215,6 @@ public final class SampleUploader: Sendable {
         for id in effects.finished {
             waiters.withLock { $0.take(id) }?.resume(returning: .success(()))
         }
-        if let id = effects.refusesPreferencesOf { connection.refusePreferences(of: id) }
         if effects.statesRate { stateRate() }
         if effects.tellsConditions { tellConditions() }
         if let message = effects.message { submit(message, for: effects.connection) }

@@ -179,23 +179,6 @@ package struct UploadFrame: Sendable {
 
     // MARK: Memory
 
-    /// The bytes that the frame keeps in memory.
-    var byteCount: Int { spareByteCount + (jpeg?.jpeg.count ?? content?.byteCount ?? 0) }
-
-    /// The bytes of the image behind a JPEG, without which the frame can be sent.
-    var spareByteCount: Int {
-        guard let jpeg, let content else { return 0 }
-        // A JPEG that is sent unchanged is its own content.
-        if case .resizableJPEG(let bytes, _) = content, bytes === jpeg.jpeg { return 0 }
-        return content.byteCount
-    }
-
-    /// The maximum number of bytes that the frame takes while it is encoded.
-    var totalByteCount: Int {
-        guard let recipe else { return byteCount }
-        return recipe.need.total + (jpeg?.jpeg.count ?? 0)
-    }
-
     /// Whether the frame can be sent without its image.
     var hasSpare: Bool { jpeg != nil && content != nil }
 
@@ -223,7 +206,7 @@ package struct UploadFrame: Sendable {
         if let recipe { return limits.accept(recipe.output.canvas) }
         if let jpeg { return jpeg.isWithin(limits) }
         guard let content else { return true }
-        return limits.accept(content.size) && content.byteCount <= limits.maximumContentLength
+        return limits.accept(content.size) && knownByteCount ?? 0 <= limits.maximumContentLength
     }
 
     // MARK: The message

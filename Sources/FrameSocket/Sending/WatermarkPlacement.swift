@@ -72,13 +72,6 @@ final class WatermarkPlacement: Sendable {
             format
         )
     }
-
-    /// The most bytes that ``overlay(_:)`` takes, while it is made and afterwards.
-    func byteCount(_ format: PixelFormat) -> Int {
-        // Up to one more column and row on each side.
-        let whole = BufferSize(width: part.width + 2, height: part.height + 2).oriented(by: orientation)
-        return 2 * (EncodingMemory.bytes(of: whole, .rgba) + EncodingMemory.bytes(of: whole, format))
-    }
 }
 
 extension FrameOrientation {

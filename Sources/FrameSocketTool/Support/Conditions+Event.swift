@@ -4,7 +4,6 @@ extension SampleUploader.Conditions {
     private static let sentences: [(condition: Self, sentence: String)] = [
         (.receiverSlow, "the receiver takes less than is sent"),
         (.budgetLow, "the maximum of bytes a second does not suffice for every image, even at the lowest quality"),
-        (.memoryShort, "the memory does not suffice for every image"),
         (.encoderSlow, "images come faster than they can be encoded"),
     ]
 

@@ -280,15 +280,6 @@ extension SenderMachine {
         return status
     }
 
-    /// Tells the receiver of a connection that the source of the frames cannot follow its preference.
-    package mutating func preferencesRefused(byUserOf connection: Int, _ system: some System) {
-        now = system.now
-        defer { proceed(system) }
-        guard case .open(var session) = state, terms.connection == connection, session.hello != nil else { return }
-        refusePreference(in: &session, system)
-        state = .open(session)
-    }
-
     /// Tells the receiver that its preference is refused: nothing changes.
     private mutating func refusePreference(in session: inout Session, _ system: some System) {
         session.refusedPreferences &+= 1

@@ -82,11 +82,6 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         change { $0.close(reason, self) }
     }
 
-    /// Reports that the source of the frames cannot follow the preference of a connection's receiver.
-    func refusePreferences(of connection: Int) {
-        change { $0.preferencesRefused(byUserOf: connection, self) }
-    }
-
     /// Handles a caller's own write that was incomplete, or failed.
     func laneChanged() {
         // The current progress: the report may be about a socket that has been replaced since.

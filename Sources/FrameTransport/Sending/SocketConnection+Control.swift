@@ -111,11 +111,6 @@ extension SocketConnection {
         driver.terms.observe(for: observer, call)
     }
 
-    /// Tells the receiver of a connection, given by the number in its terms, that its preference is refused.
-    package func refusePreferences(of connection: Int) {
-        thread.execute { [driver] in driver.refusePreferences(of: connection) }
-    }
-
     /// Hands over to the connection's thread whatever a send has left to do.
     func followUp(_ progress: SendLane.Progress) {
         if progress != .sent { thread.execute { [driver] in driver.laneChanged() } }

@@ -100,26 +100,3 @@ extension JPEGHeader {
         }
     }
 }
-
-extension JPEGHeader {
-    /// The memory that the library takes for the coefficients of a JPEG, if it has to keep all of them.
-    package struct Coefficients: Sendable {
-        /// Their bytes; 0 if the header cannot be read.
-        package let byteCount: Int
-        /// Whether they are kept to decode the image; to transform it, they always are.
-        package let areKeptToDecode: Bool
-
-        /// Reads the header of a JPEG.
-        package init(of jpeg: Span<UInt8>) {
-            guard let structure = try? JPEGGate.structure(of: jpeg, limits: .any, extent: .header) else {
-                (byteCount, areKeptToDecode) = (0, false)
-                return
-            }
-            let blocks = structure.components.reduce(0) { $0 + structure.blockCount(of: $1, isAlone: false) }
-            byteCount = blocks * 64 * 2
-            // The number of components follows the marker and the length.
-            let firstCount = structure.scans.first.map { Int(jpeg[$0.header.lowerBound + 4]) } ?? 0
-            areKeptToDecode = structure.isProgressive || firstCount < structure.components.count
-        }
-    }
-}

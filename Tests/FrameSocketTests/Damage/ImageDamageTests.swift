@@ -109,7 +109,7 @@ import Testing
             if Bool.random(using: &random) {
                 var copying = settings
                 copying.scale = Bool.random(using: &random) ? settings.scale : .fit(width: 80, height: 300)
-                let recipe = EncodingRecipe(copying: before, orientation, .init(copying), limit: .max)
+                let recipe = EncodingRecipe(copying: before, orientation, .init(copying))
                 contents = try [before, after].map {
                     .scaled(try recipe.copy($0, of: .jpeg, pool: .init()), by: recipe.output)
                 }

@@ -97,36 +97,4 @@ import Testing
             #expect(wire.uploader.statistics.dropped == 1)
         }
     }
-
-    // MARK: Memory
-
-    /// Shows P194.
-    @Test func `the image that exceeds the budget is dropped`() async throws {
-        // 640x400 BGRA are 1.02 MB, and their JPEG at quality 80 at most 0.3 MB.
-        let large = try image(9, width: 640, height: 400)
-        let small = try image(9, width: 64, height: 64)
-        try await Wire.run(.init(maximumMemory: 1_200_000)) { wire in
-            #expect(wire.uploader.send(large) == .dropped(.overMemoryBudget))
-            #expect(wire.uploader.send(small) == .taken)
-            try await wire.uploader.finish()
-            // At the lowest quality its JPEG is small enough.
-            wire.uploader.update { $0.quality = 1 }
-            #expect(wire.uploader.send(large) == .taken)
-            try await wire.uploader.finish()
-            #expect(wire.uploader.statistics.drops == [.overMemoryBudget: 1])
-            #expect(wire.uploader.statistics.sent == 2)
-        }
-    }
-
-    /// Shows P307.
-    @Test func `a new memory limit applies to the next frame`() async throws {
-        let large = try image(9, width: 640, height: 400)
-        try await Wire.run(.init(maximumMemory: 1000)) { wire in
-            wire.uploader.update { $0.maximumMemory = nil }
-            #expect(wire.uploader.send(large) == .taken)
-            try await wire.uploader.finish()
-            wire.uploader.update { $0.maximumMemory = -1 }
-            #expect(wire.uploader.send(large) == .dropped(.overMemoryBudget))
-        }
-    }
 }

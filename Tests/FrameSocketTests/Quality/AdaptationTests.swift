@@ -147,30 +147,6 @@ import Testing
         #expect(timer == nil)
     }
 
-    /// The preference is refused: there is memory for a JPEG of the program's own quality alone.
-    @Test func `an image is not adapted to a quality that was refused`() throws {
-        let image = try testImage(640, 400, as: .bgra)
-        var configuration = SampleUploader.Configuration(quality: 10, usesStrips: false)
-        configuration.maximumMemory = FrameEncoder().memoryNeed(.pixels(image), .up, configuration).total
-        configuration.adaptation = .init()
-        var rig = ImageRig(configuration)
-        rig.change { $0.preferences = .init(quality: 100) }
-        rig.offer(.pixels(image), settles: false)
-        #expect(rig.machine.hasRefusedPreferences)
-        let begun = rig.machine.beginUpload(at: rig.now)
-        var job = try #require(begun)
-        #expect(job.quality == 10)
-        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester(), SharedBufferStore()), at: rig.now)
-        rig.settle()
-        rig.now += 1_000_000_000
-        rig.machine.deadlinePassed(at: rig.now)
-        rig.settle()
-        configuration.adaptation = nil
-        rig.machine.update(configuration, at: rig.now)
-        rig.settle()
-        #expect(rig.messages.count == 1 && rig.machine.statistics.sharpened == 0)
-    }
-
     /// Shows P341.
     @Test(arguments: [
         SampleUploader.Pacing.everyFrame, .framesPerSecond(5), .every(3), .adaptive(),

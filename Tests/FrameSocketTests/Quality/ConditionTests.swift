@@ -27,10 +27,10 @@ import Testing
     }
 
     /// Shows P345.
-    @Test func `a single difficulty is none, except a lack of memory`() {
+    @Test func `a single difficulty is none`() {
         var watch = ConditionWatch()
-        watch.note([.receiverSlow, .memoryShort])
-        #expect(watch.update(at: Self.second) == .memoryShort)
+        watch.note(.receiverSlow)
+        #expect(watch.update(at: Self.second) == [])
         #expect(watch.update(at: 3 * Self.second) == [])
         watch.note(.receiverSlow)
         #expect(watch.update(at: 6 * Self.second) == [])
@@ -61,10 +61,6 @@ import Testing
         #expect(limited.machine.statistics.conditions == .budgetLow, "\(limited.machine.statistics)")
         limited.run([.wait(4_000)])
         #expect(limited.machine.statistics.conditions == [])
-
-        var small = UploaderRig(.init(maximumMemory: 50))
-        small.run([.connect, .offer(1)])
-        #expect(small.machine.statistics.conditions == .memoryShort)
     }
 
     /// Shows P345.
@@ -77,21 +73,6 @@ import Testing
         #expect(rig.machine.statistics.conditions == .budgetLow && rig.machine.statistics.sent == 1)
         rig.run([.wait(20_000)])
         #expect(rig.machine.statistics.conditions == [] && rig.machine.statistics.sent > 1)
-    }
-
-    /// Shows P345.
-    @Test func `a lack of memory for images that would be copied is reported at once, and its end`() throws {
-        let image = try testImage(64, 48, as: .bgra)
-        var rig = UploaderRig(.init(maximumMemory: 10_000))
-        rig.run(.connect)
-        guard case .decided(let outcome) = rig.machine.offerCopy(of: image, orientation: .up, at: rig.now) else {
-            Issue.record("the image is copied")
-            return
-        }
-        #expect(outcome == .dropped(.overMemoryBudget))
-        #expect(rig.machine.statistics.conditions == .memoryShort)
-        rig.run(.wait(3_000))
-        #expect(rig.machine.statistics.conditions == [])
     }
 
     @Test func `a frame that ends late after its connection is no difficulty, and needs no timer`() {

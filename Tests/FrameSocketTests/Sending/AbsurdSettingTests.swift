@@ -75,7 +75,6 @@ import Testing
         [
             Setting("pixels up to \(limit)", .dropped(.outsideLimits)) { $0.limits.maximumPixels = limit },
             Setting("sides up to \(limit)", .dropped(.outsideLimits)) { $0.limits.maximumDimension = limit },
-            Setting("memory of \(limit) bytes", .dropped(.overMemoryBudget)) { $0 = .init(maximumMemory: limit) },
         ]
     }
 

@@ -176,30 +176,39 @@ import Testing
     }
 
     /// Shows P305.
-    @Test func `an image for which there is no memory is given up first, and its JPEG is sent as it was encoded`()
-        throws
-    {
-        let image = try testImage(64, 48, as: .bgra)
-        let need = FrameEncoder().memoryNeed(.pixels(image), .up, .init(usesStrips: false))
-        var rig = ImageRig(.init(usesStrips: false, maximumMemory: need.total + 9_000))
-        rig.change { $0.preferences = .init(quality: 1) }
-        try rig.send(.pixels(image))
-        #expect(rig.machine.slots.sent?.hasSpare == true)
-        let held = rig.machine.heldBytes
-        // A waiting JPEG takes the memory, and is not sent yet.
-        rig.change { $0.isPaused = true }
-        rig.offer(.jpeg(content(1, count: 8_000), BufferSize(width: 8, height: 8)))
-        #expect(rig.machine.slots.sent?.hasSpare == false)
-        #expect(rig.machine.heldBytes == held - EncodingMemory.bytes(of: image) + 8_000)
-    }
-
-    /// Shows P305.
     @Test func `a newer frame takes the place of the image, whatever becomes of it`() throws {
         var rig = ImageRig(.init(pacing: .framesPerSecond(1)))
         try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
         #expect(rig.machine.slots.sent?.hasSpare == true)
         rig.offer(.pixels(try testImage(32, 24, as: .bgra)))
         #expect(rig.machine.slots.sent?.hasSpare == false && rig.machine.slots.deferral != nil)
+    }
+
+    /// Shows P305.
+    @Test func `without the latest image, only its JPEG is kept, and a receiver gets that`() throws {
+        var configuration = SampleUploader.Configuration(pacing: .everyFrame.skippingUnchanged(keepAlive: nil))
+        configuration.keepsLatestImage = false
+        var rig = ImageRig(configuration)
+        let image = try testImage(64, 48, as: .bgra)
+        try rig.send(.pixels(image))
+        #expect(rig.machine.heldImageCount == 0 && rig.machine.slots.sent?.jpeg != nil)
+        rig.offer(.pixels(image))
+        #expect(rig.machine.statistics.drops == [.unchanged: 1] && rig.machine.heldImageCount == 0)
+        rig.change { $0.preferences = .init(size: BufferSize(width: 16, height: 16)) }
+        #expect(rig.messages.count == 1)
+        rig.change { $0.connection += 1 }
+        #expect(rig.messages.map(\.bufferSize.width) == [64, 64])
+        // What is sent next is as it is wanted.
+        rig.offer(.pixels(try testImage(60, 48, as: .bgra)))
+        #expect(rig.messages.last?.bufferSize.width == 16)
+    }
+
+    @Test func `the latest image is released when it is no longer to be kept`() throws {
+        var rig = ImageRig(.init())
+        try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
+        #expect(rig.machine.heldImageCount == 1)
+        rig.machine.update(.init(keepsLatestImage: false), at: rig.now)
+        #expect(rig.machine.heldImageCount == 0)
     }
 
     @Test func `the image of an unchanged frame takes the place of one that was given up`() throws {

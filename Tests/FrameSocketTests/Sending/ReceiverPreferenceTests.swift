@@ -92,28 +92,4 @@ import Testing
         #expect(try await visit.frame()?.width == 200)
         #expect(receiver.uploader.connection.isOpen)
     }
-
-    /// Shows P54, P279.
-    @Test(arguments: [false, true])
-    func `a preference that does not fit into memory is refused by a status`(isCopied: Bool) async throws {
-        let image = try testImage(320, 200, as: .bgra)
-        let content = isCopied ? FrameContent.scaled(image, by: OutputPlan(image.size)) : .pixels(image)
-        let need = FrameEncoder().memoryNeed(content, .up, .init(quality: 10))
-        let receiver = try RawReceiver(.init(quality: 10, maximumMemory: need.total))
-        for number in UInt64(1)...2 {
-            // A second receiver is told as well.
-            let visit = try await receiver.accept()
-            try await visit.ask(.helloForImages, .prefer(ControlRequest.Preferences(quality: 100)), .ping(number))
-            _ = try await soon { try await visit.socket.nextMessage { $0.pong == number } }
-            if isCopied { receiver.uploader.send(copying: image) } else { receiver.uploader.send(image) }
-            let status = try await soon {
-                try await visit.socket.nextMessage { $0.field("Refused-Preferences") != nil }
-            }
-            #expect(try #require(status ?? nil).field("Refused-Preferences") == "1")
-            // While this image is under way there is no memory for the next one.
-            #expect(await becomesTrue { receiver.uploader.statistics.sent >= number })
-            visit.socket.close()
-        }
-        #expect(receiver.uploader.statistics.drops[.overMemoryBudget] == nil)
-    }
 }

@@ -196,11 +196,10 @@ import Testing
     ) throws {
         let watermark = try Watermark(WatermarkReference.pattern(40, 30), x: x, y: y, scale: scale)
         #expect(WatermarkPlacement(watermark, on: BufferSize(width: 100, height: 80), .right) == nil)
-        var configuration = SampleUploader.Configuration(maximumMemory: 1 << 20)
+        var configuration = SampleUploader.Configuration()
         let content = FrameContent.pixels(try testImage(100, 80, as: .bgra))
         let (plain, encoder) = (configuration, FrameEncoder())
         configuration.watermark = watermark
-        #expect(encoder.memoryNeed(content, .up, configuration) == encoder.memoryNeed(content, .up, plain))
         let (one, other) = (try encoder.encode(content, .up, configuration), try encoder.encode(content, .up, plain))
         #expect(bytes(one.jpeg) == bytes(other.jpeg))
     }
@@ -226,8 +225,6 @@ import Testing
         let place = placement.place
         #expect(place.x >= 0 && place.x + place.width <= 54 && place.y >= 0 && place.y + place.height <= 96)
         for format in PixelFormat.allCases {
-            let limit = 4 * EncodingMemory.bytes(of: BufferSize(width: 60, height: 100), .bgra)
-            #expect(placement.byteCount(format) <= limit)
             var frame = try testImage(54, 96, as: format)
             try placement.overlay(format).draw(on: &frame)
         }
@@ -335,24 +332,6 @@ import Testing
         let second = try #require(try overlay(moved))
         #expect(second !== first)
         #expect(try overlay(nil) == nil)
-    }
-
-    @Test func `a watermark counts against the memory limit, and so does a copy of the image if there are no strips`()
-        throws
-    {
-        var configuration = SampleUploader.Configuration(maximumMemory: 1 << 30)
-        let image = try testImage(640, 480, as: .bgra)
-        let (content, encoder) = (FrameContent.pixels(image), FrameEncoder())
-        func total() -> Int { encoder.memoryNeed(content, .up, configuration).total }
-        let plain = total()
-        configuration.watermark = try Watermark(WatermarkReference.pattern(64, 64), scale: 0.1)
-        // Once in rgba and once in the frame's format while it is made, and its weights; and up to one more pixel on each side.
-        let range = 16 * 64 * 64..<16 * 80 * 80
-        #expect(range ~= total() - plain)
-        configuration.usesStrips = false
-        let marked = total()
-        configuration.watermark = nil
-        #expect(range ~= marked - total() - 640 * 480 * 4)
     }
 
     /// Shows P321.

@@ -141,14 +141,6 @@ import Testing
         #expect(try uploader.encodeNext() == nil, "the next one waits again")
         #expect(uploader.machine.statistics.shared == 4)
     }
-
-    @Test(arguments: [Int.min, -1, 0])
-    func `without any memory no frame is sent`(limit: Int) throws {
-        var uploader = SharingUploader(.init(sharesMemory: true, maximumMemory: limit))
-        let image = try testImage(8, 8, as: .gray)
-        #expect(throws: TransportError.self) { try uploader.offer(.pixels(image)) }
-        #expect(uploader.machine.statistics.drops == [.overMemoryBudget: 1])
-    }
 }
 
 /// An uploader's state machine that shares memory, with the jobs it asks for done.

@@ -96,7 +96,6 @@ struct UploaderCase {
             case "unchanged":
                 let keepAlive: Duration? = value.isEmpty ? nil : .seconds(first)
                 configuration.pacing = configuration.pacing.skippingUnchanged(keepAlive: keepAlive)
-            case "memory": configuration.maximumMemory = Int(first)
             case "quality": configuration.quality = Int(first)
             case "bytes":
                 configuration.adaptation = SampleUploader.Configuration.Adaptation(maximumByteRate: Int(first))

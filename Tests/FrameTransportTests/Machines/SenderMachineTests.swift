@@ -273,22 +273,6 @@ import Testing
         #expect(bench.output.count == end && bench.skippedRequests == 5)
     }
 
-    /// Shows P54.
-    @Test func `a refusal reaches only the receiver whose preference it is`() throws {
-        let bench = SenderBench.open()
-        let start = bench.output.count
-        bench.change { $0.preferencesRefused(byUserOf: 1, bench) }
-        #expect(bench.output.count == start, "a receiver that said no hello is told")
-        bench.receive(Self.hello)
-        var status = SenderStatus(state: .live)
-        let answered = bench.output.count
-        for connection in [0, 2] { bench.change { $0.preferencesRefused(byUserOf: connection, bench) } }
-        #expect(bench.output.count == answered, "another receiver's refusal is told")
-        bench.change { $0.preferencesRefused(byUserOf: 1, bench) }
-        status.refusedPreferences = 1
-        #expect(Array(bench.output.dropFirst(answered)) == status.encoded())
-    }
-
     /// Shows P27.
     @Test func `a further hello replaces the selection, and neither preferences nor a pause`() throws {
         let bench = SenderBench.open()

@@ -42,8 +42,7 @@ extension World {
         guard isImageKept(sender, number), let header = monitor.header, header.contentLength > 0,
             let machine = sender.uploader?.machine, !machine.sharing.pool.isOpen
         else { return false }
-        let configuration = machine.hasRefusedPreferences ? machine.ownConfiguration : machine.configuration
-        return monitor.lastQuality < configuration.quality
+        return monitor.lastQuality < machine.configuration.quality
     }
 
     /// A receiver that wants frames and has the latest one has it at the highest quality.

@@ -120,12 +120,11 @@ extension World {
         )
     }
 
-    /// Whether the image of the latest frame is kept, whatever was made of it: there is memory, nothing is newer, and it
-    /// is the program's own.
+    /// Whether the image of the latest frame is kept, whatever was made of it: nothing is newer, and it is the program's own.
     func isImageKept(_ sender: SimSender, _ number: UInt32) -> Bool {
         let offer = sender.offers[Int(number) - 1]
         return offer.isImage && offer.kind != .mixed && Int(number) == sender.offers.count && sender.comparing.isEmpty
-            && sender.lowestMemoryLimit == nil && !isUnsendable(sender, Int(number))
+            && sender.plan.keepsLatestImage && !isUnsendable(sender, Int(number))
     }
 
     /// What is sent without being encoded was encoded for the receiver that is there, or is in shared memory if that
@@ -170,10 +169,7 @@ extension World {
         }
         if monitor.shared.heldCount == SharedPool.count { coverage.count(.everyBufferHeld) }
         let latest = UInt32(sender.offers.count)
-        guard !isUnsendable(sender, sender.offers.count), sender.comparing.isEmpty, fits(sender, latest) else {
-            return nil
-        }
-        if hasLostToLowerLimit(sender) { return nil }
+        guard !isUnsendable(sender, sender.offers.count), sender.comparing.isEmpty else { return nil }
         // A server that ends silent connections makes senders reconnect again and again: this one has just done so.
         if awaitsHello(sender) { return nil }
         // A newer frame that took the place of the latest one, and could not be encoded, settles what an older one left.
@@ -202,12 +198,6 @@ extension World {
         return "its receiver has frame \(last), and not \(latest), which is the latest"
     }
 
-    /// Whether a lower memory limit may have taken a frame that was still to be sent, or the one sent last.
-    private func hasLostToLowerLimit(_ sender: SimSender) -> Bool {
-        guard sender.isMemoryLowered, let machine = sender.uploader?.machine else { return false }
-        return machine.slots.latestTicket == nil || machine.statistics.drops[.overMemoryBudget] ?? 0 > sender.overBudget
-    }
-
     /// A receiver is owed the latest frame.
     func askForFrame(_ index: Int) {
         let sender = senders[monitors[index].sender]
@@ -219,19 +209,15 @@ extension World {
     /// Whether a receiver that asked when `latest` was the latest frame may be answered with another one.
     func isAsNew(_ sender: SimSender, _ number: UInt32, as latest: UInt32) -> Bool {
         guard number < latest, sender.uploader != nil else { return true }
-        return isEqual(sender, number, latest) || isUnsendable(sender, Int(latest)) || !fits(sender, latest)
+        return isEqual(sender, number, latest) || isUnsendable(sender, Int(latest))
     }
 
     /// An uploader always has a frame for the next receiver, once one was offered that can be sent.
     func checkLatestIsKept(_ sender: SimSender) {
         let count = sender.offers.count
         guard count > 0, let machine = sender.uploader?.machine, machine.statistics.offered == count,
-            sender.closeReason == nil, !isUnsendable(sender, count), !sender.isMemoryLowered,
-            // One that was sent in a smaller size may not fit in the size of the next receiver.
-            fits(sender, UInt32(count))
+            sender.closeReason == nil, !isUnsendable(sender, count)
         else { return }
-        // An image that was accepted need not have room any more when its turn comes.
-        guard machine.statistics.drops[.overMemoryBudget] ?? 0 == sender.overBudget else { return }
         check(
             .latestFrame,
             machine.slots.latestTicket != nil,
@@ -245,28 +231,16 @@ extension World {
         return sender.offers[Int(first) - 1].content == sender.offers[Int(second) - 1].content
     }
 
-    /// Whether the memory limit leaves room for a frame beside others.
-    private func fits(_ sender: SimSender, _ number: UInt32) -> Bool {
-        guard let limit = sender.lowestMemoryLimit else { return true }
-        let offer = sender.offers[Int(number) - 1]
-        guard offer.isImage else { return offer.length * 4 <= limit }
-        // Images take memory as such, and as JPEGs.
-        return offer.size.width * offer.size.height * 9 + 9_000 <= limit
-    }
-
     /// A caller has waited for so many frames: the latest of them has been sent, if somebody is there to take it.
     func checkFinished(_ sender: SimSender, offers count: Int) {
         guard count > 0, count == sender.offers.count, sender.comparing.isEmpty, sender.lane.isAccepting,
             sender.terms.isConnected,
-            !sender.terms.isPaused, sender.terms.wants.contains(.frames), fits(sender, UInt32(count)),
+            !sender.terms.isPaused, sender.terms.wants.contains(.frames),
             !isUnsendable(sender, count),
             // What is written to a receiver that has just gone need not be seen to fail yet, and the next receiver may
             // have to say first whether it accepts shared memory.
             sender.socket >= 0, !sockets[sender.socket].peerHasEnded, !(sender.hasLostFrame && awaitsHello(sender))
         else { return }
-        // A lower limit may have taken the larger frame that this one equals: the caller is told.
-        let cause = sender.uploader?.machine.causeOfLoss(upTo: sender.uploader?.machine.slots.newestTicket ?? 0)
-        if sender.isMemoryLowered, cause == .overMemoryBudget { return }
         let last = sender.lastWritten
         let isSent = last == count || (last > 0 && isEqual(sender, last, UInt32(count)))
         check(.finishSendsWhatIsHeldBack, isSent, "uploader \(sender.index): frame \(count) is not sent after a finish")
@@ -315,8 +289,8 @@ extension World {
                     <= UInt64(statistics.sent + statistics.repeats + sender.lostCount + others.values.reduce(0, +)),
                 "uploader \(sender.index): \(uploader.machine.slots.nextSequence) numbers for \(statistics.sent) frames sent"
             )
-            let held = uploader.machine.heldBytes
-            check(.noResidue, held == 0, "uploader \(sender.index) holds \(held) bytes")
+            let latest = uploader.machine.slots.latestTicket
+            check(.noResidue, latest == nil, "uploader \(sender.index) holds frame \(latest ?? 0)")
             let waiters = uploader.machine.waiterCount
             check(.noResidue, waiters == 0, "uploader \(sender.index): somebody waits for its frames")
             check(.noResidue, sender.finishers.isEmpty, "uploader \(sender.index): a caller of finish waits")

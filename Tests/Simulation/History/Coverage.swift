@@ -6,7 +6,7 @@ struct Coverage {
         case descriptorShortage, descriptorsReturn, handshake, wrongToken, descriptorWithToken, drain, restart,
             eviction, departedSenderDropped
         case bodyWaited, bodyRefused, supersededFrame, latestFrameRepeated, trailingFrame, deferredFrame, pacedFrame
-        case unchangedFrame, overBudgetFrame, sendBlocked, sendTimeout, receiveTimeout, handshakeTimeout, idleTimeout
+        case unchangedFrame, sendBlocked, sendTimeout, receiveTimeout, handshakeTimeout, idleTimeout
         case openTimeout, cancelled, finished, lingered, discarded, halfClose, malformed, hostileSender, hostileReceiver
         case poolChanged, resizedWhileConnected
         case plainSender, plainReceiver, fanOutJoined, fanOutLeft, sharedBudget, tcp, manyEndpoints, audioOnly
@@ -14,8 +14,8 @@ struct Coverage {
         case visit, lateSubmission, placeWasKept, placeWasRevoked
         case sharedFrame, sharedRepeat, declined, latestFrameAfterDecline, sharedMemoryOverBudget, descriptorLost
         case mappingFailed, sharedFault, keptAfterTheEnd, everyBufferHeld, copiedFrame, notShared
-        case sharedFrameWithdrawn, sharedOnTwoConnections, preferencesRefused, badPreference
-        case waitedInVain, memoryLimitChanged
+        case sharedFrameWithdrawn, sharedOnTwoConnections, badPreference
+        case waitedInVain
         case info, infoOfReceiver
         case heldBack, sharpened, adaptationEnded, limitsChanged
         case damage, damagedJob, damagedCopy

@@ -178,7 +178,8 @@ struct SenderPlan {
     var pads: Bool
     var pacing: Plan.PacingChoice
     var socketCapacity: Int
-    var maximumMemory: Int?
+    /// Whether images are kept beside their JPEGs.
+    var keepsLatestImage: Bool
     var encodingTime: UInt64
     var retryInterval: UInt64
     /// What the program submits.

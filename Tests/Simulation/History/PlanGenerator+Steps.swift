@@ -171,7 +171,7 @@ extension PlanGenerator {
         }
     }
 
-    /// Lets a receiver prefer images as large as they are, which may take more memory than a sender may use.
+    /// Lets a receiver prefer images as large as they are.
     private mutating func addPreference(of actor: Int, at place: Int) {
         let preference = ControlRequest.prefer(.init(size: BufferSize(width: 4_096, height: 4_096)))
         let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames]))

@@ -157,20 +157,18 @@ struct PlanGenerator {
             plan.actors.append(.peer(peer(.plainSender(reads: random.chance(50)), at: place)))
         } else {
             var sender = sender(at: place)
-            if turning.chance(30) { makeTight(&sender) }
+            if turning.chance(30) { makeStill(&sender) }
             plan.actors.append(.sender(sender))
         }
     }
 
-    /// Gives the sender of an often unchanged source room for hardly more than one frame.
-    private mutating func makeTight(_ sender: inout SenderPlan) {
+    /// Gives the sender an often unchanged source.
+    private mutating func makeStill(_ sender: inout SenderPlan) {
         sender.pacing = turning.pick(
             .skippingUnchanged(rate: 15, keepAlive: turning.pick(nil, 1_000_000_000)),
             .adaptive(still: 2, motion: 20)
         )
-        if turning.chance(80) { sender.maximumMemory = turning.pick(2_000, 2_000, 12_000) }
-        // JPEGs fit then, and images do not.
-        if sender.maximumMemory == 2_000, turning.chance(80) { sender.images = .mixed }
+        if turning.chance(50) { sender.images = .mixed }
     }
 
     private mutating func sender(at place: Int) -> SenderPlan {
@@ -183,8 +181,7 @@ struct PlanGenerator {
             pads: random.chance(20),
             pacing: pacing(),
             socketCapacity: capacity(),
-            maximumMemory: random.chance(theme == .memory ? 50 : 10)
-                ? random.pick(6_000, 9_000, 30_000, 100_000) : nil,
+            keepsLatestImage: !random.chance(15),
             encodingTime: random.pick(5_000, 200_000, 8_000_000),
             retryInterval: random.chance(25) ? 100_000_000 : random.pick(1_000_000_000, 3_000_000_000),
             images: random.chance(theme == .sharing ? 95 : theme == .memory ? 80 : 60)

@@ -77,8 +77,8 @@ enum Promise: Int, CaseIterable {
     case reusableAtOnce
     /// P222, P224: readers get newer frames only, and the end.
     case fanOutReaders
-    /// P192, P305, P307: an uploader stays within its memory.
-    case memoryLimit
+    /// P192, P305: an uploader holds no more images than it has places for.
+    case heldImages
     /// P74: one frame is encoded or sent at a time.
     case oneFrameAtATime
     /// P69: a silent source is kept alive.
@@ -155,7 +155,7 @@ enum Promise: Int, CaseIterable {
     case buffersHaveOneConnection
     /// P278: nothing that was shared is left when everybody has let go of it.
     case noSharedResidue
-    /// P54, P279: a preference is followed, or refused by a status.
+    /// P279: a preference is followed, or refused by a status.
     case preferencesAreAnswered
     /// P287: no frame waits for a buffer for too long.
     case buffersAreAwaited

@@ -77,15 +77,8 @@ final class SimSender {
     /// Whether the machine decides at this moment what to send.
     var isBeginning = false
     var encoderFails = false
-    /// The frames that could not be encoded, or take too much memory.
+    /// The frames that could not be encoded, or are outside of the limits.
     var unsendable: Set<UInt32> = []
-    /// The memory limit, and the lowest so far.
-    var memoryLimit: Int?
-    var lowestMemoryLimit: Int?
-    /// Whether the limit was ever lowered.
-    var isMemoryLowered = false
-    /// How many frames were refused because they take too much memory.
-    var overBudget = 0
     /// How many frames were not accepted because they are outside of the limits.
     var outsideLimits = 0
     /// Whether frames were ever compared, so that one may have been left out because it equals the one before.
@@ -239,7 +232,6 @@ final class SimSender {
         settings.retryInterval = plan.retryInterval
         machine = SenderMachine(settings)
         lane = SendLaneMachine(padsShortBodies: plan.pads, info: Statement.info(plan.statement))
-        (memoryLimit, lowestMemoryLimit) = (plan.maximumMemory, plan.maximumMemory)
     }
 }
 

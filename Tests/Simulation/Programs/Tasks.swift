@@ -12,7 +12,6 @@ extension SimThread {
         case close(ControlRequest.FinishReason?)
         case laneProgressed
         case continueTurn
-        case refusePreferences(Int)
         // A server's.
         case start
         case drain
@@ -162,8 +161,6 @@ extension World {
                 let progress = sender.lane.progress
                 change(sender) { $0.laneChanged(to: progress, sender) }
             case .continueTurn: change(sender) { $0.continueTurn(sender) }
-            case .refusePreferences(let connection):
-                change(sender) { $0.preferencesRefused(byUserOf: connection, sender) }
             default: break
             }
         case .server(let index): run(task, of: servers[index])

@@ -101,11 +101,10 @@ extension World {
         }
     }
 
-    /// Whether the recipe of a job, which says which pixels are read and what memory that takes, is for its content.
+    /// Whether the recipe of a job, which says which pixels are read, is for its content.
     private static func hasRecipeForContent(_ job: EncodingJob) -> Bool {
         guard let content = job.content, let pixels = content.pixels else { return true }
         guard let input = job.recipe?.input else { return false }
         return input.size == content.size && input.format == pixels.format && input.orientation == job.orientation
-            && input.byteCount >= content.byteCount
     }
 }

@@ -14,7 +14,7 @@ extension World {
             pacing: Self.pacing(sender.plan.pacing),
             appliesOrientation: sender.plan.appliesOrientation,
             sharesMemory: sender.plan.sharesMemory,
-            maximumMemory: sender.plan.maximumMemory
+            keepsLatestImage: sender.plan.keepsLatestImage
         )
         sender.pacing = sender.plan.pacing
         sender.sharesMemory = sender.plan.sharesMemory
@@ -53,7 +53,7 @@ extension World {
     func handle<Result>(_ sender: SimSender, _ event: (inout UploaderMachine) -> Result) -> Result? {
         guard let uploader = sender.uploader else { return nil }
         checkIsAlive(sender, uploader)
-        var (result, effects, held, kept) = Self.report(event, to: &uploader.machine)
+        var (result, effects, images) = Self.report(event, to: &uploader.machine)
         effects.release()
         if isAdapted(sender) {
             sender.hasCompared = true
@@ -61,15 +61,9 @@ extension World {
         } else {
             (sender.byteRate, sender.bytesSent) = (nil, [])
         }
-        if let limit = sender.memoryLimit {
-            // What a lower limit could not take at once.
-            let isInOthersHands = sender.isMemoryLowered && kept == 0
-            let isWithin = held <= limit || isInOthersHands
-            check(.memoryLimit, isWithin, "uploader \(sender.index) holds \(held) bytes of \(limit)")
-        }
+        check(.heldImages, images <= 3, "uploader \(sender.index) holds \(images) images")
         for id in effects.finished { finished(id, of: sender) }
         if effects.statesRate { stateRate(of: sender) }
-        if let connection = effects.refusesPreferencesOf { refusePreferences(of: connection, sender) }
         if let message = effects.message {
             sender.decidedAt = now
             checkByteRate(message, sender)
@@ -102,10 +96,10 @@ extension World {
 
     /// Changes the machine in its place, which a read of the property would copy.
     private static func report<Result>(_ event: (inout UploaderMachine) -> Result, to machine: inout UploaderMachine)
-        -> (Result, UploaderMachine.Effects, heldBytes: Int, keptBytes: Int)
+        -> (Result, UploaderMachine.Effects, heldImages: Int)
     {
         let result = event(&machine)
-        return (result, machine.takeEffects(), machine.heldBytes, machine.keptBytes)
+        return (result, machine.takeEffects(), machine.heldImageCount)
     }
 
     // MARK: Frames
@@ -155,10 +149,6 @@ extension World {
             coverage.count(cause == .paced ? .pacedFrame : .deferredFrame)
             if cause == .paced { sender.offers[Int(number) - 1].isHeldBack = true }
             if sender.closeReason != nil { handle(sender) { $0.close(at: now) } }
-        case .dropped(.overMemoryBudget):
-            coverage.count(.overBudgetFrame)
-            sender.unsendable.insert(number)
-            sender.overBudget += 1
         case .dropped(.outsideLimits):
             sender.unsendable.insert(number)
             sender.outsideLimits += 1
@@ -223,14 +213,6 @@ extension World {
 
     // MARK: The program
 
-    private func changeMemory(of sender: SimSender, _ configuration: inout SampleUploader.Configuration) {
-        let limit = sender.racing.pick(sender.plan.maximumMemory, 0, 500, 6_000, 30_000)
-        coverage.count(.memoryLimitChanged)
-        if limit ?? .max < sender.memoryLimit ?? .max { sender.isMemoryLowered = true }
-        (sender.memoryLimit, configuration.maximumMemory) = (limit, limit)
-        sender.lowestMemoryLimit = sender.lowestMemoryLimit.map { min($0, limit ?? .max) } ?? limit
-    }
-
     func performUploading(_ action: Plan.Action, of sender: SimSender) {
         guard sender.plan.usesUploader else { return }
         makeUploader(sender)
@@ -239,7 +221,6 @@ extension World {
             sender.pacing = pacing
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
             configuration.pacing = Self.pacing(pacing)
-            if sender.racing.chance(20) { changeMemory(of: sender, &configuration) }
             if sender.racing.chance(10) {
                 let isLower = configuration.limits.maximumDimension == FrameMessageDecoder.Limits().maximumDimension
                 configuration.limits.maximumDimension = isLower ? 32 : FrameMessageDecoder.Limits().maximumDimension
@@ -329,15 +310,6 @@ extension World {
     }
 
     // MARK: The timer
-
-    /// Tells the receiver that its preference is refused, unless it has gone.
-    private func refusePreferences(of connection: Int, _ sender: SimSender) {
-        coverage.count(.preferencesRefused)
-        if sender.socket >= 0, sockets[sender.socket].monitor >= 0, sender.terms.connection == connection {
-            monitors[sockets[sender.socket].monitor].refusals += 1
-        }
-        execute(.refusePreferences(connection), for: .sender(sender.index), on: sender.plan.thread)
-    }
 
     private func setTimer(_ sender: SimSender) {
         let thread = sender.plan.thread

@@ -2,7 +2,7 @@
 extension UploaderMachine {
     /// Gives a frame the hash of the one that it is compared with, if nothing has changed since.
     mutating func recognizeUnchanged(_ frame: inout UploadFrame) {
-        guard !configuration.verifiesDamage, frame.digest == nil, schedule.pacer.pacing.comparesImages,
+        guard frame.digest == nil, schedule.pacer.pacing.comparesImages,
             let digest = schedule.reference.digest,
             damageLog.isUnchanged(frame.ticket, since: schedule.reference.ticket)
         else { return }
@@ -11,9 +11,7 @@ extension UploaderMachine {
 
     /// Returns the damage for the encoder, from the image that it has prepared last to this one.
     mutating func beginDamage(of frame: borrowing UploadFrame, isRepeat: Bool) -> EncodingJob.Damage {
-        var damage = damageLog.begin(frame.ticket, frame.recipe, newest: slots.lastTicket, isRepeat: isRepeat)
-        damage.isVerified = configuration.verifiesDamage
-        return damage
+        damageLog.begin(frame.ticket, frame.recipe, newest: slots.lastTicket, isRepeat: isRepeat)
     }
 
     /// Notes whether the encoder has prepared an image.
@@ -23,7 +21,4 @@ extension UploaderMachine {
         case .notShared, .unchanged, .failed: damageLog.takeBack()
         }
     }
-
-    /// Counts an image whose damage was too small.
-    package mutating func damageWasTooSmall() { statistics.damageErrors += 1 }
 }

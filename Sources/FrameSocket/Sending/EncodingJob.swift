@@ -20,12 +20,8 @@ package struct EncodingJob: Sendable {
         package var job: UInt64 = 0
         /// The number of the other job; 0 if there is none.
         package var base: UInt64 = 0
-        /// The part of the submitted image that may have changed; nil if any may.
+        /// The rows of the submitted image that may have changed; nil if any may.
         package var region: ImageDamage?
-        /// Whether the rest is to be checked.
-        package var isVerified = false
-        /// Whether the rest was checked, and differs.
-        package var isTooSmall = false
     }
 
     /// The content, to be taken out for encoding.
@@ -60,13 +56,6 @@ package enum EncodingResult: Sendable {
 }
 
 extension EncodingJob {
-    /// Checks the damage, if that is wanted; if it is too small, anything may have changed.
-    private mutating func verifyDamage(of content: FrameContent, with verifier: DamageVerifier) {
-        guard damage.isVerified, let pixels = content.pixels else { return }
-        damage.isTooSmall = verifier.finds(pixels, damage, damage.region.flatMap { recipe?.contentDamage(by: $0) })
-        if damage.isTooSmall { damage.region = nil }
-    }
-
     /// Compares and encodes the content, and releases it, or copies it to its shared buffer.
     mutating func encode(
         with encoder: FrameEncoder,
@@ -86,7 +75,6 @@ extension EncodingJob {
             digest = found
         }
         do throws(TurboJPEGError) {
-            verifyDamage(of: content, with: encoder.damageVerifier)
             let rows = damage.rows(of: recipe)
             guard let place else {
                 return .encoded(try encoder.encode(consume content, orientation, recipe, rows, quality), digest: digest)

@@ -11,21 +11,14 @@ extension EncodingRecipe {
             && image.appliesOrientation == other.image.appliesOrientation
     }
 
-    /// Returns the rows of what is made of an image that may differ, if this part of the submitted image may.
+    /// Returns the rows of what is made of an image that may differ, if these rows of the submitted image may.
     ///
     /// - Returns: The rows, in pairs; nil if any may differ.
     func rows(damagedBy region: ImageDamage) -> RowSet? {
-        guard let input, let prepared = contentDamage(by: region)?.applying(output) else { return nil }
-        return appliesOrientation ? prepared.upright(from: input.orientation).rows : prepared.rows
-    }
-
-    /// Returns the damage of the content, which may be a copy of the submitted image; nil if any part may differ.
-    func contentDamage(by region: ImageDamage) -> ImageDamage? {
-        switch input?.origin {
-        case .submitted: region
-        case .scaled(let plan): region.applying(plan)
-        case nil: nil
-        }
+        guard let input else { return nil }
+        let content = if case .scaled(let plan) = input.origin { region.applying(plan) } else { Optional(region) }
+        guard let prepared = content?.applying(output) else { return nil }
+        return appliesOrientation ? prepared.upright(from: input.orientation) : prepared.rows
     }
 }
 

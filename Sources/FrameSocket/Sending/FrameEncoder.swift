@@ -6,7 +6,6 @@ internal import TurboJPEG
 /// Prepares frames as their recipes say, one at a time, in reused memory.
 final class FrameEncoder: Sendable {
     let workspace = Locked(EncodingWorkspace())
-    let damageVerifier = DamageVerifier()
 
     /// Returns the JPEG of a frame, with its size and orientation; without a recipe the content is one, and stays
     /// unchanged.

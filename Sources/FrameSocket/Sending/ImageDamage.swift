@@ -1,37 +1,30 @@
 package import FrameWire
 package import TurboJPEG
 
-/// The part of an image in which it may differ from an earlier one.
+/// The rows of an image in which it may differ from an earlier one.
 ///
-/// Kept as the rows and the columns of all rectangles, in memory that does not depend on their number: what lies both in
-/// one of the rows and in one of the columns may differ.
+/// The memory does not depend on the number of rectangles that they come from.
 package struct ImageDamage: Sendable, Hashable {
     /// The size of the image.
     package let size: BufferSize
-    /// The rows of the image.
+    /// The rows.
     package private(set) var rows: RowSet
-    /// The columns of the image, which are the rows of one that is rotated by a quarter.
-    package private(set) var columns: RowSet
 
     /// Creates the damage of an image in which nothing has changed.
     package init(noneOf size: BufferSize) {
-        self.init(size: size, rows: RowSet(height: size.height), columns: RowSet(height: size.width))
+        self.init(size: size, rows: RowSet(height: size.height))
     }
 
     /// Creates the damage of an image of this size; of the rectangles, only what lies within the image counts.
     package init(_ rectangles: [PixelBuffer.Rectangle], of size: BufferSize) {
         self.init(noneOf: size)
-        for rectangle in rectangles {
-            let columns = rectangle.x.range(ofCount: rectangle.width, within: size.width)
-            let rows = rectangle.y.range(ofCount: rectangle.height, within: size.height)
-            guard !columns.isEmpty, !rows.isEmpty else { continue }
-            self.rows.insert(rows)
-            self.columns.insert(columns)
+        for rectangle in rectangles where !rectangle.x.range(ofCount: rectangle.width, within: size.width).isEmpty {
+            rows.insert(rectangle.y.range(ofCount: rectangle.height, within: size.height))
         }
     }
 
-    private init(size: BufferSize, rows: RowSet, columns: RowSet) {
-        (self.size, self.rows, self.columns) = (size, rows, columns)
+    private init(size: BufferSize, rows: RowSet) {
+        (self.size, self.rows) = (size, rows)
     }
 
     /// Whether nothing has changed.
@@ -40,7 +33,6 @@ package struct ImageDamage: Sendable, Hashable {
     /// Adds the damage of another image of the same size.
     package mutating func formUnion(_ other: ImageDamage) {
         rows.formUnion(other.rows)
-        columns.formUnion(other.columns)
     }
 }
 
@@ -48,36 +40,28 @@ package struct ImageDamage: Sendable, Hashable {
 extension ImageDamage {
     /// Returns the damage of the image with a plan applied; nil if the plan is for another size.
     ///
-    /// It consists of whole pairs of rows and columns, which share their chroma.
+    /// It consists of whole pairs of rows, which share their chroma.
     func applying(_ plan: OutputPlan) -> ImageDamage? {
         guard plan.image == size else { return nil }
-        let (part, scaled, place, canvas) = (plan.part, plan.scaled, plan.place, plan.canvas)
-        let isScaled = (part.width, part.height) != (scaled.width, scaled.height)
-        let (across, down) = (
-            SideScale(start: part.x, count: part.width, scaled: scaled.width, place: place.x, isScaled: isScaled),
-            SideScale(start: part.y, count: part.height, scaled: scaled.height, place: place.y, isScaled: isScaled)
+        let scale = RowScale(
+            start: plan.part.y,
+            count: plan.part.height,
+            scaled: plan.scaled.height,
+            place: plan.place.y,
+            isScaled: (plan.part.width, plan.part.height) != (plan.scaled.width, plan.scaled.height)
         )
-        return ImageDamage(
-            size: canvas,
-            rows: rows.mapped(to: canvas.height, down.target),
-            columns: columns.mapped(to: canvas.width, across.target)
-        )
+        return ImageDamage(size: plan.canvas, rows: rows.mapped(to: plan.canvas.height, scale.target))
     }
 
-    /// Returns the damage of the upright image, given its orientation in this buffer.
-    func upright(from orientation: FrameOrientation) -> ImageDamage {
-        let rows = orientation.reversesRows ? rows.reversed(size.height) : rows
-        let columns = orientation.reversesColumns ? columns.reversed(size.width) : columns
-        return ImageDamage(
-            size: size.oriented(by: orientation),
-            rows: orientation.swapsAxes ? columns : rows,
-            columns: orientation.swapsAxes ? rows : columns
-        )
+    /// Returns the rows of the upright image, given its orientation in this buffer; nil if its rows are columns here.
+    func upright(from orientation: FrameOrientation) -> RowSet? {
+        guard !orientation.swapsAxes else { return nil }
+        return orientation.reversesRows ? rows.reversed(size.height) : rows
     }
 }
 
-/// How one side of a part of an image is scaled and placed on a canvas.
-private struct SideScale {
+/// How the rows of a part of an image are scaled and placed on a canvas.
+private struct RowScale {
     /// The number of rows around each, of the image and of the scaled one, that may depend on it: one is interpolated with
     /// its neighbor, large images are scaled in two steps, and the ratio of chroma is a little different.
     private static let reach = 3

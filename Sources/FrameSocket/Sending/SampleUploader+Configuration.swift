@@ -84,15 +84,6 @@ extension SampleUploader {
         /// frames are sent as JPEGs until the next connection.
         public var sharesMemory: Bool
 
-        /// Whether damage that is too small is found, and counted in ``SampleUploader/Statistics/damageErrors``.
-        ///
-        /// Default: false.
-        ///
-        /// For debugging: every image that is encoded, or copied to shared memory, is hashed in blocks of 16 pixels, and
-        /// compared with the one before it. If it differs in a block that lies outside the stated damage, the image is sent
-        /// as a whole.
-        public var verifiesDamage: Bool
-
         /// The largest image and JPEG that receivers accept.
         ///
         /// A frame outside these limits, which would end the connection, is dropped with
@@ -123,7 +114,6 @@ extension SampleUploader {
             sendsTiming: Bool = true,
             usesStrips: Bool = true,
             sharesMemory: Bool = false,
-            verifiesDamage: Bool = false,
             limits: FrameMessageDecoder.Limits = .init(),
             keepsLatestImage: Bool = true
         ) {
@@ -137,7 +127,6 @@ extension SampleUploader {
             self.sendsTiming = sendsTiming
             self.usesStrips = usesStrips
             self.sharesMemory = sharesMemory
-            self.verifiesDamage = verifiesDamage
             self.limits = limits
             self.keepsLatestImage = keepsLatestImage
         }
@@ -182,7 +171,6 @@ extension SampleUploader.Configuration {
         change(\.sendsTiming)
         change(\.usesStrips)
         change(\.sharesMemory)
-        change(\.verifiesDamage)
         change(\.limits)
         change(\.keepsLatestImage)
         return result

@@ -46,10 +46,6 @@ extension SampleUploader {
         /// The last encoding error.
         public internal(set) var lastEncodingError: TurboJPEGError?
 
-        /// The number of images that differed from the one before outside the damage that was stated for them; counted only
-        /// with ``SampleUploader/Configuration/verifiesDamage``.
-        public internal(set) var damageErrors = 0
-
         /// The number of frames that were not sent.
         public var dropped: Int { drops.values.reduce(0, +) }
 

@@ -16,10 +16,9 @@ extension SampleUploader {
     ///
     /// The uploader joins the damage of every submitted image, also of those that are dropped, held back or replaced, and
     /// each receiver gets all that changed. Rectangles may overlap; what is outside the image is ignored, and a negative
-    /// width or height counts as 0. However many there are, the uploader keeps one bit for each row and each column of
-    /// the image. After another size, format or orientation, everything counts as changed, whatever the damage says. If the
-    /// damage is too small, the receiver shows old pixels there until they change again, or everything does; see
-    /// ``Configuration/verifiesDamage``.
+    /// width or height counts as 0. However many there are, the uploader keeps one bit for each row of the image: what is
+    /// beside a rectangle is looked at too, and so is all of an image that is rotated by a quarter. After another size, format or orientation, everything counts as changed, whatever the damage says. If the
+    /// damage is too small, the receiver shows old pixels there until they change again, or everything does.
     ///
     /// - Parameters:
     ///   - image: The pixels. Later changes to the buffer affect a copy.

@@ -234,10 +234,7 @@ public final class SampleUploader: Sendable {
         guard var job = handle({ $0.beginUpload(unread: unread, at: MonotonicClock.now()) }) else { return }
         let result = job.encode(with: encoder, digester, shared)
         if case .failed(let error) = result { connection.reportUnsentFrame("a frame could not be encoded: \(error)") }
-        handle { machine in
-            if job.damage.isTooSmall { machine.damageWasTooSmall() }
-            machine.encoded(result, at: MonotonicClock.now())
-        }
+        handle { $0.encoded(result, at: MonotonicClock.now()) }
     }
 
     private func submit(_ message: FrameMessage, for number: Int) {

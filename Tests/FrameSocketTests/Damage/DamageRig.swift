@@ -89,7 +89,6 @@ struct DamageRig {
             configuration.watermark = image.flatMap { try? .init($0, x: 0.2, y: 0.3, scale: 0.3) }
         }
         configuration.sharesMemory = chance(2)
-        configuration.verifiesDamage = chance(8)
         return configuration
     }
 
@@ -235,7 +234,6 @@ struct DamageRig {
         if var job {
             self.job = nil
             let result = mayFail && chance(25) ? fail(&job) : try encode(&job)
-            if job.damage.isTooSmall { machine.damageWasTooSmall() }
             machine.encoded(result, at: now)
         } else if let message {
             self.message = nil
@@ -266,7 +264,6 @@ struct DamageRig {
             uses[job.place == nil ? .encoded : .copied, default: 0] += 1
         }
         let result = job.encode(with: encoder, digester, store)
-        #expect(!job.damage.isTooSmall, "\(name)")
         guard let content = whole.content else { return result }
         switch result {
         case .encoded(let message, _):

@@ -73,23 +73,6 @@ import Testing
         expect(try await send(second, rows(80..<81)), [8: 10, 70: 128, 80: 200])
         let third = try image([0..<16: 40, 64..<96: 220])
         expect(try await send(third, nil), [8: 40, 70: 220, 80: 220])
-        #expect(receiver.uploader.statistics.damageErrors == 0)
-    }
-
-    /// Shows P352.
-    @Test(arguments: [false, true])
-    func `damage that is too small is found and counted on request`(isVerified: Bool) async throws {
-        let (receiver, visit) = try await connected(.init(verifiesDamage: isVerified))
-        let images = try [image([:]), image([:]), image([0..<16: 10, 64..<96: 200]), image([64..<96: 200])]
-        let damages = [nil, [], rows(0..<16), rows(0..<16)]
-        var last: PixelBuffer?
-        for (image, damage) in zip(images, damages) {
-            receiver.uploader.send(image, damage: damage)
-            last = try await received(visit)
-            try await receiver.uploader.settle()
-        }
-        expect(try #require(last), [8: 128, 80: isVerified ? 200 : 128])
-        #expect(receiver.uploader.statistics.damageErrors == (isVerified ? 1 : 0))
     }
 
     // MARK: Shared memory

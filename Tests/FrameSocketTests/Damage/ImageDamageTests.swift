@@ -10,36 +10,34 @@ import Testing
 @Suite(.tags(.computes)) struct ImageDamageTests {
     private typealias Rectangle = PixelBuffer.Rectangle
 
-    /// A rectangle of an image of 20x10, and the rows and columns that it stands for.
+    /// A rectangle of an image of 20x10, and the rows that it stands for.
     struct Clamping: CustomTestStringConvertible {
         let rectangle: PixelBuffer.Rectangle
         var rows: Range<Int> = 0..<0
-        var columns: Range<Int> = 0..<0
         var testDescription: String {
             "\(rectangle.width)x\(rectangle.height) at \(rectangle.x), \(rectangle.y)"
         }
 
-        init(_ x: Int, _ y: Int, _ width: Int, _ height: Int, _ rows: Range<Int>, _ columns: Range<Int>) {
+        init(_ x: Int, _ y: Int, _ width: Int, _ height: Int, _ rows: Range<Int>) {
             rectangle = .init(x: x, y: y, width: width, height: height)
-            (self.rows, self.columns) = (rows, columns)
+            self.rows = rows
         }
     }
 
     /// Shows P353.
     @Test(arguments: [
-        Clamping(0, 0, 20, 10, 0..<10, 0..<20), Clamping(3, 4, 5, 2, 4..<6, 3..<8),
-        Clamping(-3, -4, 5, 6, 0..<2, 0..<2), Clamping(18, 9, 5, 5, 9..<10, 18..<20),
-        Clamping(.min, .min, .max, .max, 0..<0, 0..<0), Clamping(0, 0, .max, .max, 0..<10, 0..<20),
-        Clamping(19, 9, .max, .max, 9..<10, 19..<20), Clamping(-1, -1, .max, .max, 0..<10, 0..<20),
-        Clamping(.max, .max, .max, .max, 0..<0, 0..<0), Clamping(20, 0, 1, 1, 0..<0, 0..<0),
-        Clamping(0, 10, 1, 1, 0..<0, 0..<0), Clamping(5, 5, 0, 3, 0..<0, 0..<0), Clamping(5, 5, 3, 0, 0..<0, 0..<0),
-        Clamping(5, 5, -3, 3, 0..<0, 0..<0), Clamping(5, 5, .min, .min, 0..<0, 0..<0),
-        Clamping(-10, 2, 10, 1, 0..<0, 0..<0), Clamping(-10, 2, 11, 1, 2..<3, 0..<1),
+        Clamping(0, 0, 20, 10, 0..<10), Clamping(3, 4, 5, 2, 4..<6),
+        Clamping(-3, -4, 5, 6, 0..<2), Clamping(18, 9, 5, 5, 9..<10),
+        Clamping(.min, .min, .max, .max, 0..<0), Clamping(0, 0, .max, .max, 0..<10),
+        Clamping(19, 9, .max, .max, 9..<10), Clamping(-1, -1, .max, .max, 0..<10),
+        Clamping(.max, .max, .max, .max, 0..<0), Clamping(20, 0, 1, 1, 0..<0),
+        Clamping(0, 10, 1, 1, 0..<0), Clamping(5, 5, 0, 3, 0..<0), Clamping(5, 5, 3, 0, 0..<0),
+        Clamping(5, 5, -3, 3, 0..<0), Clamping(5, 5, .min, .min, 0..<0),
+        Clamping(-10, 2, 10, 1, 0..<0), Clamping(-10, 2, 11, 1, 2..<3),
     ])
     func `of a rectangle, what lies within the image counts`(clamping: Clamping) {
         let damage = ImageDamage([clamping.rectangle], of: BufferSize(width: 20, height: 10))
         #expect(damage.rows.ranges == (clamping.rows.isEmpty ? [] : [clamping.rows]))
-        #expect(damage.columns.ranges == (clamping.columns.isEmpty ? [] : [clamping.columns]))
         #expect(damage.isEmpty == clamping.rows.isEmpty)
     }
 
@@ -54,22 +52,18 @@ import Testing
         #expect(ImageDamage([], of: size).isEmpty && ImageDamage([], of: size) == ImageDamage(noneOf: size))
     }
 
-    /// Rows and columns of two images of the same size and format that differ.
-    private func differences(_ first: PixelBuffer, _ second: PixelBuffer) -> (rows: Set<Int>, columns: Set<Int>) {
-        var (rows, columns) = (Set<Int>(), Set<Int>())
+    /// Rows of two images of the same size and format that differ.
+    private func differences(_ first: PixelBuffer, _ second: PixelBuffer) -> Set<Int> {
+        var rows = Set<Int>()
         for plane in 0..<first.planeCount {
-            let (shape, factor) = (first.plane(plane), plane == 0 ? 1 : 2)
-            for row in 0..<shape.height {
-                let (mine, theirs) = (first.row(row, ofPlane: plane), second.row(row, ofPlane: plane))
-                for index in mine.indices where mine[index] != theirs[index] {
-                    // All pixels that share a chroma sample.
-                    rows.formUnion((factor * row..<factor * (row + 1)).clamped(to: 0..<first.height))
-                    let column = index / shape.bytesPerSample
-                    columns.formUnion((factor * column..<factor * (column + 1)).clamped(to: 0..<first.width))
-                }
+            let factor = plane == 0 ? 1 : 2
+            for row in 0..<first.plane(plane).height {
+                guard first.row(row, ofPlane: plane) != second.row(row, ofPlane: plane) else { continue }
+                // All pixels that share a chroma sample.
+                rows.formUnion((factor * row..<factor * (row + 1)).clamped(to: 0..<first.height))
             }
         }
-        return (rows, columns)
+        return rows
     }
 
     /// Shows P350.
@@ -128,8 +122,13 @@ import Testing
                 [Rectangle(x: x, y: y, width: 1, height: 1)],
                 of: BufferSize(width: width, height: height)
             )
-            let rows = try #require(recipe.rows(damagedBy: damage))
-            let found = differences(images[0], images[1]).rows
+            let damaged = recipe.rows(damagedBy: damage)
+            if recipe.appliesOrientation, orientation.swapsAxes {
+                #expect(damaged == nil, "\(name)")
+                continue
+            }
+            let rows = try #require(damaged)
+            let found = differences(images[0], images[1])
             #expect(found.allSatisfy { rows.contains($0) }, "\(name) at \(x), \(y): \(found.sorted()), \(rows.ranges)")
         }
     }

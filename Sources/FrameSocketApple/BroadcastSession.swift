@@ -138,7 +138,7 @@ public final class BroadcastSession: Sendable {
     /// Counts an image that could not be read, and reports it to the connection's log.
     package func reportUnreadableImage(_ error: TurboJPEGError) {
         state.withLock { $0.unreadableImages += 1 }
-        uploader.connection.reportUnsentFrame("an image was dropped: \(error.message)")
+        uploader.connection.report(.warning, .frameDropped, "an image was dropped: \(error.message)")
     }
 
     /// Pauses the broadcast, as when the user has paused it.

@@ -1,8 +1,10 @@
-internal import FrameTransport
+package import FrameTransport
 internal import Locking
 
 extension SampleUploader {
     /// The difficulties of an uploader, for a user's display and for metrics.
+    ///
+    /// That one begins or ends is an event of the connection's log, `SocketConnection.Configuration.log`.
     ///
     /// A difficulty begins when it has been met again and again for one second, and ends when it has not been met for two.
     public struct Conditions: OptionSet, Sendable, Hashable, CustomStringConvertible {
@@ -28,28 +30,50 @@ extension SampleUploader {
         public var description: String { "[\(names.joined(separator: ", "))]" }
 
         /// The name of each difficulty.
-        package var names: [String] {
-            let all: [(Self, String)] = [
-                (.receiverSlow, "receiver.slow"), (.budgetLow, "budget.low"), (.encoderSlow, "encoder.slow"),
-            ]
-            return all.filter { contains($0.0) }.map(\.1)
+        package var names: [String] { Self.all.filter(contains).compactMap(\.code?.rawValue) }
+    }
+
+    /// Reports difficulties that have begun or ended since the last call to the connection's log.
+    ///
+    /// On the queue, one call after the other.
+    func reportConditions() {
+        let current = machine.withLock { $0.statistics.conditions }
+        let last = reportedConditions.withLock { last in
+            defer { last = current }
+            return last
+        }
+        for condition in Conditions.all where current.contains(condition) != last.contains(condition) {
+            guard let code = condition.code else { continue }
+            if current.contains(condition) {
+                connection.report(.warning, code, condition.sentence)
+            } else {
+                connection.report(.info, code, "it is no longer so that \(condition.sentence)")
+            }
+        }
+    }
+}
+
+extension SampleUploader.Conditions {
+    /// Each difficulty, in the order in which they are named.
+    package static let all: [Self] = [.receiverSlow, .budgetLow, .encoderSlow]
+
+    /// The code of the event that one difficulty begins or ends.
+    package var code: TransportEvent.Code? {
+        switch self {
+        case .receiverSlow: .receiverSlow
+        case .budgetLow: .budgetLow
+        case .encoderSlow: .encoderSlow
+        default: nil
         }
     }
 
-    /// The current difficulties, and every later set of them; a sequence for one consumer, which ends with the connection.
-    ///
-    /// Every call returns an independent sequence. A busy consumer gets the latest 16 sets. The sequence does not keep the uploader,
-    /// and ends with it.
-    ///
-    /// ```swift
-    /// for await conditions in uploader.conditions where conditions.contains(.receiverSlow) { print("slow") }
-    /// ```
-    public var conditions: AsyncStream<Conditions> { observed.withLock { $0 }.values() }
-
-    /// Tells the consumers of ``conditions`` what holds now.
-    ///
-    /// Locked meanwhile, so that the last caller tells the latest.
-    func tellConditions() {
-        observed.withLock { observed in observed.change(to: machine.withLock { $0.statistics.conditions }) }
+    /// What one difficulty is, as a clause.
+    fileprivate var sentence: String {
+        switch self {
+        case .receiverSlow: "the receiver takes less than is sent"
+        case .budgetLow:
+            "the maximum of bytes a second does not suffice for every image, even at the lowest quality"
+        default: "images come faster than they can be encoded"
+        }
     }
 }

@@ -40,7 +40,7 @@ extension SampleUploader {
         /// The quality of the image sent last, if that is a JPEG whose quality follows what is possible; nil otherwise.
         public internal(set) var quality: Int?
 
-        /// The difficulties that there are now; see ``SampleUploader/conditions``.
+        /// The difficulties that there are now.
         public internal(set) var conditions: Conditions = []
 
         /// The last encoding error.

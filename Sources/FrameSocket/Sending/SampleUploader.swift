@@ -78,8 +78,8 @@ public final class SampleUploader: Sendable {
 
     private let waiters = Locked(UploaderWaiters())
 
-    /// What the consumers of ``conditions`` are told.
-    let observed = Locked(ObservedValue(Conditions(), capacity: 16))
+    /// The difficulties that the connection's log has been told of last.
+    let reportedConditions = Locked(Conditions())
 
     /// The number of the uploader that was created last.
     private static let lastOwner = Locked<UInt64>(0)
@@ -106,7 +106,6 @@ public final class SampleUploader: Sendable {
         }
         connection.onEnd { [weak self] in
             self?.handle { $0.close(at: MonotonicClock.now()) }
-            self?.observed.withLock { $0.end() }
         }
         connection.open()
     }
@@ -216,7 +215,7 @@ public final class SampleUploader: Sendable {
             waiters.withLock { $0.take(id) }?.resume(returning: .success(()))
         }
         if effects.statesRate { stateRate() }
-        if effects.tellsConditions { tellConditions() }
+        if effects.tellsConditions { queue.async { self.reportConditions() } }
         if let message = effects.message { submit(message, for: effects.connection) }
         if let generation = effects.dropsBuffersBefore { shared.removeAll(before: generation) }
         if effects.startsUpload { queue.async { self.encodeNext(asksUnread: effects.asksUnread) } }
@@ -233,7 +232,9 @@ public final class SampleUploader: Sendable {
         let unread = asksUnread ? connection.backlog?.unreadByteCount : nil
         guard var job = handle({ $0.beginUpload(unread: unread, at: MonotonicClock.now()) }) else { return }
         let result = job.encode(with: encoder, digester, shared)
-        if case .failed(let error) = result { connection.reportUnsentFrame("a frame could not be encoded: \(error)") }
+        if case .failed(let error) = result {
+            connection.report(.warning, .frameDropped, "a frame could not be encoded: \(error)")
+        }
         handle { $0.encoded(result, at: MonotonicClock.now()) }
     }
 

@@ -3,12 +3,10 @@ import Locking
 
 /// What `send` tells of what it does.
 extension ImageSender {
-    /// Reports what the receivers of a connection state about themselves, and what is difficult, until it ends.
+    /// Reports what the receivers of a connection state about themselves, until it ends.
     func follow(_ uploader: SampleUploader) -> Task<Void, Never> {
         let connection = uploader.connection
-        let conditions = uploader.conditions
         return Task { [self] in
-            async let difficulties: Void = report(conditions)
             // At the end the receiver is forgotten, which is no statement.
             await connection.followInfos { info in
                 guard info != ControlRequest.SessionInfo() else { return }
@@ -17,22 +15,26 @@ extension ImageSender {
                 Terminal.endProgress()
                 Terminal.say("\(command.endpoint): the receiver states \(info.list)")
             }
-            await difficulties
         }
     }
 
-    /// Reports difficulties as they begin and end.
-    private func report(_ conditions: AsyncStream<SampleUploader.Conditions>) async {
-        var last: SampleUploader.Conditions = []
-        for await conditions in conditions where conditions != last {
-            events.print(conditions.event)
-            defer { last = conditions }
-            guard !command.isJSON, !command.isQuiet, let sentence = conditions.subtracting(last).sentence else {
-                continue
-            }
-            Terminal.endProgress()
-            Terminal.say("\(command.endpoint): \(sentence)")
+    /// Reports a difficulty that begins or ends.
+    static func report(
+        _ event: TransportEvent,
+        _ command: SendCommand,
+        _ events: EventOutput,
+        _ state: Locked<State>
+    ) {
+        guard let condition = SampleUploader.Conditions.all.first(where: { $0.code == event.code }) else { return }
+        let begins = event.level == .warning
+        let conditions = state.withLock { state in
+            if begins { state.conditions.insert(condition) } else { state.conditions.remove(condition) }
+            return state.conditions
         }
+        events.print(conditions.event)
+        guard begins, !command.isJSON, !command.isQuiet else { return }
+        Terminal.endProgress()
+        Terminal.say("\(command.endpoint): \(event.message)")
     }
 
     /// Tells a person once, after the first frame, that the receiver takes no images in shared memory.

@@ -13,7 +13,9 @@ final class ImageSender: Sendable {
         var reports = ReportLimit(burst: 20, perSecond: 1)
         /// Whether it is known whether the receiver takes images in shared memory.
         var isSharingKnown = false
-        /// Reports what the receiver states about itself, and what is difficult, to the end of the connection.
+        /// What is difficult.
+        var conditions: SampleUploader.Conditions = []
+        /// Reports what the receiver states about itself, to the end of the connection.
         var following: Task<Void, Never>?
         /// Why the audio could not be read to its end.
         var audioFailure: CommandFailure?
@@ -48,6 +50,7 @@ final class ImageSender: Sendable {
         settings.padsShortBodies = command.padsShortBodies
         settings.info = command.info
         settings.tokens = try command.tokens?.read()
+        settings.log = { [state] in Self.report($0, command, events, state) }
         link = ServerLink(to: command.endpoint, wait: command.wait, settings)
     }
 

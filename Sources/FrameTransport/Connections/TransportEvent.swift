@@ -59,6 +59,12 @@ public struct TransportEvent: Sendable, Hashable, CustomStringConvertible {
         package static let pathLost = Code("path.lost")
         /// The server has stopped listening, because its socket failed.
         package static let serverFailed = Code("server.failed")
+        /// A receiver takes less than its uploader is given; with the level ``TransportEvent/Level/info``, no longer.
+        package static let receiverSlow = Code("receiver.slow")
+        /// The maximum number of bytes a second does not suffice for every frame of an uploader; likewise.
+        package static let budgetLow = Code("budget.low")
+        /// Frames are submitted faster than they can be encoded; likewise.
+        package static let encoderSlow = Code("encoder.slow")
         /// An attempt to reach a server has failed; the next one follows.
         package static let attemptFailed = Code("attempt.failed")
     }

@@ -175,10 +175,14 @@ public final class SocketConnection: Sendable {
     /// Unlike ``state``, this changes with the socket, before the connection's thread has been told.
     package var isOpen: Bool { driver.lane.isOpen }
 
-    /// Reports to the connection's log that a frame was not sent, because it cannot be encoded.
-    package func reportUnsentFrame(_ message: @autoclosure () -> String) {
+    /// Reports to the connection's log what has become of its frames.
+    package func report(
+        _ level: TransportEvent.Level,
+        _ code: TransportEvent.Code,
+        _ message: @autoclosure () -> String
+    ) {
         guard let log = driver.log else { return }
-        log.report(TransportEvent(.warning, .frameDropped, message(), endpoint: path))
+        log.report(TransportEvent(level, code, message(), endpoint: path))
     }
 
     /// ``Configuration/connectTimeout``.

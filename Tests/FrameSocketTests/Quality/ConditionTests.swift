@@ -1,4 +1,6 @@
 import FrameSocketTesting
+import FrameTransport
+import Locking
 import TestSupport
 import Testing
 
@@ -83,9 +85,13 @@ import Testing
         #expect(rig.machine.statistics.conditions == [] && rig.timerCount == count)
     }
 
-    @Test func `a program is told of a slow receiver, and of its end`() async throws {
-        let receiver = try RawReceiver { $0.linger = .zero }
-        let conditions = receiver.uploader.conditions
+    /// Shows P345.
+    @Test func `a program's log is told of a slow receiver, and of its end`() async throws {
+        let log = Locked<[TransportEvent]>([])
+        let receiver = try RawReceiver { configuration in
+            configuration.linger = .zero
+            configuration.log = { event in log.withLock { $0.append(event) } }
+        }
         let visit = try await receiver.accept()
         let uploader = receiver.uploader
         let offering = Task {
@@ -96,18 +102,16 @@ import Testing
                 try? await Task.sleep(for: .milliseconds(20))
             }
         }
-        var iterator = conditions.makeAsyncIterator()
-        #expect(await iterator.next() == [])
         // A machine that is busy may have other difficulties too, and this one may come and go.
-        var latest: SampleUploader.Conditions? = []
-        while let conditions = latest, !conditions.contains(.receiverSlow) { latest = await iterator.next() }
-        #expect(latest?.contains(.receiverSlow) == true)
+        let levels: @Sendable () -> [TransportEvent.Level] = {
+            log.withLock { events in events.filter { $0.code == .receiverSlow }.map(\.level) }
+        }
+        #expect(await becomesTrue { levels().last == .warning })
+        #expect(log.withLock { $0.contains { $0.message == "the receiver takes less than is sent" } })
         offering.cancel()
         _ = await offering.value
         visit.socket.close()
-        while let conditions = latest, !conditions.isEmpty { latest = await iterator.next() }
-        #expect(latest == [])
+        #expect(await becomesTrue { levels().last == .info })
         receiver.uploader.connection.close()
-        while latest != nil { latest = await iterator.next() }
     }
 }

@@ -80,8 +80,8 @@ extension EncodingJob {
                 return .encoded(try encoder.encode(consume content, orientation, recipe, rows, quality), digest: digest)
             }
             guard let memory = try? sharing.memory(of: place) else { return .notShared(content) }
-            let (image, orientation, overlayID) = try encoder.prepare(content, orientation, recipe)
-            let copy = try sharing.copy(image, orientation, to: place, in: memory, under: overlayID, rows)
+            let (image, orientation) = try encoder.prepare(content, orientation, recipe)
+            let copy = try sharing.copy(image, orientation, to: place, in: memory, rows)
             return .shared(copy, content, digest: digest)
         } catch {
             return .failed(error)

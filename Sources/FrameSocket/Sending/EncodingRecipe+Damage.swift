@@ -4,11 +4,11 @@ package import TurboJPEG
 extension EncodingRecipe {
     /// Returns whether equal parts of two images, each prepared by one of the recipes, become equal rows.
     ///
-    /// The qualities may differ, and the watermarks.
+    /// The qualities may differ.
     func preparesAlike(_ other: EncodingRecipe) -> Bool {
         if self === other { return true }
         return input == other.input && image.output == other.image.output && image.format == other.image.format
-            && image.appliesOrientation == other.image.appliesOrientation
+            && image.appliesOrientation == other.image.appliesOrientation && image.watermark == other.image.watermark
     }
 
     /// Returns the rows of what is made of an image that may differ, if these rows of the submitted image may.

@@ -18,7 +18,7 @@ struct EncodingWorkspace: Sendable {
     private var decodedSize: BufferSize?
 
     /// The watermark as it was drawn last.
-    private(set) var overlay: (placement: WatermarkPlacement, format: PixelFormat, overlay: PixelOverlay)?
+    private(set) var watermark: DrawnWatermark?
 
     private(set) var scaled = PixelBuffer.Pool(maximumIdleImages: 1)
     private(set) var upright = PixelBuffer.Pool(maximumIdleImages: 1)
@@ -39,7 +39,7 @@ struct EncodingWorkspace: Sendable {
             format: recipe.format,
             appliesOrientation: recipe.appliesOrientation
         )
-        if overlay != nil, recipe.watermark == nil { overlay = nil }
+        if watermark != nil, recipe.watermark == nil { watermark = nil }
         if self.geometry != geometry {
             let (decoder, decodedSize) = (decoder, decodedSize)
             self = EncodingWorkspace()
@@ -49,14 +49,14 @@ struct EncodingWorkspace: Sendable {
     }
 
     /// Returns the watermark for images of a format, composed again if it differs from the last.
-    mutating func overlay(
+    mutating func watermark(
         _ placement: WatermarkPlacement,
         _ format: PixelFormat
-    ) throws(TurboJPEGError) -> PixelOverlay {
-        if let overlay, overlay.format == format, overlay.placement.isSame(as: placement) { return overlay.overlay }
-        overlay = nil
-        let composed = try placement.overlay(format)
-        overlay = (placement, format, composed)
+    ) throws(TurboJPEGError) -> DrawnWatermark {
+        if let watermark, watermark.format == format, watermark.placement == placement { return watermark }
+        watermark = nil
+        let composed = try DrawnWatermark(placement, format)
+        watermark = composed
         return composed
     }
 

@@ -36,37 +36,35 @@ final class FrameEncoder: Sendable {
 
     private static let missingRecipe = TurboJPEGError(.encodeFailed, "there is no recipe for these pixels")
 
-    /// Returns the pixels of a frame scaled and rotated, in their own format, with the watermark, and the number of that.
+    /// Returns the pixels of a frame scaled, rotated and with the watermark, in their own format.
     func prepare(
         _ content: FrameContent,
         _ orientation: FrameOrientation,
         _ recipe: EncodingRecipe?
-    ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation, overlayID: UInt64?) {
+    ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation) {
         guard let recipe, let content = content.pixels else { throw Self.missingRecipe }
         let own = recipe.image.keeping(content.format)
         let workspace = workspace.withLock { $0.prepared(for: own) }
         let scaled = try own.scaled(content, pool: workspace.scaled)
-        var (image, orientation) = try upright(consume scaled, own, orientation, workspace)
-        let overlay = try overlay(for: own, image.format)
-        try overlay?.draw(on: &image, pool: workspace.marked)
-        return (image, orientation, overlay?.id)
+        return try finished(consume scaled, own, orientation, workspace)
     }
 
-    private func overlay(for recipe: ImageRecipe, _ format: PixelFormat) throws(TurboJPEGError) -> PixelOverlay? {
-        guard let placement = recipe.watermark else { return nil }
-        return try workspace.withLock { workspace throws(TurboJPEGError) in
-            try workspace.overlay(placement, format)
-        }
-    }
-
-    private func upright(
+    /// Returns a scaled image rotated and with the watermark, which is drawn on a copy if the image is somebody else's.
+    private func finished(
         _ image: consuming PixelBuffer,
         _ recipe: ImageRecipe,
         _ orientation: FrameOrientation,
         _ workspace: EncodingWorkspace
     ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation) {
-        guard recipe.appliesOrientation else { return (image, orientation) }
-        return (try image.upright(from: orientation, pool: workspace.upright), .up)
+        if recipe.appliesOrientation { image = try image.upright(from: orientation, pool: workspace.upright) }
+        if let placement = recipe.watermark {
+            let format = image.format
+            let watermark = try self.workspace.withLock { workspace throws(TurboJPEGError) in
+                try workspace.watermark(placement, format)
+            }
+            try watermark.draw(on: &image, pool: workspace.marked)
+        }
+        return (image, recipe.appliesOrientation ? .up : orientation)
     }
 
     private func encode(
@@ -80,8 +78,7 @@ final class FrameEncoder: Sendable {
         let workspace = workspace.withLock { $0.prepared(for: steps) }
         // Every step releases its input, so that a large image does not outlive its scaling.
         image = try steps.scaled(image, pool: workspace.scaled)
-        var (image, orientation) = try upright(consume image, steps, orientation, workspace)
-        let overlay = try overlay(for: steps, image.format)
+        let (image, orientation) = try finished(consume image, steps, orientation, workspace)
         var encoder = workspace.encoder
         encoder.quality = quality ?? recipe.settings.quality
         encoder.subsampling = recipe.settings.subsampling
@@ -91,9 +88,8 @@ final class FrameEncoder: Sendable {
                 throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
             }
             if recipe.settings.allowsStrips {
-                try workspace.strips.encode(image, with: encoder, under: overlay, damage: damage, into: &output)
+                try workspace.strips.encode(image, with: encoder, damage: damage, into: &output)
             } else {
-                try overlay?.draw(on: &image, pool: workspace.marked)
                 try encoder.encode(image, into: &output)
             }
         }

@@ -15,37 +15,26 @@ extension SampleUploader {
     /// with the bars of a letterbox: the watermark is drawn after everything else, on a copy of what is sent. The submitted
     /// image stays as it is.
     ///
-    /// Two watermarks are equal if they show the same pixels at the same place.
+    /// Two watermarks are equal if they show the same pixels, in the same format, at the same place.
     public struct Watermark: Sendable, Hashable {
         /// The left edge, as a fraction of the frame's width, from -1 to 1; another number becomes the nearest of these, and
         /// one that is not a number 0.
         ///
         /// Default: 0.1.
-        public var x: Double {
-            get { fields.x }
-            set { fields = Fields(image, newValue, y, scale) }
-        }
+        public var x: Double { didSet { x = Self.clamped(x, from: -1) } }
 
         /// The upper edge, as a fraction of the frame's height, from -1 to 1, like ``x``.
         ///
         /// Default: 0.1.
-        public var y: Double {
-            get { fields.y }
-            set { fields = Fields(image, x, newValue, scale) }
-        }
+        public var y: Double { didSet { y = Self.clamped(y, from: -1) } }
 
         /// The width, as a fraction of the frame's width, from 0 to 1, like ``x``; with 0 nothing is drawn.
         ///
         /// Default: 0.1.
-        public var scale: Double {
-            get { fields.scale }
-            set { fields = Fields(image, x, y, newValue) }
-        }
+        public var scale: Double { didSet { scale = Self.clamped(scale, from: 0) } }
 
-        /// The image, in `rgba`.
-        var image: PixelBuffer { fields.image }
-
-        private var fields: Fields
+        /// The image, in a packed format.
+        let image: PixelBuffer
 
         /// Creates a watermark of a copy of an image.
         ///
@@ -63,70 +52,33 @@ extension SampleUploader {
             y: Double = 0.1,
             scale: Double = 0.1
         ) throws(TurboJPEGError) {
+            guard !image.format.isPlanar else {
+                throw TurboJPEGError(
+                    .unsupported,
+                    "a watermark in \(image.format.rawValue) cannot be drawn; convert it to a packed format, such as bgra"
+                )
+            }
             // A copy: the image may be in memory that its owner needs, such as a shared buffer.
-            fields = Fields(try image.withAlpha(), x, y, scale)
+            self.image = try image.copied(pool: PixelBuffer.Pool())
+            (self.x, self.y) = (Self.clamped(x, from: -1), Self.clamped(y, from: -1))
+            self.scale = Self.clamped(scale, from: 0)
         }
 
         /// Returns whether two watermarks show the same pixels at the same place.
         public static func == (one: Watermark, other: Watermark) -> Bool {
-            // The usual case is asked for every frame.
-            if one.fields === other.fields { return true }
-            return (one.x, one.y, one.scale) == (other.x, other.y, other.scale)
+            // The usual case, which is asked for every frame, is the same memory.
+            (one.x, one.y, one.scale) == (other.x, other.y, other.scale)
                 && (one.image.sharesMemory(with: other.image) || one.image.hasSamePixels(as: other.image))
         }
 
         /// Adds position, scale and size to a hash.
         public func hash(into hasher: inout Hasher) {
-            hasher.combine(x)
-            hasher.combine(y)
-            hasher.combine(scale)
-            hasher.combine(image.width)
-            hasher.combine(image.height)
+            for number in [x, y, scale] { hasher.combine(number) }
+            for side in [image.width, image.height] { hasher.combine(side) }
         }
 
-        /// The values, behind one reference: a configuration, which is read for every frame, stays small.
-        private final class Fields: Sendable {
-            let image: PixelBuffer
-            let x: Double
-            let y: Double
-            let scale: Double
-
-            init(_ image: PixelBuffer, _ x: Double, _ y: Double, _ scale: Double) {
-                func clamped(_ value: Double, from least: Double) -> Double {
-                    value.isNaN ? 0 : min(max(value, least), 1)
-                }
-                self.image = image
-                (self.x, self.y, self.scale) = (clamped(x, from: -1), clamped(y, from: -1), clamped(scale, from: 0))
-            }
+        private static func clamped(_ value: Double, from least: Double) -> Double {
+            value.isNaN ? 0 : min(max(value, least), 1)
         }
-    }
-}
-
-extension PixelBuffer {
-    /// Returns a copy in `rgba`, opaque if the format has no alpha.
-    fileprivate func withAlpha() throws(TurboJPEGError) -> PixelBuffer {
-        guard !format.isPlanar else {
-            throw TurboJPEGError(
-                .unsupported,
-                "a watermark in \(format.rawValue) cannot be drawn; convert it to a packed format, such as bgra"
-            )
-        }
-        let channels = format.channelOffsets
-        let alpha: Int? = format == .bgrx ? nil : format.opaqueOffset
-        let step = format.bytesPerPixel
-        var copy = try PixelBuffer(width: width, height: height, format: .rgba)
-        for y in 0..<height {
-            try withRow(y) { source throws(TurboJPEGError) in
-                try copy.withMutableRow(y) { target in
-                    for x in 0..<width {
-                        target[4 * x] = source[step * x + channels.red]
-                        target[4 * x + 1] = source[step * x + channels.green]
-                        target[4 * x + 2] = source[step * x + channels.blue]
-                        target[4 * x + 3] = alpha.map { source[step * x + $0] } ?? 255
-                    }
-                }
-            }
-        }
-        return copy
     }
 }

@@ -26,9 +26,8 @@ package final class SharedBufferStore: Sendable {
         var buffers = [Buffer?](repeating: nil, count: SharedPool.count)
         /// The size and format of the last images that were copied.
         var geometry: Geometry?
-        /// The number of the last image that was copied, 0 if it has none, and of what was over it.
+        /// The number of the last image that was copied; 0 if it has none.
         var image: UInt64 = 0
-        var overlayID: UInt64?
         /// The buffer that it was copied to.
         var latest: Int?
         /// The memory of earlier generations belongs to connections that have ended, and is not kept.
@@ -83,7 +82,6 @@ package final class SharedBufferStore: Sendable {
     ///   - orientation: Its orientation.
     ///   - place: The buffer.
     ///   - memory: The buffer's memory.
-    ///   - overlayID: The number of what was drawn over the image.
     ///   - damage: The rows in which the image may differ from an earlier one. If that was copied last, the others are
     ///     not looked at.
     /// - Returns: The copy, with the rows in which it differs from the image that was copied before.
@@ -93,11 +91,10 @@ package final class SharedBufferStore: Sendable {
         _ orientation: FrameOrientation,
         to place: SharedPool.Place,
         in memory: SharedMemory,
-        under overlayID: UInt64? = nil,
         _ damage: RowDamage? = nil
     ) throws(TurboJPEGError) -> SharedCopy {
         let geometry = Geometry(width: image.width, height: image.height, format: image.format)
-        let (latest, stale, damaged) = state.withLock { $0.past(of: place, geometry, overlayID, damage) }
+        let (latest, stale, damaged) = state.withLock { $0.past(of: place, geometry, damage) }
         let target = try unsafe PixelBuffer(in: memory.bytes, of: memory, like: image)
         var changed = damaged
         if let latest, damaged?.isEmpty != true {
@@ -109,7 +106,7 @@ package final class SharedBufferStore: Sendable {
         var rows = changed
         if let stale { rows?.formUnion(stale) } else { rows = nil }
         try unsafe image.copy(rows, over: target)
-        state.withLock { $0.filled(place, geometry, changed, damage?.image ?? 0, overlayID) }
+        state.withLock { $0.filled(place, geometry, changed, damage?.image ?? 0) }
         return SharedCopy(
             pixels: target,
             place: place,
@@ -129,13 +126,11 @@ extension SharedBufferStore.State {
     fileprivate func past(
         of place: SharedPool.Place,
         _ geometry: SharedBufferStore.Geometry,
-        _ overlayID: UInt64?,
         _ damage: RowDamage?
     ) -> (latest: SharedMemory?, stale: RowSet?, damaged: RowSet?) {
         guard self.geometry == geometry, isCurrent(place) else { return (nil, nil, nil) }
         return (
-            latest.flatMap { buffers[$0]?.memory }, buffers[place.index]?.stale,
-            overlayID == self.overlayID ? damage?.rows(since: image) : nil
+            latest.flatMap { buffers[$0]?.memory }, buffers[place.index]?.stale, damage?.rows(since: image)
         )
     }
 
@@ -144,14 +139,13 @@ extension SharedBufferStore.State {
         _ place: SharedPool.Place,
         _ geometry: SharedBufferStore.Geometry,
         _ changed: RowSet?,
-        _ image: UInt64,
-        _ overlayID: UInt64?
+        _ image: UInt64
     ) {
         guard isCurrent(place) else { return }
         for index in buffers.indices {
             if let changed { buffers[index]?.stale?.formUnion(changed) } else { buffers[index]?.stale = nil }
         }
         buffers[place.index]?.stale = RowSet(height: geometry.height)
-        (self.geometry, latest, self.image, self.overlayID) = (geometry, place.index, image, overlayID)
+        (self.geometry, latest, self.image) = (geometry, place.index, image)
     }
 }

@@ -123,7 +123,7 @@ public struct PixelBuffer: Sendable {
     package func sharesMemory(with other: borrowing PixelBuffer) -> Bool { storage === other.storage }
 
     /// Whether nothing else refers to the memory, which can then be written without a copy.
-    var isAlone: Bool {
+    package var isAlone: Bool {
         mutating get { isKnownUniquelyReferenced(&storage) && storage.isWritable }
     }
 

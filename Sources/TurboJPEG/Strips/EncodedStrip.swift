@@ -22,10 +22,9 @@ struct EncodedStrip: Sendable {
         self.rows = rows
     }
 
-    /// Checks the rows of an image, and returns whether they differ from those that were compressed before, or are to be
-    /// under another overlay.
-    mutating func update(from part: PixelBuffer, under overlay: PixelOverlay?, key: ImageHash.Key) -> Bool {
-        isChanged = look(at: part, under: overlay, key: key)
+    /// Checks the rows of an image, and returns whether they differ from those that were compressed before.
+    mutating func update(from part: PixelBuffer, key: ImageHash.Key) -> Bool {
+        isChanged = look(at: part, key: key)
         if isChanged { bytes.removeAll(keepingCapacity: true) }
         return isChanged
     }
@@ -52,17 +51,17 @@ struct EncodedStrip: Sendable {
     ///
     /// If they have kept changing, a few rows are checked first. If these differ, the rest is not checked, and counts
     /// as unknown the next time.
-    private mutating func look(at part: PixelBuffer, under overlay: PixelOverlay?, key: ImageHash.Key) -> Bool {
+    private mutating func look(at part: PixelBuffer, key: ImageHash.Key) -> Bool {
         if changesInARow >= Self.patience {
             let known = probe
-            probe = Self.hash(part, every: Self.probeStep, under: overlay, key: key)
+            probe = Self.hash(part, every: Self.probeStep, key: key)
             if probe != known {
                 hash = nil
                 return true
             }
         }
         let known = hash
-        hash = Self.hash(part, every: 1, under: overlay, key: key)
+        hash = Self.hash(part, every: 1, key: key)
         guard hash != known else {
             changesInARow = 0
             return false
@@ -71,14 +70,8 @@ struct EncodedStrip: Sendable {
         return true
     }
 
-    private static func hash(
-        _ part: PixelBuffer,
-        every step: Int,
-        under overlay: PixelOverlay?,
-        key: ImageHash.Key
-    ) -> UInt64 {
+    private static func hash(_ part: PixelBuffer, every step: Int, key: ImageHash.Key) -> UInt64 {
         var hash = ImageHash(key: key)
-        if let overlay { hash.add(overlay.id) }
         part.add(to: &hash, every: step)
         return hash.value
     }

@@ -36,7 +36,6 @@ package final class StripEncoder: Sendable {
     /// - Parameters:
     ///   - image: The image.
     ///   - encoder: The options.
-    ///   - overlay: What is drawn over the image; the image stays as it is, and strips that are not touched cost the same.
     ///   - damage: The rows in which the image may differ from an earlier one. If that is the previous image, strips outside
     ///     them are reused without a look at their pixels.
     ///   - output: The output for the JPEG; its free capacity must be at least `maximumByteCount` of the encoder.
@@ -46,7 +45,6 @@ package final class StripEncoder: Sendable {
     package func encode(
         _ image: PixelBuffer,
         with encoder: JPEGEncoder,
-        under overlay: PixelOverlay? = nil,
         damage: RowDamage? = nil,
         into output: inout OutputSpan<UInt8>
     ) throws(TurboJPEGError) -> StripChanges {
@@ -55,7 +53,7 @@ package final class StripEncoder: Sendable {
             throw .outputTooSmall(image, needed: needed, available: output.freeCapacity)
         }
         return try session.withLock { session throws(TurboJPEGError) in
-            let changes = try update(&session, image, encoder, overlay, damage)
+            let changes = try update(&session, image, encoder, damage)
             guard session.byteCount <= output.freeCapacity else {
                 throw .outputTooSmall(image, needed: session.byteCount, available: output.freeCapacity)
             }
@@ -79,11 +77,10 @@ package final class StripEncoder: Sendable {
     package func encode(
         _ image: PixelBuffer,
         with encoder: JPEGEncoder,
-        under overlay: PixelOverlay? = nil,
         damage: RowDamage? = nil
     ) throws(TurboJPEGError) -> (jpeg: [UInt8], changes: StripChanges) {
         try session.withLock { session throws(TurboJPEGError) in
-            let changes = try update(&session, image, encoder, overlay, damage)
+            let changes = try update(&session, image, encoder, damage)
             var jpeg: [UInt8] = []
             jpeg.reserveCapacity(session.byteCount)
             session.write { bytes in
@@ -103,19 +100,10 @@ package final class StripEncoder: Sendable {
         _ session: inout StripSession,
         _ image: PixelBuffer,
         _ encoder: JPEGEncoder,
-        _ overlay: PixelOverlay?,
         _ damage: RowDamage?
     ) throws(TurboJPEGError) -> StripChanges {
         do throws(TurboJPEGError) {
-            return try session.update(
-                image,
-                encoder,
-                height,
-                under: overlay,
-                damage: damage,
-                key: key,
-                threads: threads
-            )
+            return try session.update(image, encoder, height, damage: damage, key: key, threads: threads)
         } catch {
             session = StripSession()
             throw error

@@ -12,8 +12,6 @@ struct StripSession: Sendable {
     private var strips: [EncodedStrip] = []
     /// The number of the latest image; 0 if it has none.
     private var latest: UInt64 = 0
-    /// The overlay that it was under.
-    private var overlayID: UInt64?
     /// Everything before the compressed data.
     private var header: [UInt8] = []
 
@@ -59,7 +57,6 @@ struct StripSession: Sendable {
         _ image: PixelBuffer,
         _ encoder: JPEGEncoder,
         _ height: StripHeight,
-        under overlay: PixelOverlay?,
         damage: RowDamage?,
         key: ImageHash.Key,
         threads: Int
@@ -69,13 +66,13 @@ struct StripSession: Sendable {
         let stripHeight = min(layout.stripHeight, image.height)
         let capacity = try encoder.maximumByteCount(width: image.width, height: stripHeight) + Self.headerBytes
         let shelf = shelf
-        let damaged = keepUndamaged(overlay?.id == overlayID ? damage?.rows(since: latest) : nil)
-        (latest, overlayID) = (damage?.image ?? 0, overlay?.id)
+        let damaged = keepUndamaged(damage?.rows(since: latest))
+        latest = damage?.image ?? 0
         // Of a small image, waking another thread would be a large part of the cost.
         let threads = image.width * image.height < Self.pixelsForThreads ? 1 : threads
         StripWork.share(&strips, damaged, threads: threads) { strips in
             let compressor = StripCompressor(options, layout, capacity: capacity, shelf: shelf)
-            strips.compress(image, under: overlay, key: key, with: compressor)
+            strips.compress(image, key: key, with: compressor)
         }
         var rows: [Range<Int>] = []
         var changed = 0
@@ -113,7 +110,6 @@ extension SharedItems<EncodedStrip> {
     /// Compresses the strips that this thread takes and that have changed.
     fileprivate func compress(
         _ image: PixelBuffer,
-        under overlay: PixelOverlay?,
         key: ImageHash.Key,
         with compressor: consuming StripCompressor
     ) {
@@ -126,10 +122,8 @@ extension SharedItems<EncodedStrip> {
         while let index = next() {
             let rows = withItem(index) { $0.rows }
             do throws(TurboJPEGError) {
-                var part = image.rows(rows)
-                let overlay = overlay?.touches(rows) == true ? overlay : nil
-                guard withItem(index, { $0.update(from: part, under: overlay, key: key) }) else { continue }
-                if let overlay { part = try overlay.drawn(on: part, rows) }
+                let part = image.rows(rows)
+                guard withItem(index, { $0.update(from: part, key: key) }) else { continue }
                 unsafe try compressor.compress(part, takeTail: takeTail) { bytes in
                     withItem(index) { unsafe $0.append(bytes) }
                 }

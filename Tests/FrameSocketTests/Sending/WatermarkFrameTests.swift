@@ -160,7 +160,7 @@ import Testing
             var drawn = image
             let size = BufferSize(width: 64, height: 48)
             let placement = try #require(WatermarkPlacement(try Self.watermark(), on: size, .up))
-            try placement.overlay(format).draw(on: &drawn)
+            try DrawnWatermark(placement, format).draw(on: &drawn)
             #expect(try FrameDecoder().decode(frame, as: format).image.hasSamePixels(as: drawn), "frame \(index)")
             try await pair.uploader.finish()
         }

@@ -61,7 +61,7 @@ import Testing
                     EncodingRecipe(.pixels(image), orientation, .init(marked))?.image.watermark
                 )
                 var drawn = sent
-                try placement.overlay(sent.format).draw(on: &drawn)
+                try DrawnWatermark(placement, sent.format).draw(on: &drawn)
                 let planes = zip(ReferenceImage(drawn).planes, expected)
                 for (plane, (found, wanted)) in planes.enumerated() {
                     let worst = zip(found.bytes, wanted).map { abs(Double($0) - $1) }.max() ?? 0
@@ -152,7 +152,7 @@ import Testing
         let placement = try #require(WatermarkPlacement(watermark, on: size, .up))
         for format in PixelFormat.allCases where format.bytesPerPixel > 1 {
             var drawn = try image.converted(as: format)
-            try placement.overlay(format).draw(on: &drawn)
+            try DrawnWatermark(placement, format).draw(on: &drawn)
             let found = ReferenceImage(drawn).colors.flatMap(\.self)
             #expect(found.count == pillow.output.count)
             let worst = zip(found, pillow.output).map { abs(Int($0) - Int($1)) }.max() ?? 0
@@ -226,7 +226,7 @@ import Testing
         #expect(place.x >= 0 && place.x + place.width <= 54 && place.y >= 0 && place.y + place.height <= 96)
         for format in PixelFormat.allCases {
             var frame = try testImage(54, 96, as: format)
-            try placement.overlay(format).draw(on: &frame)
+            try DrawnWatermark(placement, format).draw(on: &frame)
         }
     }
 
@@ -255,13 +255,16 @@ import Testing
             #expect(error?.code == .unsupported && error?.message.contains(format.rawValue) == true)
             return
         }
-        let watermark = try Watermark(image)
-        let (own, source) = (ReferenceImage(watermark.image), ReferenceImage(image))
-        #expect(own.colors == source.colors)
+        // In its own size, over all of the frame.
+        let watermark = try Watermark(image, x: 0, y: 0, scale: 1)
+        let placement = try #require(WatermarkPlacement(watermark, on: BufferSize(width: 16, height: 8), .up))
+        let (own, source) = (ReferenceImage(try placement.image()), ReferenceImage(image))
         let alpha: Int? = [.bgra: 3, .rgba: 3, .argb: 0, .abgr: 0][format]
         for index in 0..<16 * 8 {
             let expected = alpha.map { source.planes[0].bytes[4 * index + $0] } ?? 255
             #expect(own.planes[0].bytes[4 * index + 3] == expected)
+            // What is transparent has no color.
+            if expected > 0 { #expect(own.colors[index] == source.colors[index]) }
         }
     }
 
@@ -287,30 +290,26 @@ import Testing
         let strips = StripEncoder()
         let encoder = JPEGEncoder(subsampling: subsampling)
         let height = format.isPlanar ? 16 : subsampling.mcuHeight
-        func overlay(_ y: Double) throws -> PixelOverlay {
+        func drawn(_ y: Double, on image: PixelBuffer) throws -> (image: PixelBuffer, rows: Range<Int>) {
             let watermark = try Watermark(WatermarkReference.pattern(32, 24), x: 0.3, y: y, scale: 0.5)
-            return try #require(WatermarkPlacement(watermark, on: size, .up)).overlay(format)
+            let placement = try #require(WatermarkPlacement(watermark, on: size, .up))
+            var copy = image
+            try DrawnWatermark(placement, format).draw(on: &copy)
+            let (top, bottom) = (placement.place.y, placement.place.y + placement.place.height)
+            return (copy, top / height * height..<(bottom + height - 1) / height * height)
         }
-        func rows(_ overlay: PixelOverlay) -> Range<Int> {
-            overlay.rows.lowerBound / height * height..<(overlay.rows.upperBound + height - 1) / height * height
-        }
-        let (first, second) = (try overlay(0.1), try overlay(0.6))
+        let (first, second) = (try drawn(0.1, on: image), try drawn(0.6, on: image))
         let all = try strips.encode(image, with: encoder).changes
         #expect(all.codedCount == size.height / height)
-        let appeared = try strips.encode(image, with: encoder, under: first)
-        #expect(appeared.changes.rows == [rows(first)])
-        // The whole image, drawn on, is the same JPEG.
-        var drawn = image
-        try first.draw(on: &drawn)
-        #expect(appeared.jpeg == (try StripEncoder().encode(drawn, with: encoder).jpeg))
-        #expect(try strips.encode(image, with: encoder, under: first).changes.codedCount == 0)
-        #expect(try strips.encode(image, with: encoder, under: second).changes.rows == [rows(first), rows(second)])
-        #expect(try strips.encode(image, with: encoder).changes.rows == [rows(second)])
+        #expect(try strips.encode(first.image, with: encoder).changes.rows == [first.rows])
+        #expect(try strips.encode(first.image, with: encoder).changes.codedCount == 0)
+        #expect(try strips.encode(second.image, with: encoder).changes.rows == [first.rows, second.rows])
+        #expect(try strips.encode(image, with: encoder).changes.rows == [second.rows])
         // A change elsewhere costs what it costs without a watermark.
-        _ = try strips.encode(image, with: encoder, under: first)
+        _ = try strips.encode(first.image, with: encoder)
         var changed = image
         try changed.withMutableRow(size.height - 1) { $0[0] ^= 255 }
-        let changes = try strips.encode(changed, with: encoder, under: first).changes
+        let changes = try strips.encode(drawn(0.1, on: changed).image, with: encoder).changes
         #expect(changes.rows == [size.height - height..<size.height])
     }
 
@@ -320,18 +319,18 @@ import Testing
         var configuration = SampleUploader.Configuration()
         let content = FrameContent.pixels(try testImage(64, 48, as: .bgra))
         let encoder = FrameEncoder()
-        func overlay(_ watermark: Watermark?) throws -> PixelOverlay? {
+        func drawn(_ watermark: Watermark?) throws -> DrawnWatermark? {
             configuration.watermark = watermark
             _ = try encoder.encode(content, .up, configuration)
-            return encoder.workspace.withLock { $0.cachedOverlay }
+            return encoder.workspace.withLock { $0.watermark }
         }
-        let first = try #require(try overlay(watermark))
-        #expect(try overlay(watermark) === first)
+        let first = try #require(try drawn(watermark))
+        #expect(try drawn(watermark) === first)
         var moved = watermark
         moved.x = 0.4
-        let second = try #require(try overlay(moved))
+        let second = try #require(try drawn(moved))
         #expect(second !== first)
-        #expect(try overlay(nil) == nil)
+        #expect(try drawn(nil) == nil)
     }
 
     /// Shows P321.
@@ -340,12 +339,12 @@ import Testing
             (.full, .lent, 1), (.half, .lent, 0), (.width(30), .lent, 0), (.full, .turned, 0), (.full, .jpeg, 0),
         ] as [(SampleUploader.OutputScale, Source, Int)]
     )
-    func `without strips, an image is copied only if it is neither scaled, rotated nor decoded`(
+    func `an image is copied only if it is neither scaled, rotated nor decoded`(
         scale: SampleUploader.OutputScale,
         source: Source,
         copies: Int
     ) throws {
-        var configuration = SampleUploader.Configuration(scale: scale, usesStrips: false)
+        var configuration = SampleUploader.Configuration(scale: scale)
         configuration.watermark = try Watermark(WatermarkReference.pattern(16, 16))
         configuration.appliesOrientation = source == .turned
         let image = try testImage(64, 48, as: .bgra)
@@ -361,9 +360,4 @@ import Testing
     enum Source {
         case lent, turned, jpeg
     }
-}
-
-extension EncodingWorkspace {
-    /// The watermark that is kept for the next frame.
-    fileprivate var cachedOverlay: PixelOverlay? { overlay?.overlay }
 }

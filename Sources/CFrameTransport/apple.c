@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -114,17 +113,6 @@ int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
 int frame_socket_backlog(int descriptor, int *unread, bool *has_peer_closed) {
     errno = ENOTSUP;
     return -1;
-}
-
-int frame_descriptor_limit(pid_t process, uint64_t *limit) {
-    struct rlimit both = {0};
-    if (process != 0) {
-        errno = ENOTSUP;
-        return -1;
-    }
-    if (getrlimit(RLIMIT_NOFILE, &both) < 0) return -1;
-    *limit = both.rlim_cur;
-    return 0;
 }
 
 bool frame_is_mount(int directory, const char *name) {

@@ -14,7 +14,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -113,13 +112,6 @@ int frame_socket_backlog(int descriptor, int *unread, bool *has_peer_closed) {
     struct pollfd state = {.fd = descriptor};
     if (poll(&state, 1, 0) < 0) return -1;
     *has_peer_closed = (state.revents & (POLLHUP | POLLERR)) != 0;
-    return 0;
-}
-
-int frame_descriptor_limit(pid_t process, uint64_t *limit) {
-    struct rlimit both = {0};
-    if (prlimit(process, RLIMIT_NOFILE, NULL, &both) < 0) return -1;
-    *limit = both.rlim_cur;
     return 0;
 }
 

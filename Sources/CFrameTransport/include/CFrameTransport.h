@@ -101,10 +101,6 @@ int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid);
 /// overhead, and whether the peer has closed; supported only on Linux.
 int frame_socket_backlog(int descriptor, int *unread, bool *has_peer_closed);
 
-/// Gets the maximum number of descriptors of a process, the calling one if `process` is 0; other processes are
-/// supported only on Linux.
-int frame_descriptor_limit(pid_t process, uint64_t *limit);
-
 /// Whether the file at a name in a directory is the root of a mount; false if the system does not tell.
 bool frame_is_mount(int directory, const char *name);
 

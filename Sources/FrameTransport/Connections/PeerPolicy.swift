@@ -40,7 +40,8 @@ public struct PeerPolicy: Sendable, Hashable {
             throw TransportError(
                 .peerRefused,
                 path: path,
-                "the other end belongs to user \(peer.userID), but only \(names) may own it; check the path"
+                "the other end belongs to user \(peer.userID), but only \(names) may own it",
+                remedy: "run both ends as the same user, or check the path"
             )
         }
         return peer

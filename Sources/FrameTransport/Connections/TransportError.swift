@@ -33,8 +33,6 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         public static let unfitSocket = Code("socket.unfit")
         /// The directory is missing or not writable.
         public static let cannotCreate = Code("path.cannotCreate")
-        /// No server listens at the path.
-        package static let noServer = Code("connect.noServer")
         /// The connection did not open before its deadline.
         package static let openTimedOut = Code("connect.timedOut")
         /// The peer belongs to a user that this end does not accept.
@@ -97,7 +95,14 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     public var wireError: WireError? { storage.wireError }
 
     /// A sentence that says what happened and what to do, without the path.
-    public var message: String { storage.message }
+    public var message: String { remedy.map { "\(problem); \($0)" } ?? problem }
+
+    /// What to do, as the message says it at its end, often with a command for a shell; nil if that is not known, or is
+    /// said with what happened.
+    public var remedy: String? { storage.remedy }
+
+    /// What happened, without the remedy.
+    package var problem: String { storage.problem }
 
     /// The path, the message, the byte offset and the system's description, in one line.
     public var description: String { summary }
@@ -113,17 +118,31 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         let path: String?
         let underlyingErrno: Int32?
         let wireError: WireError?
-        let message: String
+        let problem: String
+        let remedy: String?
 
-        init(_ code: Code, _ path: String?, _ underlyingErrno: Int32?, _ wireError: WireError?, _ message: String) {
+        init(
+            _ code: Code,
+            _ path: String? = nil,
+            _ underlyingErrno: Int32? = nil,
+            _ wireError: WireError? = nil,
+            _ problem: String,
+            _ remedy: String? = nil
+        ) {
             (self.code, self.path, self.underlyingErrno) = (code, path, underlyingErrno)
-            (self.wireError, self.message) = (wireError, message)
+            (self.wireError, self.problem, self.remedy) = (wireError, problem, remedy)
         }
     }
 
     /// Creates an error, for use in tests.
-    package init(_ code: Code, path: String? = nil, underlyingErrno: Int32? = nil, _ message: String) {
-        storage = Storage(code, path, underlyingErrno, nil, message)
+    package init(
+        _ code: Code,
+        path: String? = nil,
+        underlyingErrno: Int32? = nil,
+        _ problem: String,
+        remedy: String? = nil
+    ) {
+        storage = Storage(code, path, underlyingErrno, nil, problem, remedy)
     }
 
     package init(_ error: WireError) {
@@ -196,7 +215,7 @@ public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
             case .tokenRejected, .handshakeTimedOut: .tokenRejected
             case .connectionLost, .sendTimedOut, .receiveTimedOut: .disconnected
             case .malformedMessage where error.wireError?.isTruncation == true: .disconnected
-            case .noServer, .openTimedOut: .noHost
+            case .openTimedOut: .noHost
             default: .error
             }
         }

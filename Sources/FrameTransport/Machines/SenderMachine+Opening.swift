@@ -186,7 +186,6 @@ extension SenderMachine {
 
     private func noServer(for waiter: Waiter) -> TransportError {
         let limit = waiter.limit ?? .zero
-        let underlyingErrno: Int32?
         // What failed before the caller waited says nothing about the time since.
         switch failure(since: waiter.start) {
         case .turnedAway?:
@@ -202,15 +201,9 @@ extension SenderMachine {
                 path: settings.name,
                 "connected, but the handshake was not finished within \(limit); do both ends have the same token?"
             )
-        case .system(let error)?: underlyingErrno = error.rawValue
-        case nil: underlyingErrno = nil
+        case .system(let error)?: return .noServer(at: settings.name, within: limit, error)
+        case nil: return .noServer(at: settings.name, within: limit, nil)
         }
-        return TransportError(
-            .openTimedOut,
-            path: settings.name,
-            underlyingErrno: underlyingErrno,
-            "no server was reached within \(limit); is one running, for the same user, at this path?"
-        )
     }
 
     /// The reason that no attempt since then has succeeded, as far as it is known.

@@ -30,12 +30,12 @@ struct ListeningSocket: ~Copyable {
             claim = try PathClaim(binding: socket.rawValue, to: path)
             let folder = path.isAbsolute ? "" : Syscalls.workingDirectory.map { $0 + "/" }
             claimed = folder.flatMap { try? SocketPath($0 + path.text) }
-        case .loopback:
+        case .loopback(let port):
             do throws(Errno) {
                 try Syscalls.bindSocket(socket.rawValue, to: address)
                 bound = .loopback(port: try Syscalls.port(of: socket.rawValue))
             } catch {
-                throw .cannotListen(at: name, error)
+                throw .cannotListen(atPort: port, error)
             }
         }
         try Self.listen(on: socket.rawValue, named: name, backlog: backlog)

@@ -14,7 +14,7 @@ struct PathClaim: ~Copyable {
     /// Binds `socket` to `path`.
     init(binding socket: Int32, to path: SocketPath) throws(TransportError) {
         let directory = try SocketDirectory(of: path)
-        if let entry = try directory.entry(named: path.name) { try Self.checkReplaceable(entry, path) }
+        try directory.checkReplaceable(try directory.entry(named: path.name))
         let lock = try PathLock(in: directory)
         try Self.removeDeadSocket(in: lock.directory)
         entry = try Self.bind(socket, in: lock.directory)
@@ -40,12 +40,12 @@ struct PathClaim: ~Copyable {
         in directory: borrowing SocketDirectory
     ) throws(TransportError) -> Syscalls.Entry {
         let path = directory.path
-        try path.attempt { () throws(Errno) in
+        try directory.attempt { () throws(Errno) in
             // Before it is bound, so that others can never connect, whatever the umask.
             try Syscalls.setMode(of: socket, mode)
             try Syscalls.bindSocket(socket, to: .path(path), in: directory.rawValue)
         }
-        guard let entry = try directory.entry(named: path.name), isOurs(entry) else { throw replaced(path) }
+        guard let entry = try directory.entry(named: path.name), entry.isOwnSocket else { throw replaced(path) }
         if entry.mode == mode { return entry }
 
         // For systems on which the file does not get the descriptor's mode, and for a umask that masks bits of 0600.
@@ -55,14 +55,10 @@ struct PathClaim: ~Copyable {
         }
         guard present.mode == mode else {
             directory.remove(entry, named: path.name)
-            let text = "cannot keep others from a socket here: its mode stays \(String(present.mode, radix: 8))"
-            throw TransportError(.cannotCreate, path: path.text, text)
+            let problem = "cannot keep others from a socket here: its mode stays \(present.octalMode)"
+            throw TransportError(.cannotCreate, path: path.text, problem, remedy: "choose another directory")
         }
         return present
-    }
-
-    private static func isOurs(_ entry: Syscalls.Entry) -> Bool {
-        entry.kind == .socket && entry.owner == Syscalls.effectiveUserID
     }
 
     private static func removeDeadSocket(in directory: borrowing SocketDirectory) throws(TransportError) {
@@ -71,39 +67,22 @@ struct PathClaim: ~Copyable {
         let hold = Syscalls.holdEntry(named: path.name, in: directory.rawValue)
         guard let entry = try directory.entry(named: path.name) else { return }
         let held = (try? Syscalls.entry(of: hold.rawValue)) ?? entry
-        try checkReplaceable(entry, path)
-        guard try !isAnswered(in: directory) else { throw .inUse(path.text) }
+        try directory.checkReplaceable(entry)
+        guard try !isAnswered(in: directory) else { throw .inUse(path) }
         // A server without a lock may have replaced the dead socket meanwhile.
         guard let present = try directory.entry(named: path.name) else { return }
-        guard present.isSame(as: entry), present.isSame(as: held) else { throw .inUse(path.text) }
-        try path.attempt { () throws(Errno) in
-            // The system refuses this too, but not for every kind of mount.
-            guard !Syscalls.isMount(named: path.name, in: directory.rawValue) else { throw .busy }
+        guard present.isSame(as: entry), present.isSame(as: held) else { throw .inUse(path) }
+        // The system refuses this too, but not for every kind of mount.
+        try directory.checkNotMounted()
+        try directory.attempt { () throws(Errno) in
             try Syscalls.removeEntry(named: path.name, in: directory.rawValue)
-        }
-    }
-
-    /// Checks that a file is a socket of this user's.
-    private static func checkReplaceable(_ entry: Syscalls.Entry, _ path: SocketPath) throws(TransportError) {
-        guard entry.kind == .socket else {
-            let text =
-                switch entry.kind {
-                case .directory: "this is a directory; append the socket's name"
-                case .link: "this is a symbolic link, which a server does not replace; choose another path"
-                default: "the file at this path is not a socket; choose another path, or move the file out of the way"
-                }
-            throw TransportError(.notASocket, path: path.text, text)
-        }
-        guard isOurs(entry) else {
-            let text = "the socket at this path belongs to user \(entry.owner)"
-            throw .unsafePath(path, text + "; choose a path in a directory that only you can write to")
         }
     }
 
     /// Returns whether a socket is in use: it answers, its backlog is full, or it is of another type.
     private static func isAnswered(in directory: borrowing SocketDirectory) throws(TransportError) -> Bool {
         let address = SocketAddress.path(directory.path)
-        return try directory.path.attempt { () throws(Errno) in
+        return try directory.attempt { () throws(Errno) in
             let probe = try Syscalls.makeSocket(for: address)
             do throws(Errno) {
                 try Syscalls.connectSocket(probe.rawValue, to: address, in: directory.rawValue)
@@ -119,10 +98,8 @@ struct PathClaim: ~Copyable {
     }
 
     private static func replaced(_ path: SocketPath) -> TransportError {
-        .unsafePath(
-            path,
-            "the socket or its directory was replaced while it was being created; what is there now is left alone"
-        )
+        let problem = "the socket or its directory was replaced while it was being created"
+        return .unsafePath(path, problem + ", and what is there now is left alone", remedy: "try again")
     }
 }
 
@@ -142,7 +119,7 @@ struct PathLock: ~Copyable {
     ///   than an empty, regular, singly linked file owned by this user.
     init(in directory: consuming SocketDirectory) throws(TransportError) {
         let descriptor = try Self.lock(in: directory)
-        let entry = try directory.path.attempt { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
+        let entry = try directory.attempt { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
         self.directory = directory
         self.descriptor = descriptor
         self.entry = entry
@@ -153,16 +130,16 @@ struct PathLock: ~Copyable {
         directory.remove(entry, named: Self.name(for: directory.path))
     }
 
-    /// The name of the file, beside the socket.
-    static func name(for path: SocketPath) -> String { path.name + ".lock" }
-
-    /// Returns whether it is an empty, regular file owned by this user, with one name.
-    ///
-    /// A file with a second name is one of this user's files that somebody has linked here, and one with bytes is no lock
-    /// of a server: it would be lost when this server ends.
-    static func isUsable(_ entry: Syscalls.Entry) -> Bool {
-        entry.kind == .file && entry.byteCount == 0 && entry.owner == Syscalls.effectiveUserID && entry.links <= 1
+    /// Checks that no server holds the lock of the directory's socket, and that one could take it.
+    static func checkFree(in directory: borrowing SocketDirectory) throws(TransportError) {
+        let name = name(for: directory.path)
+        guard let entry = try directory.entry(named: name) else { return }
+        try check(entry, directory.path)
+        if Syscalls.isLocked(named: name, in: directory.rawValue) { throw .held(directory.path) }
     }
+
+    /// The name of the file, beside the socket.
+    private static func name(for path: SocketPath) -> String { path.name + ".lock" }
 
     private static func lock(in directory: borrowing SocketDirectory) throws(TransportError) -> OwnedDescriptor {
         let path = directory.path
@@ -173,26 +150,22 @@ struct PathLock: ~Copyable {
             // Also checked before it is opened, because opening a device or a pipe has side effects.
             if let entry = try directory.entry(named: name) { try check(entry, path) }
             guard let descriptor = try open(name, in: directory) else { continue }
-            let held = try path.attempt { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
+            let held = try directory.attempt { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
             try check(held, path)
             do throws(Errno) {
                 try Syscalls.lock(descriptor.rawValue)
             } catch .again {
-                guard try directory.entry(named: path.name) == nil else { throw TransportError.inUse(path.text) }
-                let text =
-                    "a server that has just started, or whose socket's file was removed, holds \(path.text).lock; "
-                    + "try again in a second"
-                throw TransportError(.addressInUse, path: path.text, text)
+                throw try directory.entry(named: path.name) == nil ? .held(path) : .inUse(path)
             } catch {
-                throw .cannotListen(at: path.text, error)
+                throw directory.failure(error)
             }
             guard let entry = try directory.entry(named: name), entry.isSame(as: held) else { continue }
             if held.mode != 0o600 {
-                try path.attempt { () throws(Errno) in try Syscalls.setMode(of: descriptor.rawValue, 0o600) }
+                try directory.attempt { () throws(Errno) in try Syscalls.setMode(of: descriptor.rawValue, 0o600) }
             }
             return descriptor
         }
-        throw .inUse(path.text)
+        throw .inUse(path)
     }
 
     /// Opens the file; nil if a symbolic link has just taken its place, which the next check reports.
@@ -200,7 +173,7 @@ struct PathLock: ~Copyable {
         _ name: String,
         in directory: borrowing SocketDirectory
     ) throws(TransportError) -> OwnedDescriptor? {
-        try directory.path.attempt { () throws(Errno) in
+        try directory.attempt { () throws(Errno) in
             do throws(Errno) {
                 return try Syscalls.openLockFile(named: name, in: directory.rawValue)
             } catch .symlinkLoop {
@@ -209,96 +182,178 @@ struct PathLock: ~Copyable {
         }
     }
 
+    /// Checks that a file is an empty, regular file owned by this user, with one name.
+    ///
+    /// A file with a second name is one of this user's files that somebody has linked here, and one with bytes is no lock
+    /// of a server: it would be lost when this server ends.
     private static func check(_ entry: Syscalls.Entry, _ path: SocketPath) throws(TransportError) {
-        if isUsable(entry) { return }
+        let isOwn = entry.owner == Syscalls.effectiveUserID
+        if entry.kind == .file, entry.byteCount == 0, isOwn, entry.links <= 1 { return }
+        let lock = path.text + ".lock"
         throw .unsafePath(
             path,
-            "\(path.text).lock, which a server locks, is not an empty, singly linked file owned by you (it belongs to "
-                + "user \(entry.owner)); move it out of the way, or choose another path"
+            "\(lock), which a server locks, is not an empty, singly linked file owned by you (it belongs to "
+                + "user \(entry.owner))",
+            remedy: .aside(lock)
         )
     }
 }
 
-// MARK: - Failures
+/// The directory of a server's socket, opened once and found safe.
+///
+/// Files are examined, created and removed by way of the directory's descriptor, so that a later replacement of the
+/// directory, or a change of the process's working directory, has no effect.
+struct SocketDirectory: ~Copyable {
+    /// The socket's path.
+    let path: SocketPath
 
-extension TransportError {
-    /// A live server listens at a path or port.
-    fileprivate static func inUse(_ path: String) -> TransportError {
-        TransportError(.addressInUse, path: path, "another server listens here; stop it, or choose another path")
-    }
+    private let descriptor: OwnedDescriptor
+    private let facts: Syscalls.Entry
 
-    /// Another user could take over the path, or has a file there.
-    static func unsafePath(_ path: SocketPath, _ message: String) -> TransportError {
-        TransportError(.unsafePath, path: path.text, message)
-    }
+    var rawValue: Int32 { descriptor.rawValue }
 
-    /// The system did not let a server listen at a path or port.
-    static func cannotListen(at path: String, _ error: Errno) -> TransportError {
-        let message: String
-        switch error {
-        case .addressInUse: return inUse(path)
-        case .noEntry: message = "the directory does not exist; create it first"
-        case .notDirectory: message = "a component of the path is not a directory; choose another path"
-        case .accessDenied: message = "you may not create a socket here; choose another directory"
-        case .notPermitted:
-            message = "you may not create a socket here, or the file system has none; choose another directory"
-        default:
-            let directory = (try? SocketPath(path))?.directory ?? path
-            message = PathObstacle(error, in: directory)?.text ?? "cannot create the socket"
+    /// - Throws: `unsafePath` if users other than this one and root could replace files in it.
+    init(of path: SocketPath) throws(TransportError) {
+        let descriptor = try Self.open(path)
+        let facts: Syscalls.Entry
+        do throws(Errno) {
+            facts = try Syscalls.entry(of: descriptor.rawValue)
+        } catch {
+            throw .cannotListen(at: path, error, in: nil)
         }
-        return TransportError(.cannotCreate, path: path, underlyingErrno: error.rawValue, message)
+        do throws(Errno) {
+            _ = try Syscalls.entry(named: path.name, in: descriptor.rawValue)
+        } catch .noEntry {
+            // Nothing is there yet.
+        } catch {
+            // Who may not reach the files at all has to know that first.
+            throw .cannotListen(at: path, error, in: facts)
+        }
+        let (name, user) = (path.directory, Syscalls.effectiveUserID)
+        guard facts.owner == user || facts.owner == 0 else {
+            throw .unsafePath(
+                path,
+                "the directory \(name) belongs to user \(facts.owner), who could replace the socket",
+                remedy: "choose one owned by you (user \(user)) or by root"
+            )
+        }
+        guard !facts.isOpenToOthers else {
+            throw .unsafePath(
+                path,
+                "the directory \(name) of user \(facts.owner) has mode \(facts.octalMode), which lets others replace the "
+                    + "socket",
+                remedy: "run: chmod go-w -- \(name.shellWord)"
+            )
+        }
+        (self.path, self.facts) = (path, facts)
+        self.descriptor = descriptor
     }
-}
 
-extension SocketPath {
-    /// Makes a system call, whose failure is reported with the path.
-    func attempt<Value: ~Copyable>(_ call: () throws(Errno) -> Value) throws(TransportError) -> Value {
+    private static func open(_ path: SocketPath) throws(TransportError) -> OwnedDescriptor {
         do {
+            return try Syscalls.openDirectory(path.directory)
+        } catch {
+            throw .cannotListen(at: path, error, in: nil)
+        }
+    }
+
+    /// Makes a system call, whose failure is explained.
+    func attempt<Value: ~Copyable>(_ call: () throws(Errno) -> Value) throws(TransportError) -> Value {
+        do throws(Errno) {
             return try call()
         } catch {
-            throw .cannotListen(at: text, error)
+            throw failure(error)
         }
+    }
+
+    func failure(_ error: Errno) -> TransportError { .cannotListen(at: path, error, in: facts) }
+
+    /// Returns the file at a name, without following a link; nil if there is none.
+    func entry(named name: String) throws(TransportError) -> Syscalls.Entry? {
+        do throws(Errno) {
+            return try Syscalls.entry(named: name, in: rawValue)
+        } catch .noEntry {
+            return nil
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    /// Removes the file at a name if it is still the same file.
+    ///
+    /// The caller must keep the file's inode from being reused, with a bound socket or an open file.
+    func remove(_ entry: Syscalls.Entry, named name: String) {
+        guard let present = try? Syscalls.entry(named: name, in: rawValue), present.isSame(as: entry) else { return }
+        try? Syscalls.removeEntry(named: name, in: rawValue)
+    }
+
+    // MARK: What may be at the path
+
+    /// Checks that the file at the path, if there is one, is a socket of this user's.
+    func checkReplaceable(_ entry: Syscalls.Entry?) throws(TransportError) {
+        guard let entry else { return }
+        try checkIsSocket(entry)
+        guard !entry.isOwnSocket else { return }
+        let problem = "the socket at this path belongs to user \(entry.owner), and a server does not replace it"
+        throw .unsafePath(path, problem, remedy: "choose a path in a directory that only you can write to")
+    }
+
+    /// Checks that the file at the path, if there is one, is a socket.
+    func checkIsSocket(_ entry: Syscalls.Entry?) throws(TransportError) {
+        guard let entry, entry.kind != .socket else { return }
+        let text = path.text
+        let aside = String.aside(text)
+        let (problem, remedy) =
+            switch entry.kind {
+            case .directory: ("this is a directory", "append the socket's name: \((text + "/rtc_SSFD").shellWord)")
+            case .link: ("this is a symbolic link, which a server does not replace", aside)
+            // Other programs need it where it is.
+            case .device: ("the file at this path is not a socket, but a device", "choose another path")
+            case .file, .other, .socket: ("the file at this path is not a socket", aside)
+            }
+        throw TransportError(.notASocket, path: text, problem, remedy: remedy)
+    }
+
+    /// Checks that the file at the path is not mounted there.
+    func checkNotMounted() throws(TransportError) {
+        if Syscalls.isMount(named: path.name, in: rawValue) { throw failure(.busy) }
     }
 }
 
-/// Why the system creates no socket at a path, or removes none: the same words from a server and from the diagnosis.
-struct PathObstacle {
-    let code: PathDiagnosis.Finding.Code
-    let message: String
-    let remedy: String
+extension String {
+    /// The remedy for a file that is in the way.
+    fileprivate static func aside(_ path: String) -> String {
+        "choose another path, or move it out of the way: mv -- \(path.shellWord) \((path + ".old").shellWord)"
+    }
+}
 
-    /// Explains an error of binding a socket in a directory, or of removing a file there.
-    ///
-    /// nil if the error itself says all that is known.
-    init?(_ error: Errno, in directory: String) {
-        switch error {
-        case .notSupported, .noSystemCall, .inputOutput:
-            code = .directoryWithoutSockets
-            message = "the file system of \(directory) creates no sockets"
-            remedy =
-                "choose a directory on another file system, such as /run, /tmp or a named volume; mounts of FUSE, FAT and network "
-                + "shares, and of Windows and macOS folders in WSL and Docker, have none"
-        case .readOnlyFileSystem:
-            code = .readOnlyFileSystem
-            message = "the file system of \(directory) is mounted read-only"
-            remedy = "choose another directory, or mount it with write access (in Docker: without :ro)"
-        case .noSpace:
-            code = .fullFileSystem
-            message = "the file system of \(directory) has no space or no inodes left"
-            remedy = "remove files; to see which it is: df -h and df -i"
-        case .overQuota:
-            code = .fullFileSystem
-            message = "your quota on the file system of \(directory) is used up"
-            remedy = "remove files; to see it: quota -s"
-        case .busy:
-            code = .mountedSocket
-            message = "a socket at which nobody listens is mounted here, and cannot be replaced"
-            remedy = "mount the directory of the socket in its place, so that both sides see a new server's socket"
-        default:
-            return nil
-        }
+extension Syscalls.Entry {
+    /// Whether it is a socket of this user's.
+    fileprivate var isOwnSocket: Bool { kind == .socket && owner == Syscalls.effectiveUserID }
+}
+
+// MARK: - Trying
+
+extension FrameServer {
+    /// Checks what a server checks before it looks whether another one listens: the path, its directory, and what kind of
+    /// file is there.
+    package static func checkPlace(at path: String) throws(TransportError) {
+        let directory = try SocketDirectory(of: try SocketPath(path))
+        try directory.checkIsSocket(try directory.entry(named: directory.path.name))
     }
 
-    /// The message, and the remedy.
-    var text: String { "\(message); \(remedy)" }
+    /// Checks that a server could listen at a path at which nobody does.
+    ///
+    /// What is at the path and beside it stays as it is, even a dead socket that the server would replace: another name in
+    /// the directory is claimed, and given back at once.
+    package static func tryClaim(at path: String) throws(TransportError) {
+        let directory = try SocketDirectory(of: try SocketPath(path))
+        try directory.checkReplaceable(try directory.entry(named: directory.path.name))
+        try PathLock.checkFree(in: directory)
+        try directory.checkNotMounted()
+        let trial = "\(directory.path.directory)/.framesocket-doctor-\(Syscalls.processID)"
+        // On Apple systems there may be no room for the name.
+        guard (try? SocketPath(trial)) != nil else { return }
+        _ = try ListeningSocket(at: .path(trial), backlog: 1)
+    }
 }

@@ -55,8 +55,9 @@ extension ConnectingDriver: SenderMachine.System {
         guard let socket else { return .thisSide }
         switch endpoint {
         case .path(let path):
+            peer.withLock { $0 = try? Syscalls.peer(of: socket) }
             do {
-                _ = try configuration.peers.admit(socket, at: path)
+                try configuration.peers.admit(socket, at: path)
             } catch {
                 return .refused(error)
             }

@@ -17,6 +17,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     /// The number of the latest connection whose server has discarded something; nil if none has.
     let discarding = Locked<Int?>(nil)
 
+    /// Who listened when the last connection was made, if the system tells.
+    let peer = Locked<PeerPolicy.Credentials?>(nil)
+
     /// Whether the server had not read everything when the last socket was closed, as far as the system reports it.
     var leftUnread = false
 

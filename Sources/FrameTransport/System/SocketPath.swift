@@ -28,7 +28,11 @@ struct SocketPath: Sendable {
 
     /// - Throws: `pathTooLong` or `invalidPath`; no file is accessed.
     init(_ text: String) throws(TransportError) {
-        if let problem = Self.problem(with: text) { throw TransportError(.invalidPath, path: text, problem) }
+        if let problem = Self.problem(with: text) {
+            let example = "/run/user/\(Syscalls.effectiveUserID)/rtc_SSFD"
+            let remedy = "use the path of a file in a directory, such as \(example)"
+            throw TransportError(.invalidPath, path: text, problem, remedy: remedy)
+        }
         self.text = text
         if let slash = text.utf8.lastIndex(of: UInt8(ascii: "/")) {
             let afterSlash = text.utf8.index(after: slash)
@@ -54,9 +58,8 @@ struct SocketPath: Sendable {
     private static func problem(with text: String) -> String? {
         switch (text.utf8.first, text.utf8.last) {
         case (nil, _): "the path is empty"
-        case (0, _):
-            "a path that begins with a NUL byte is an abstract name, which any user can claim; use the path of a file"
-        case (_, UInt8(ascii: "/")): "the path ends with a slash; append the socket's name"
+        case (0, _): "a path that begins with a NUL byte is an abstract name, which any user can claim"
+        case (_, UInt8(ascii: "/")): "the path ends with a slash"
         default: text.utf8.contains(0) ? "the path contains a NUL byte" : nil
         }
     }
@@ -80,61 +83,6 @@ struct SocketPath: Sendable {
                 ? ", or more if its last component has at most \(maximumNameBytes) and not \(name.utf8.count)"
                 : ", or more if \(Syscalls.descriptorFolder) exists and each component has at most \(NAME_MAX)"
         #endif
-        return TransportError(.pathTooLong, path: text, message + "; choose a shorter one")
-    }
-}
-
-/// The directory of a server's socket, opened once and found safe.
-///
-/// Files are examined, created and removed by way of the directory's descriptor, so that a later replacement of the
-/// directory, or a change of the process's working directory, has no effect.
-struct SocketDirectory: ~Copyable {
-    /// The socket's path.
-    let path: SocketPath
-
-    private let descriptor: OwnedDescriptor
-
-    var rawValue: Int32 { descriptor.rawValue }
-
-    /// - Throws: `unsafePath` if users other than this one and root could replace files in it.
-    init(of path: SocketPath) throws(TransportError) {
-        let descriptor = try path.attempt { () throws(Errno) in try Syscalls.openDirectory(path.directory) }
-        let entry = try path.attempt { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
-        let user = Syscalls.effectiveUserID
-        guard entry.owner == user || entry.owner == 0 else {
-            throw .unsafePath(
-                path,
-                "the directory \(path.directory) belongs to user \(entry.owner), who could replace the socket; "
-                    + "choose one owned by you (user \(user))"
-            )
-        }
-        guard !entry.isOpenToOthers else {
-            throw .unsafePath(
-                path,
-                "the directory \(path.directory) of user \(entry.owner) has mode \(String(entry.mode, radix: 8)), "
-                    + "which lets others replace the socket; run: chmod go-w \(path.directory)"
-            )
-        }
-        self.path = path
-        self.descriptor = descriptor
-    }
-
-    /// Returns the file at a name, without following a link; nil if there is none.
-    func entry(named name: String) throws(TransportError) -> Syscalls.Entry? {
-        do throws(Errno) {
-            return try Syscalls.entry(named: name, in: rawValue)
-        } catch .noEntry {
-            return nil
-        } catch {
-            throw .cannotListen(at: path.text, error)
-        }
-    }
-
-    /// Removes the file at a name if it is still the same file.
-    ///
-    /// The caller must keep the file's inode from being reused, with a bound socket or an open file.
-    func remove(_ entry: Syscalls.Entry, named name: String) {
-        guard let present = try? Syscalls.entry(named: name, in: rawValue), present.isSame(as: entry) else { return }
-        try? Syscalls.removeEntry(named: name, in: rawValue)
+        return TransportError(.pathTooLong, path: text, message, remedy: "choose a shorter one")
     }
 }

@@ -56,7 +56,6 @@ struct DocumentedCommand: Sendable, CustomTestStringConvertible {
         ),
         DocumentedCommand("docs/architecture.md: pixels", treatment: .noCommand),
         DocumentedCommand("docs/doctor.md: {\"event\"", treatment: .noCommand),
-        DocumentedCommand("docs/doctor.md: let diagnosis", treatment: .noCommand),
         DocumentedCommand("docs/peers/README.md: HTTP/1.1", treatment: .noCommand),
         DocumentedCommand("docs/pipes.md: 30.0 frames/s", treatment: .noCommand),
         DocumentedCommand("docs/pipes.md: {\"event\"", treatment: .noCommand),

@@ -30,15 +30,7 @@ extension DocumentedCommand {
         DocumentedCommand("docs/doctor.md: $ framesocket doctor") { run in
             let ending = try await run.start(0).ended()
             #expect(ending.status == 73)
-            let expected = (1...5).map { run.use($0).replacing("$D", with: run.place.directory) }
-            try #require(ending.lines.count == expected.count, "\(ending)")
-            #expect(ending.lines.prefix(2) == expected.prefix(2))
-            // The numbers are this process's, and the library this machine's.
-            for index in 2...4 {
-                let words = expected[index].split(separator: " ")
-                #expect(ending.lines[index].split(separator: " ").prefix(2) == words.prefix(2))
-                #expect(ending.lines[index].split(separator: " ").last == words.last)
-            }
+            #expect(ending.lines == (1...3).map { run.use($0).replacing("$D", with: run.place.directory) }, "\(ending)")
         },
         DocumentedCommand("docs/recording.md: framesocket record PATH FILE.mkv  ") { run in
             let recorder = try run.start(0)

@@ -155,6 +155,7 @@ import Testing
         let port = try port(of: first)
         let error = #expect(throws: TransportError.self) { try server(at: port) }
         #expect(error?.code == .addressInUse)
+        #expect(error?.remedy?.contains("choose another port") == true && error?.message.contains("path") == false)
         first.close()
     }
 

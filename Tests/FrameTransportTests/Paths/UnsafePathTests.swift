@@ -35,7 +35,8 @@
             let error = try #require(failure())
             #expect(error.code == .unsafePath && error.path == directory.socket)
             #expect(error.description.contains("has mode \(String(mode, radix: 8))"))
-            #expect(error.description.contains("chmod go-w \(directory.path)"))
+            let remedy = "run: chmod go-w -- \(directory.path)"
+            #expect(error.remedy == remedy && error.description.hasSuffix("; \(remedy)"))
             #expect(directory.names.isEmpty)
             // The remedy fixes it.
             #expect(unsafe chmod(directory.path, mode & ~0o022) == 0)
@@ -158,12 +159,62 @@
                 let error = #expect(throws: TransportError.self) { try FrameServer(at: inner + "/socket") }
                 #expect(error?.code == .cannotCreate)
                 #expect(error?.underlyingErrno == EACCES)
-                #expect(error?.description.contains("you may not create a socket here") == true)
+                let facts = "find or create files in \(inner), which belongs to user \(geteuid()) and has mode 500"
+                let words = isReadOnly ? facts : "reach the directory \(inner)"
+                #expect(error?.message.hasPrefix("you (user \(geteuid())) may not \(words); ") == true)
                 #expect(unsafe chmod(directory.path, 0o700) == 0)
                 #expect(try FileManager.default.contentsOfDirectory(atPath: inner).isEmpty)
                 _ = seteuid(getuid())
                 try await bystander.exchange(0)
             }
+        }
+
+        @Test func `what this user may not do is told to a sender, and before anything else about a directory`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let inner = directory.path + "/inner"
+                #expect(unsafe mkdir(inner, 0o700) == 0)
+                let server = try PeerSocket.listening(at: inner + "/s")
+                #expect(unsafe chmod(inner + "/s", 0) == 0)
+                // Root may everything, so that this has to be somebody else.
+                if geteuid() == 0 {
+                    for path in [directory.path, inner] { #expect(unsafe chown(path, 65_534, 65_534) == 0) }
+                    #expect(seteuid(65_534) == 0)
+                }
+                let connection = SocketConnection(path: inner + "/s")
+                let refused = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
+                #expect(refused?.code == .openTimedOut && refused?.underlyingErrno == EACCES)
+                #expect(refused?.message.contains("you (user \(geteuid())) may not connect") == true)
+                #expect(refused?.remedy?.hasSuffix(": ls -l \(inner)/s") == true)
+                // A directory in which only a service manager creates sockets is as good for senders as any other.
+                #expect(unsafe chmod(inner, 0o500) == 0)
+                try FrameServer.checkPlace(at: inner + "/s")
+                let readOnly = #expect(throws: TransportError.self) { try FrameServer.tryClaim(at: inner + "/other") }
+                #expect(readOnly?.remedy == "run: chmod u+wx -- \(inner)")
+                // Who may not even look there learns that first.
+                #expect(unsafe chmod(inner, 0o422) == 0)
+                let closed = #expect(throws: TransportError.self) { try FrameServer.checkPlace(at: inner + "/s") }
+                #expect(closed?.code == .cannotCreate && closed?.message.contains("has mode 422; run: chmod") == true)
+                #expect(unsafe chmod(inner, 0o700) == 0)
+                _ = seteuid(getuid())
+                withExtendedLifetime(server) {}
+            }
+        }
+
+        @Test func `a claim that is only tried leaves a dead socket and an old lock as they are`() throws {
+            try PeerSocket.listening(at: directory.socket).close()
+            try Data().write(to: URL(filePath: directory.socket + ".lock"))
+            let state = {
+                try directory.names.map { name in
+                    let facts = try FileManager.default.attributesOfItem(atPath: "\(directory.path)/\(name)")
+                    return facts as NSDictionary
+                }
+            }
+            let before = try state()
+            try FrameServer.checkPlace(at: directory.socket)
+            try FrameServer.tryClaim(at: directory.socket)
+            #expect(directory.names == ["rtc_SSFD", "rtc_SSFD.lock"])
+            #expect(try state() == before)
         }
     }
 #endif

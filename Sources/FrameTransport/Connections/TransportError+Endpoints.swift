@@ -24,28 +24,20 @@ extension TransportError {
     }
 
     /// The system did not let a server listen.
-    static func cannotListen(at endpoint: String, _ error: Errno) -> TransportError {
-        TransportError(.cannotCreate, path: endpoint, underlyingErrno: error.rawValue, "cannot create the socket")
-    }
-
-    /// The system did not let a server listen at a port of the loopback address.
-    static func cannotListen(atPort port: UInt16, _ error: Errno) -> TransportError {
-        let name = SocketEndpoint.loopback(port: port).description
-        switch error {
-        case .addressInUse:
-            let remedy = "choose another port, or end the program that this names: ss -tlnp 'sport = :\(port)'"
-            return TransportError(.addressInUse, path: name, "another program listens at this port", remedy: remedy)
-        case .accessDenied:
-            let problem = "you (user \(Syscalls.effectiveUserID)) may not listen at this port"
-            return TransportError(
-                .cannotCreate,
-                path: name,
-                underlyingErrno: error.rawValue,
-                problem,
-                remedy: "choose a port from 1024 on"
-            )
-        default: return cannotListen(at: name, error)
+    static func cannotListen(at endpoint: SocketEndpoint, _ error: Errno) -> TransportError {
+        var code = Code.cannotCreate
+        var problem = "cannot create the socket"
+        var remedy: String?
+        if case .loopback(let port) = endpoint, error == .addressInUse {
+            code = .addressInUse
+            problem = "another program listens at this port"
+            remedy = "choose another port, or end the program that this names: ss -tlnp 'sport = :\(port)'"
+        } else if case .loopback = endpoint, error == .accessDenied {
+            problem = "you (user \(Syscalls.effectiveUserID)) may not listen at this port"
+            remedy = "choose a port from 1024 on"
         }
+        let path = endpoint.description
+        return TransportError(code, path: path, underlyingErrno: error.rawValue, problem, remedy: remedy)
     }
 
     /// The system did not let a server use a path, whose directory is nil if it cannot be opened.

@@ -118,7 +118,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
                 registration = try thread.register(descriptor, self)
             } catch {
                 socket?.giveUp()
-                throw .cannotListen(at: endpoint, error)
+                throw .cannotListen(at: .path(endpoint), error)
             }
             return true
         }

@@ -20,27 +20,18 @@ struct ListeningSocket: ~Copyable {
     /// Binds and listens.
     init(at endpoint: SocketEndpoint, backlog: Int) throws(TransportError) {
         let address = try SocketAddress(endpoint)
-        let name = endpoint.description
-        let socket = try Self.makeSocket(for: address, named: name)
         var claim: PathClaim?
-        var claimed: SocketPath?
-        var bound = endpoint
+        let socket = try Self.listen(at: endpoint, address, &claim, backlog: backlog)
         switch address {
         case .path(let path):
-            claim = try PathClaim(binding: socket.rawValue, to: path)
             let folder = path.isAbsolute ? "" : Syscalls.workingDirectory.map { $0 + "/" }
             claimed = folder.flatMap { try? SocketPath($0 + path.text) }
+            self.endpoint = endpoint
         case .loopback(let port):
-            do throws(Errno) {
-                try Syscalls.bindSocket(socket.rawValue, to: address)
-                bound = .loopback(port: try Syscalls.port(of: socket.rawValue))
-            } catch {
-                throw .cannotListen(atPort: port, error)
-            }
+            claimed = nil
+            self.endpoint = .loopback(port: (try? Syscalls.port(of: socket.rawValue)) ?? port)
         }
-        try Self.listen(on: socket.rawValue, named: name, backlog: backlog)
-        self.endpoint = bound
-        (self.claimed, self.backlog) = (claimed, backlog)
+        self.backlog = backlog
         self.claim = claim.take()
         self.socket = socket
         isOwn = true
@@ -77,9 +68,8 @@ struct ListeningSocket: ~Copyable {
     mutating func bindAgain() throws(TransportError) {
         giveUp()
         guard let claimed else { return }
-        let socket = try Self.makeSocket(for: .path(claimed), named: endpoint.description)
-        var claim: PathClaim? = try PathClaim(binding: socket.rawValue, to: claimed)
-        try Self.listen(on: socket.rawValue, named: endpoint.description, backlog: backlog)
+        var claim: PathClaim?
+        let socket = try Self.listen(at: endpoint, .path(claimed), &claim, backlog: backlog)
         self.claim = claim.take()
         self.socket = socket
     }
@@ -91,22 +81,26 @@ struct ListeningSocket: ~Copyable {
         socket = OwnedDescriptor(-1)
     }
 
-    private static func makeSocket(
-        for address: SocketAddress,
-        named name: String
+    /// Makes a socket that listens at an address, and claims its path.
+    private static func listen(
+        at endpoint: SocketEndpoint,
+        _ address: SocketAddress,
+        _ claim: inout PathClaim?,
+        backlog: Int
     ) throws(TransportError) -> OwnedDescriptor {
-        do {
-            return try Syscalls.makeSocket(for: address)
+        let socket: OwnedDescriptor
+        do throws(Errno) {
+            socket = try Syscalls.makeSocket(for: address)
         } catch {
-            throw .cannotListen(at: name, error)
+            throw .cannotListen(at: endpoint, error)
         }
-    }
-
-    private static func listen(on socket: Int32, named name: String, backlog: Int) throws(TransportError) {
-        do {
-            try Syscalls.startListening(on: socket, backlog: Int32(clamping: backlog))
+        if case .path(let path) = address { claim = try PathClaim(binding: socket.rawValue, to: path) }
+        do throws(Errno) {
+            if case .loopback = address { try Syscalls.bindSocket(socket.rawValue, to: address) }
+            try Syscalls.startListening(on: socket.rawValue, backlog: Int32(clamping: backlog))
         } catch {
-            throw .cannotListen(at: name, error)
+            throw .cannotListen(at: endpoint, error)
         }
+        return socket
     }
 }

@@ -25,13 +25,13 @@ struct PathClaim: ~Copyable {
         lock.directory.remove(entry, named: lock.directory.path.name)
     }
 
-    /// Whether the file at the path is another one by now, or there is none.
+    /// Whether the file at the path is another one by now, or there is none; false if the system does not tell.
     var isLost: Bool {
         do throws(Errno) {
-            return try !Syscalls.entry(named: lock.directory.path.name, in: lock.directory.rawValue).isSame(as: entry)
+            let present = try Syscalls.entry(named: lock.directory.path.name, in: lock.directory.rawValue)
+            return present?.isSame(as: entry) != true
         } catch {
-            // Any other failure says nothing about the file.
-            return error == .noEntry
+            return false
         }
     }
 
@@ -149,7 +149,15 @@ struct PathLock: ~Copyable {
         for _ in 0..<16 {
             // Also checked before it is opened, because opening a device or a pipe has side effects.
             if let entry = try directory.entry(named: name) { try check(entry, path) }
-            guard let descriptor = try open(name, in: directory) else { continue }
+            let opened = try directory.attempt { () throws(Errno) -> OwnedDescriptor? in
+                do throws(Errno) {
+                    return try Syscalls.openLockFile(named: name, in: directory.rawValue)
+                } catch .symlinkLoop {
+                    // It has just taken the file's place, which the next check reports.
+                    return nil
+                }
+            }
+            guard let descriptor = opened else { continue }
             let held = try directory.attempt { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
             try check(held, path)
             do throws(Errno) {
@@ -166,20 +174,6 @@ struct PathLock: ~Copyable {
             return descriptor
         }
         throw .inUse(path)
-    }
-
-    /// Opens the file; nil if a symbolic link has just taken its place, which the next check reports.
-    private static func open(
-        _ name: String,
-        in directory: borrowing SocketDirectory
-    ) throws(TransportError) -> OwnedDescriptor? {
-        try directory.attempt { () throws(Errno) in
-            do throws(Errno) {
-                return try Syscalls.openLockFile(named: name, in: directory.rawValue)
-            } catch .symlinkLoop {
-                return nil
-            }
-        }
     }
 
     /// Checks that a file is an empty, regular file owned by this user, with one name.
@@ -214,20 +208,11 @@ struct SocketDirectory: ~Copyable {
 
     /// - Throws: `unsafePath` if users other than this one and root could replace files in it.
     init(of path: SocketPath) throws(TransportError) {
-        let descriptor = try Self.open(path)
-        let facts: Syscalls.Entry
-        do throws(Errno) {
-            facts = try Syscalls.entry(of: descriptor.rawValue)
-        } catch {
-            throw .cannotListen(at: path, error, in: nil)
-        }
-        do throws(Errno) {
-            _ = try Syscalls.entry(named: path.name, in: descriptor.rawValue)
-        } catch .noEntry {
-            // Nothing is there yet.
-        } catch {
-            // Who may not reach the files at all has to know that first.
-            throw .cannotListen(at: path, error, in: facts)
+        let descriptor = try path.attempt { () throws(Errno) in try Syscalls.openDirectory(path.directory) }
+        let facts = try path.attempt { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
+        // Who may not reach the files at all has to know that first.
+        _ = try path.attempt(in: facts) { () throws(Errno) in
+            try Syscalls.entry(named: path.name, in: descriptor.rawValue)
         }
         let (name, user) = (path.directory, Syscalls.effectiveUserID)
         guard facts.owner == user || facts.owner == 0 else {
@@ -249,41 +234,23 @@ struct SocketDirectory: ~Copyable {
         self.descriptor = descriptor
     }
 
-    private static func open(_ path: SocketPath) throws(TransportError) -> OwnedDescriptor {
-        do {
-            return try Syscalls.openDirectory(path.directory)
-        } catch {
-            throw .cannotListen(at: path, error, in: nil)
-        }
-    }
-
     /// Makes a system call, whose failure is explained.
     func attempt<Value: ~Copyable>(_ call: () throws(Errno) -> Value) throws(TransportError) -> Value {
-        do throws(Errno) {
-            return try call()
-        } catch {
-            throw failure(error)
-        }
+        try path.attempt(in: facts, call)
     }
 
     func failure(_ error: Errno) -> TransportError { .cannotListen(at: path, error, in: facts) }
 
     /// Returns the file at a name, without following a link; nil if there is none.
     func entry(named name: String) throws(TransportError) -> Syscalls.Entry? {
-        do throws(Errno) {
-            return try Syscalls.entry(named: name, in: rawValue)
-        } catch .noEntry {
-            return nil
-        } catch {
-            throw failure(error)
-        }
+        try attempt { () throws(Errno) in try Syscalls.entry(named: name, in: rawValue) }
     }
 
     /// Removes the file at a name if it is still the same file.
     ///
     /// The caller must keep the file's inode from being reused, with a bound socket or an open file.
     func remove(_ entry: Syscalls.Entry, named name: String) {
-        guard let present = try? Syscalls.entry(named: name, in: rawValue), present.isSame(as: entry) else { return }
+        guard (try? Syscalls.entry(named: name, in: rawValue))?.isSame(as: entry) == true else { return }
         try? Syscalls.removeEntry(named: name, in: rawValue)
     }
 
@@ -317,6 +284,20 @@ struct SocketDirectory: ~Copyable {
     /// Checks that the file at the path is not mounted there.
     func checkNotMounted() throws(TransportError) {
         if Syscalls.isMount(named: path.name, in: rawValue) { throw failure(.busy) }
+    }
+}
+
+extension SocketPath {
+    /// Makes a system call, whose failure is explained by what is known of the directory once it is open.
+    fileprivate func attempt<Value: ~Copyable>(
+        in directory: Syscalls.Entry? = nil,
+        _ call: () throws(Errno) -> Value
+    ) throws(TransportError) -> Value {
+        do {
+            return try call()
+        } catch {
+            throw .cannotListen(at: self, error, in: directory)
+        }
     }
 }
 

@@ -56,10 +56,14 @@ extension Syscalls {
         var isOpenToOthers: Bool { mode & 0o022 != 0 && mode & UInt32(S_ISVTX) == 0 }
     }
 
-    /// - Throws: `.noEntry` if there is no file.
-    static func entry(named name: String, in directory: Int32) throws(Errno) -> Entry {
+    /// Returns the file at a name; nil if there is none.
+    static func entry(named name: String, in directory: Int32) throws(Errno) -> Entry? {
         var status = stat()
-        _ = try retrying { unsafe fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) }
+        do {
+            _ = try retrying { unsafe fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) }
+        } catch .noEntry {
+            return nil
+        }
         return Entry(status)
     }
 

@@ -87,7 +87,10 @@ enum FrameSocketTool {
     /// Returns the command of that name; if there is none, reports that and returns nil.
     private static func command(_ name: String) -> (any Command.Type)? {
         let command = commands.first { $0.name == name }
-        if command == nil { Terminal.say("framesocket: unknown command '\(name)'; see 'framesocket --help'") }
+        if command == nil {
+            let suggestion = name.suggestion(among: commands.map { $0.name })
+            Terminal.say("framesocket: unknown command '\(name)'\(suggestion); see 'framesocket --help'")
+        }
         return command
     }
 

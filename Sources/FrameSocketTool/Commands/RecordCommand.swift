@@ -49,6 +49,10 @@ struct RecordCommand: Command {
         guard rest.count == 2 else {
             throw UsageError(message: "record expects a path to listen at and a file")
         }
+        guard !rest[0].hasSuffix(".mkv") || rest[1].hasSuffix(".mkv") else {
+            let words = "\(rest[1].shellWord) \(rest[0].shellWord)"
+            throw UsageError(message: "record expects the path first, and then the file: record \(words)")
+        }
         endpoint = try Arguments.endpoint(rest[0])
         path = rest[1]
         if path == "-" { try Terminal.checkTakesBytes() }

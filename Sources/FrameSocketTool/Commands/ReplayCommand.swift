@@ -19,7 +19,8 @@ struct ReplayCommand: Command {
           --speed N        play N times as fast; 0 for as fast as possible (1)
           --loop N         send the file N times (1); 0 repeats endlessly
         \(HandshakeTokenFiles.help)
-          --wait S         seconds to wait for a server with a free slot (5)
+          --wait S         seconds to wait for a server with a free slot (5); 0 for one
+                           attempt
           --json           print one JSON object per line for each event
           --quiet          print nothing but failures on standard error
         """
@@ -41,7 +42,7 @@ struct ReplayCommand: Command {
         let loops = try arguments.integer("--loop", in: 0...(.max)) ?? 1
         self.loops = loops == 0 ? .max : loops
         tokens = try arguments.tokens()
-        wait = try arguments.number("--wait") ?? 5
+        wait = try arguments.number("--wait", orZero: true) ?? 5
         isJSON = arguments.flag("--json")
         isQuiet = arguments.flag("--quiet")
         let rest = try arguments.rest()
@@ -54,6 +55,7 @@ struct ReplayCommand: Command {
         guard file != "-" || loops == 1 else {
             throw UsageError(message: "standard input (-) cannot be sent more than once")
         }
+        if file == "-" { try Terminal.checkGivesBytes() }
     }
 
     /// Whether the first operand names the file, an order that `replay` accepts for compatibility.

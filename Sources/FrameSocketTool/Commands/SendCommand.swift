@@ -48,7 +48,8 @@ struct SendCommand: Command {
                            at most 16, of 4 KiB together
           --stop-after N   end after N frames
         \(HandshakeTokenFiles.help)
-          --wait S         seconds to wait for a server with a free slot (5)
+          --wait S         seconds to wait for a server with a free slot (5); 0 for one
+                           attempt
           --json           print one JSON object per line for each event
           --quiet          print nothing but failures on standard error
         """
@@ -112,7 +113,7 @@ struct SendCommand: Command {
         let formats = PixelFormat.allCases.map(\.rawValue).joined(separator: ", ")
         let format = try arguments.value("--format", "one of \(formats)") { PixelFormat(rawValue: $0) }
         rawOptions = try RawVideoOptions(&arguments)
-        wait = try arguments.number("--wait") ?? 5
+        wait = try arguments.number("--wait", orZero: true) ?? 5
         isJSON = arguments.flag("--json")
         isQuiet = arguments.flag("--quiet")
         if isPassthrough, configuration.sharesMemory {
@@ -153,6 +154,7 @@ struct SendCommand: Command {
         guard paths != ["-"] || loops == 1 else {
             throw UsageError(message: "standard input (-) cannot be sent more than once")
         }
+        if paths == ["-"] || audio == "-" { try Terminal.checkGivesBytes() }
     }
 
     /// Whether files are sent, as opposed to standard input.

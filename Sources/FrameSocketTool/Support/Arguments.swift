@@ -8,6 +8,8 @@ struct Arguments {
     private var words: [String]
     /// The arguments after `--`, which are operands whatever they begin with.
     private let literal: [String]
+    /// The options that have been asked for.
+    private var names: [String] = []
 
     init(_ words: some Sequence<String>) {
         let words = Array(words)
@@ -18,6 +20,7 @@ struct Arguments {
 
     /// Takes an option that has no value.
     mutating func flag(_ names: String...) -> Bool {
+        self.names += names
         let count = words.count
         words.removeAll { names.contains($0) }
         return words.count < count
@@ -29,6 +32,7 @@ struct Arguments {
 
     /// Takes an option that may be repeated, with its values.
     mutating func values(_ name: String) throws(UsageError) -> [String] {
+        names.append(name)
         var values: [String] = []
         while let index = words.firstIndex(where: { $0 == name || $0.hasPrefix(name + "=") }) {
             if words[index] != name {
@@ -79,16 +83,17 @@ struct Arguments {
     private static let numbers = 1e-6...1e9
 
     /// Takes an option whose value is a number of seconds, or any other number that may be a fraction.
-    mutating func number(_ name: String) throws(UsageError) -> Double? {
-        try value(name, "a number from 0.000001 to 1000000000") { text in
-            Double(text).flatMap { Self.numbers.contains($0) ? $0 : nil }
+    mutating func number(_ name: String, orZero: Bool = false) throws(UsageError) -> Double? {
+        try value(name, "a number from \(orZero ? "0" : "0.000001") to 1000000000") { text in
+            Double(text).flatMap { Self.numbers.contains($0) || (orZero && $0 == 0) ? $0 : nil }
         }
     }
 
     /// Returns the operands, once all options have been taken.
     func rest(acceptsEmpty: Bool = false) throws(UsageError) -> [String] {
         if let unknown = words.first(where: { $0.hasPrefix("-") && $0 != "-" }) {
-            throw UsageError(message: "unknown option '\(unknown)'")
+            let name = String(unknown.prefix { $0 != "=" })
+            throw UsageError(message: "unknown option '\(unknown)'\(name.suggestion(among: names))")
         }
         let operands = words + literal
         guard acceptsEmpty || !operands.contains("") else {

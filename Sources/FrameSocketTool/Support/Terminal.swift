@@ -20,6 +20,12 @@ enum Terminal {
         throw UsageError(message: "standard output is a terminal; redirect it to a file or pipe it to a program")
     }
 
+    /// Checks that bytes may be read from standard input: nobody can type them.
+    static func checkGivesBytes() throws(UsageError) {
+        guard isatty(STDIN_FILENO) == 1 else { return }
+        throw UsageError(message: "standard input is a terminal; redirect it from a file, or pipe a program to it")
+    }
+
     /// Whether the process has a controlling terminal.
     static var isControlling: Bool {
         let descriptor = unsafe open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)

@@ -205,9 +205,7 @@ struct JPEGGate {
     ) throws(TurboJPEGError) {
         guard structure.process == 0 else { throw malformed("a second frame header") }
         if marker == JPEGMarker.progressiveFrame, limits.maximumProgressiveScans <= 0 {
-            throw unsupported(
-                "it is progressive; convert it to a baseline JPEG, or allow progressive JPEGs in the limits"
-            )
+            throw unsupported("it is progressive; convert it to a baseline JPEG: jpegtran -outfile OUTPUT INPUT")
         }
         let at = content.lowerBound
         guard content.count >= 6 else { throw malformed("a frame header of \(content.count) bytes") }

@@ -112,8 +112,8 @@ extension TransportError {
             problem = "a component of the path is not a directory"
             remedy = "check the path"
         case .accessDenied?, .notPermitted?:
-            problem = "you (user \(Syscalls.effectiveUserID)) may not connect to the socket, or not reach its directory"
-            remedy = "run both ends as the same user; to see whose it is: ls -l \(endpoint.shellWord)"
+            problem = "you may not connect to the socket, or not reach its directory"
+            remedy = "run both ends as the same user; to see whose the socket is: ls -l \(endpoint.shellWord)"
         case .wrongType?:
             problem = "the socket is of type datagram or packet, and frames need a stream socket"
             remedy = "choose another path"

@@ -2,10 +2,14 @@
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 // The names under which systems keep the version of the library that the header belongs to.
 static const char *const names[] = {
@@ -16,20 +20,11 @@ static const char *const names[] = {
 #endif
 };
 
-// Each function that is used, with the type that the header gives it.
-#define FUNCTIONS(each) \
-    each(start_daemon) each(stop_daemon) each(suspend_connection) each(resume_connection) each(get_connection_info) \
-    each(lookup_connection_value) each(create_response_from_buffer) each(create_response_from_callback) \
-    each(add_response_header) each(queue_response) each(destroy_response) each(get_connection_values) each(http_unescape)
-
-static struct {
-#define MEMBER(name) __typeof__(MHD_##name) *name;
-    FUNCTIONS(MEMBER)
-} library;
+struct microhttpd_library microhttpd_library;
 
 const char *microhttpd_load(void)
 {
-    if (library.start_daemon)
+    if (microhttpd_library.start_daemon)
         return NULL;
     void *handle = NULL;
     for (size_t index = 0; !handle && index < sizeof names / sizeof *names; index++)
@@ -37,12 +32,12 @@ const char *microhttpd_load(void)
     if (!handle)
         return dlerror();
 #define RESOLVE(name) \
-    if (!(library.name = (__typeof__(MHD_##name) *)dlsym(handle, "MHD_" #name))) \
+    if (!(microhttpd_library.name = (__typeof__(MHD_##name) *)dlsym(handle, "MHD_" #name))) \
         goto incomplete;
-    FUNCTIONS(RESOLVE)
+    MICROHTTPD_FUNCTIONS(RESOLVE)
     return NULL;
 incomplete:
-    library.start_daemon = NULL;
+    microhttpd_library.start_daemon = NULL;
     return dlerror();
 }
 
@@ -53,132 +48,78 @@ static size_t unescape(void *context, struct MHD_Connection *connection, char *t
     (void)context, (void)connection;
     for (char *escape = text; (escape = strstr(escape, "%00")); escape += 3)
         escape[1] = escape[2] = 'F';
-    return library.http_unescape(text);
+    return microhttpd_library.http_unescape(text);
+}
+
+int microhttpd_listen(const char *host, uint16_t *port)
+{
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *found;
+    char service[8];
+    snprintf(service, sizeof service, "%u", *port);
+    if (getaddrinfo(host, service, &hints, &found) != 0) {
+        errno = EADDRNOTAVAIL;
+        return -1;
+    }
+    // Connections that ended a moment ago do not keep the port. Accepted sockets inherit the size of the buffer: more would
+    // only let a slow client see older frames.
+    int yes = 1, buffer = 256 << 10;
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    int descriptor = socket(found->ai_family, found->ai_socktype, found->ai_protocol);
+    bool listens = descriptor >= 0 && fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 &&
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer) == 0 &&
+        bind(descriptor, found->ai_addr, found->ai_addrlen) == 0 && listen(descriptor, 512) == 0 &&
+        fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 &&
+        getsockname(descriptor, (struct sockaddr *)&address, &size) == 0;
+    int error = errno;
+    freeaddrinfo(found);
+    if (!listens) {
+        if (descriptor >= 0)
+            close(descriptor);
+        errno = error;
+        return -1;
+    }
+    *port = ntohs(address.ss_family == AF_INET ? ((struct sockaddr_in *)&address)->sin_port
+                                               : ((struct sockaddr_in6 *)&address)->sin6_port);
+    return descriptor;
 }
 
 struct MHD_Daemon *microhttpd_start(
-    int listener, unsigned connections, size_t memory, unsigned timeout, MHD_AccessHandlerCallback handler,
-    MHD_NotifyConnectionCallback changed, MHD_RequestCompletedCallback completed, void *context)
+    int listener, unsigned connections, MHD_AccessHandlerCallback handler, MHD_NotifyConnectionCallback changed,
+    MHD_RequestCompletedCallback completed, void *context)
 {
-    return library.start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_SUSPEND_RESUME, 0, NULL, NULL, handler, context,
+    return microhttpd_library.start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_ITC, 0, NULL, NULL, handler, context,
         MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener,
         MHD_OPTION_CONNECTION_LIMIT, connections,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory,
-        MHD_OPTION_CONNECTION_TIMEOUT, timeout,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)64 << 10,
+        MHD_OPTION_THREAD_STACK_SIZE, (size_t)512 << 10,
         MHD_OPTION_NOTIFY_CONNECTION, changed, context,
         MHD_OPTION_NOTIFY_COMPLETED, completed, context,
         MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
         MHD_OPTION_END);
 }
 
-void microhttpd_stop(struct MHD_Daemon *daemon)
-{
-    library.stop_daemon(daemon);
-}
+struct field {
+    const char *name, *value;
+    int count;
+};
 
-void microhttpd_suspend(struct MHD_Connection *connection)
+static enum MHD_Result find_field(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-    library.suspend_connection(connection);
-}
-
-void microhttpd_resume(struct MHD_Connection *connection)
-{
-    library.resume_connection(connection);
-}
-
-int microhttpd_socket(struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info =
-        library.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return info ? info->connect_fd : -1;
-}
-
-// As Linux prints an address: words of 32 bits as they lie in memory, and the port.
-static int print_address(const struct sockaddr_storage *address, char *text, size_t size)
-{
-    if (address->ss_family == AF_INET) {
-        const struct sockaddr_in *in = (const struct sockaddr_in *)address;
-        return snprintf(text, size, "%08X:%04X", (unsigned)in->sin_addr.s_addr, (unsigned)ntohs(in->sin_port));
+    (void)kind;
+    struct field *field = context;
+    if (strcasecmp(name, field->name) == 0) {
+        field->value = value;
+        field->count++;
     }
-    if (address->ss_family != AF_INET6)
-        return -1;
-    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
-    uint32_t words[4];
-    memcpy(words, &in6->sin6_addr, sizeof words);
-    return snprintf(
-        text, size, "%08X%08X%08X%08X:%04X", (unsigned)words[0], (unsigned)words[1], (unsigned)words[2],
-        (unsigned)words[3], (unsigned)ntohs(in6->sin6_port));
-}
-
-bool microhttpd_addresses(struct MHD_Connection *connection, char *text, size_t size, bool *version6)
-{
-    struct sockaddr_storage peer = {0}, own = {0};
-    socklen_t peer_size = sizeof peer, own_size = sizeof own;
-    int descriptor = microhttpd_socket(connection);
-    char peer_text[48], own_text[48];
-    if (getpeername(descriptor, (struct sockaddr *)&peer, &peer_size) != 0 ||
-        getsockname(descriptor, (struct sockaddr *)&own, &own_size) != 0 ||
-        print_address(&peer, peer_text, sizeof peer_text) < 0 || print_address(&own, own_text, sizeof own_text) < 0)
-        return false;
-    *version6 = peer.ss_family == AF_INET6;
-    int count = snprintf(text, size, "%s %s", peer_text, own_text);
-    return count > 0 && (size_t)count < size;
+    return MHD_YES;
 }
 
 const char *microhttpd_field(struct MHD_Connection *connection, const char *name)
 {
-    return library.lookup_connection_value(connection, MHD_HEADER_KIND, name);
-}
-
-struct field_count {
-    const char *name;
-    int count;
-};
-
-static enum MHD_Result count_field(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-    (void)kind, (void)value;
-    struct field_count *fields = context;
-    if (strcasecmp(name, fields->name) == 0)
-        fields->count++;
-    return MHD_YES;
-}
-
-int microhttpd_field_count(struct MHD_Connection *connection, const char *name)
-{
-    struct field_count fields = {name, 0};
-    library.get_connection_values(connection, MHD_HEADER_KIND, count_field, &fields);
-    return fields.count;
-}
-
-const char *microhttpd_argument(struct MHD_Connection *connection, const char *name)
-{
-    return library.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
-struct MHD_Response *microhttpd_response(const void *bytes, size_t count)
-{
-    return library.create_response_from_buffer(count, (void *)bytes, MHD_RESPMEM_MUST_COPY);
-}
-
-struct MHD_Response *microhttpd_read_response(
-    uint64_t size, size_t block, MHD_ContentReaderCallback read, void *context, MHD_ContentReaderFreeCallback release)
-{
-    return library.create_response_from_callback(size, block, read, context, release);
-}
-
-bool microhttpd_add_field(struct MHD_Response *response, const char *name, const char *value)
-{
-    return library.add_response_header(response, name, value) == MHD_YES;
-}
-
-enum MHD_Result microhttpd_answer(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response)
-{
-    return library.queue_response(connection, status, response);
-}
-
-void microhttpd_release(struct MHD_Response *response)
-{
-    library.destroy_response(response);
+    struct field field = {name, NULL, 0};
+    microhttpd_library.get_connection_values(connection, MHD_HEADER_KIND, find_field, &field);
+    return field.count == 1 ? field.value : NULL;
 }

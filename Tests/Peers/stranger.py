@@ -1,8 +1,7 @@
 """Meets a program as another user, which only root can start.
 
 `connect` prints how many bytes a server sends before anything is written to it: 1 at most, or `reset`. `listen` prints
-`listening`, and then how many bytes the first who connects writes, 1 at most. `hold` connects to a port so many times, writes
-the first bytes of a request to each connection, prints `held`, and stays.
+`listening`, and then how many bytes the first who connects writes, 1 at most.
 """
 
 import argparse
@@ -29,17 +28,6 @@ def listen(options):
     print(len(server.accept()[0].recv(1)))
 
 
-def hold(options):
-    held = [socket.create_connection(("127.0.0.1", options.port)) for _ in range(options.count)]
-    for client in held:
-        try:
-            client.sendall(b"GET / HT")
-        except OSError:
-            pass  # It has made way already.
-    print("held", flush=True)
-    time.sleep(1000)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--user", type=int, default=65_534, metavar="UID", help="who to be (65534)")
@@ -48,10 +36,6 @@ def main():
         meeting = actions.add_parser(action.__name__)
         meeting.add_argument("path")
         meeting.set_defaults(run=action)
-    holding = actions.add_parser("hold")
-    holding.add_argument("port", type=int)
-    holding.add_argument("count", type=int)
-    holding.set_defaults(run=hold)
     options = parser.parse_args()
     os.setgroups([])
     os.setuid(options.user)

@@ -1,11 +1,11 @@
 """Requests resources of a preview as programs other than browsers do, with Python's own HTTP client.
 
 `get` prints the answer to one request. `stream` reads the images of `/stream` as strict readers do, and prints each as soon
-as its last byte has come; then how the stream ended. `poll` asks for one image after another, as the page does.
+as its last byte has come; then how the stream ended. `poll` asks for one image after another, as the page does. All send the
+token in the URL as a cookie, as browsers do.
 """
 
 import argparse
-import encodings.idna  # Loaded late otherwise, when another user may not be able to read it.
 import hashlib
 import http.client
 import os
@@ -31,9 +31,13 @@ def connect(url, timeout, room=None):
     return connection
 
 
-def ask(connection, method, path, fields, body=None):
+def ask(connection, options, method, path, fields, body=None):
     names = {name.lower() for name, _ in fields}
     connection.putrequest(method, path, skip_host="host" in names)
+    address = urllib.parse.urlsplit(options.url)
+    for token in urllib.parse.parse_qs(address.query).get("token", []):
+        if "cookie" not in names:
+            connection.putheader("Cookie", f"framesocket-{address.port}={token}")
     for name, value in fields:
         if value:
             connection.putheader(name, value)
@@ -45,7 +49,7 @@ def ask(connection, method, path, fields, body=None):
 
 def get(options):
     sent = None if options.body is None else bytes(options.body)
-    response = ask(connect(options.url, options.timeout), options.method, options.path, options.field, sent)
+    response = ask(connect(options.url, options.timeout), options, options.method, options.path, options.field, sent)
     body = response.read()
     isText = not response.getheader("Content-Type", "").startswith("image/jpeg")
     if options.output:
@@ -114,7 +118,7 @@ def pause(options):
 
 
 def stream(options):
-    response = ask(connect(options.url, options.timeout, options.room), "GET", options.path, [])
+    response = ask(connect(options.url, options.timeout, options.room), options, "GET", options.path, [])
     boundary = response.headers.get_param("boundary") or ""
     sending.say("begin", status=response.status, type=response.headers.get_content_type())
     pause(options)
@@ -126,15 +130,14 @@ def stream(options):
 
 
 def poll(options):
-    """Asks on one connection for what comes after the image that it has, and is patient."""
+    """Asks on one connection for what comes after the image that it has."""
     connection = connect(options.url, options.timeout, options.room)
     path = f"{options.path}?viewer={os.getpid()}"
     images = Collection(options)
     tag = None
     isFirst = True
     while True:
-        fields = [("Prefer", f"wait={options.wait}"), ("If-None-Match", tag)]
-        response = ask(connection, "GET", path, fields)
+        response = ask(connection, options, "GET", path, [("If-None-Match", tag)])
         if isFirst:
             sending.say("begin", status=response.status, type=response.headers.get_content_type())
             pause(options)
@@ -158,27 +161,23 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("url")
     parser.add_argument("--timeout", type=float, default=patience.LENGTH, metavar="SECONDS", help="to wait for anything (60)")
-    parser.add_argument("--user", type=int, metavar="UID", help="ask as this user; needs root")
     actions = parser.add_subparsers(required=True)
     getting = actions.add_parser("get")
     getting.add_argument("path")
     getting.add_argument("--method", default="GET")
-    getting.add_argument("--field", type=field, action="append", default=[], help="`Name: value`; an empty Host is none")
+    getting.add_argument("--field", type=field, action="append", default=[], help="`Name: value`; an empty Host or Cookie is none")
     getting.add_argument("--body", type=int, metavar="BYTES", help="send a body of so many bytes")
     getting.add_argument("--output", type=pathlib.Path, metavar="FILE", help="where to write the body")
     getting.set_defaults(run=get)
-    for name, path, action in ("stream", "/stream", stream), ("poll", "/snapshot.jpg", poll):
+    for name, path, action in ("stream", "/stream", stream), ("poll", "/image", poll):
         watching = actions.add_parser(name)
         watching.add_argument("--path", default=path)
-        watching.add_argument("--wait", type=int, default=10, metavar="SECONDS", help="for an answer to `poll` (10)")
         watching.add_argument("--parts", type=int, metavar="N", help="leave after N images")
         watching.add_argument("--until", metavar="SHA256", help="leave after this image")
         watching.add_argument("--room", type=int, metavar="BYTES", help="of the system's buffer for what is not read yet")
         watching.add_argument("--pause-until", type=pathlib.Path, metavar="FILE", help="read nothing until FILE is there")
         watching.set_defaults(run=action)
     options = parser.parse_args()
-    if options.user is not None:
-        os.setuid(options.user)
     options.run(options)
 
 

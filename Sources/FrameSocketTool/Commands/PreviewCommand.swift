@@ -9,18 +9,23 @@ struct PreviewCommand: Command {
         Usage: framesocket preview PATH [options]
 
         Listens at PATH, or at tcp:PORT on this machine, and serves a page that shows
-        the latest sender's stream upright, with its size, rate and latency. Besides the
-        page (/) it serves /stream (multipart/x-mixed-replace, for an <img>),
-        /snapshot.jpg and /state (JSON). If there are several senders, the page offers a
-        choice; ?sender=N after an address selects the one of connection N. The page
-        shows the whole image; with ?mode=fill it fills the window and is cropped, with
-        ?mode=stretch it is stretched.
+        the latest sender's stream upright, with its size, rate and latency. Open the
+        address that it prints: the token in it lets a browser in, which then keeps it
+        in a cookie. Besides the page (/) it serves /snapshot.jpg, /stream
+        (multipart/x-mixed-replace, for an <img>) and /state (JSON), for programs with
+        ?token=TOKEN. If there are several senders, the page offers a choice; sender=N
+        in the query selects the one of connection N. The page shows the whole image;
+        with mode=fill it fills the window and is cropped, with mode=stretch it is
+        stretched.
 
           --http ADDRESS   address to serve the page at (127.0.0.1:8080); port 0 picks a
                            free one
-          --http-open      allow everybody to watch: other users of this machine and, at
-                           any address but 127.x.x.x and [::1], other machines. There is
-                           no password and no encryption
+          --http-token T   the token, 8 to 128 letters, digits, '-', '.' and '_', in
+                           place of a random one; other users can see it in the list of
+                           processes
+          --http-open      allow everybody to watch without a token: other users of this
+                           machine and, at any address but 127.x.x.x and [::1], other
+                           machines. There is no encryption
           --http-name N    also answer to the host name N
           --viewers N      maximum number of viewers, 1 to 256 (16)
           --lenient        also rotate JPEGs that deviate from the format in ways that
@@ -30,18 +35,15 @@ struct PreviewCommand: Command {
           --quiet          print nothing but failures on standard error
         """
 
-    /// The page's default address.
-    static let standardAddress = "127.0.0.1:8080"
     /// Connections of a viewer: a page asks for images on one, and for the state on another.
-    static let connectionsPerViewer = 2
+    private static let connectionsPerViewer = 2
     /// Connections besides the viewers': pages that open or that nobody sees, and programs that ask once.
-    static let furtherConnections = 32
+    private static let furtherConnections = 32
 
     let endpoint: SocketEndpoint
     let tokens: HandshakeTokenFiles?
     let address: HTTPAddress
-    let isOpen: Bool
-    let names: [String]
+    let access: PreviewAccess
     let viewers: Int
     let isLenient: Bool
     let isJSON: Bool
@@ -49,21 +51,34 @@ struct PreviewCommand: Command {
     private let reporter: EventReporter
 
     init(_ arguments: inout Arguments) throws(UsageError) {
-        let text = try arguments.value("--http") ?? Self.standardAddress
+        let text = try arguments.value("--http") ?? "127.0.0.1:8080"
         guard let address = HTTPAddress(text) else {
             throw UsageError(
                 message: "invalid value '\(text)' for --http: expected an address and a port such as 127.0.0.1:8080"
             )
         }
         self.address = address
-        isOpen = arguments.flag("--http-open")
-        names = try arguments.value("--http-name").map { [$0] } ?? []
-        if let name = names.first(where: { !HTTPRequest.isHostName($0) }) {
+        let isOpen = arguments.flag("--http-open")
+        let token = try arguments.value("--http-token")
+        if let token, !PreviewAccess.isToken(token) {
+            throw UsageError(
+                message: "invalid value '\(token)' for --http-token: expected 8 to 128 letters, digits, '-', '.' or '_'"
+            )
+        }
+        guard !isOpen || token == nil else {
+            throw UsageError(message: "--http-open and --http-token are mutually exclusive")
+        }
+        let names = try arguments.value("--http-name").map { [$0] } ?? []
+        if let name = names.first(where: { !PreviewAccess.isHostName($0) }) {
             throw UsageError(
                 message:
                     "invalid value '\(name)' for --http-name: expected a host name such as screen.example, without a port"
             )
         }
+        access = PreviewAccess(
+            token: isOpen ? nil : token ?? PreviewAccess.makeToken(),
+            names: names + (isOpen ? Self.ownNames : [])
+        )
         viewers = try arguments.integer("--viewers", in: 1...256) ?? 16
         tokens = try arguments.tokens()
         isLenient = arguments.flag("--lenient")
@@ -72,6 +87,9 @@ struct PreviewCommand: Command {
         reporter = EventReporter(isJSON: isJSON, isQuiet: isQuiet)
         guard address.isLoopback || isOpen else {
             throw UsageError(message: "\(address) is reachable from other machines; add --http-open to allow that")
+        }
+        guard isOpen || token != nil || isJSON || !isQuiet else {
+            throw UsageError(message: "with --quiet, the token would not be printed; add --http-token or --http-open")
         }
         let paths = try arguments.rest()
         guard paths.count == 1, let path = paths.first else {
@@ -82,22 +100,22 @@ struct PreviewCommand: Command {
 
     func run() async throws(CommandFailure) {
         let stage = PreviewStage(maximumViewers: viewers, limits: isLenient ? .lenient : JPEGDecoder.Limits())
+        let clients = HTTPConnections(maximum: viewers * Self.connectionsPerViewer + Self.furtherConnections)
         let service = Locked(PreviewService())
         // Without its events the preview ends, though not without a reader, since it has viewers.
         let events = EventOutput(isOn: isJSON) { service.withLock { $0.server }?.close() }
         let outcome: Result<Void, CommandFailure> = await Interruption.around {
             do throws(CommandFailure) {
-                let server = try start(stage, service, events)
-                return await Preview(stage) { event in report(event, to: events) }.follow(server)
+                let server = try start(stage, clients, service, events)
+                return await follow(server, stage, clients, events)
             } catch {
                 return .failure(error)
             }
         } end: {
             // The lock waits for servers that are being created, since the socket's file has to be removed.
             let service = service.withLock { $0 }
-            stage.audience.close()
             service.server?.close()
-            await stage.audience.emptied()
+            await stage.audience.close()
             service.page?.stop()
             try? await service.server?.closed()
             await Interruption.settle()
@@ -109,6 +127,7 @@ struct PreviewCommand: Command {
     /// Starts both servers; if the port is in use, nothing stays at the path.
     private func start(
         _ stage: PreviewStage,
+        _ clients: HTTPConnections,
         _ service: Locked<PreviewService>,
         _ events: EventOutput
     ) throws(CommandFailure) -> FrameServer {
@@ -123,15 +142,14 @@ struct PreviewCommand: Command {
         // A page server that cannot accept a connection would retry again and again.
         configuration.limits.maximumConnections = try ProcessLimits.places(
             configuration.limits.maximumConnections,
-            beside: ProcessLimits.laterDescriptors + connections + 1
+            beside: ProcessLimits.laterDescriptors + clients.hardMaximum
         )
         // Senders report that they are paused only if asked to.
         configuration.hello = ControlRequest.Hello()
-        let page: HTTPServer
-        let server: FrameServer
+        let (server, page): (FrameServer, HTTPServer)
         var refusal: TransportError?
         do throws(CommandFailure) {
-            (page, server) = try service.withLock { service throws(CommandFailure) in
+            (server, page) = try service.withLock { service throws(CommandFailure) in
                 try Interruption.check()
                 let server: FrameServer
                 do throws(TransportError) {
@@ -141,9 +159,10 @@ struct PreviewCommand: Command {
                     throw CommandFailure(ExitCode(error), error.description)
                 }
                 service.server = server
-                let page = try makePage(of: stage, at: server.endpoint)
+                let routes = PreviewRoutes(stage, clients, access, at: server.endpoint)
+                let page = try HTTPServer(at: address, answering: routes)
                 service.page = page
-                return (page, server)
+                return (server, page)
             }
         } catch {
             if let refusal {
@@ -157,36 +176,35 @@ struct PreviewCommand: Command {
         return server
     }
 
-    /// The maximum number of connections to the page that last.
-    private var connections: Int { viewers * Self.connectionsPerViewer + Self.furtherConnections }
-
-    /// Starts to serve the page.
-    private func makePage(of stage: PreviewStage, at endpoint: SocketEndpoint) throws(CommandFailure) -> HTTPServer {
-        let isChecked = !isOpen && HTTPClient.isKnown
-        let routes = PreviewRoutes(
-            stage: stage,
-            endpoint: endpoint,
-            names: names + ownNames,
-            user: isChecked ? geteuid() : nil
-        )
-        let clients = HTTPConnections(
-            maximum: connections,
-            identifiesClients: isChecked,
-            refusal: routes.refusal
-        )
-        let page = try HTTPServer(
-            at: address,
-            clients: clients,
-            wait: routes.wait,
-            answer: routes.answer
-        )
-        stage.tends { clients.closeLate() }
-        return page
+    /// Receives until the server ends.
+    private func follow(
+        _ server: FrameServer,
+        _ stage: PreviewStage,
+        _ clients: HTTPConnections,
+        _ events: EventOutput
+    ) async -> Result<Void, CommandFailure> {
+        let tending = Task {
+            while (try? await Task.sleep(for: .milliseconds(500))) != nil { clients.closeLate() }
+        }
+        defer { tending.cancel() }
+        // Rotating images takes a while, and must hold up neither the sockets nor Swift's pool.
+        let thread = IOThread()
+        return await Task(preferring: thread) {
+            await withDiscardingTaskGroup { senders in
+                do throws(TransportError) {
+                    for try await connection in server.connections {
+                        senders.addTask { await stage.follow(connection) { report($0, to: events) } }
+                    }
+                    return .success(())
+                } catch {
+                    return .failure(CommandFailure(.unavailable, error.description))
+                }
+            }
+        }.value
     }
 
     /// The host names by which other machines may address this one.
-    private var ownNames: [String] {
-        guard isOpen else { return [] }
+    private static var ownNames: [String] {
         var name = [CChar](repeating: 0, count: 256)
         guard unsafe gethostname(&name, name.count - 1) == 0 else { return [] }
         let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -207,12 +225,13 @@ struct PreviewCommand: Command {
     }
 
     private func reportPage(_ address: HTTPAddress, to events: EventOutput) {
+        let url = address.url + (access.token.map { "?token=" + $0 } ?? "")
         var line = JSONLine(event: "preview")
-        line.add("url", address.url)
+        line.add("url", url)
         line.add("port", address.port)
         events.print(line)
         // To people, unless scripts have been told.
-        if !isJSON, !isQuiet { Terminal.say("preview at \(address.url)") }
+        if !isJSON, !isQuiet { Terminal.say("preview at \(url)") }
     }
 }
 

@@ -1,38 +1,25 @@
+import Dispatch
 import FrameSocket
 import Locking
 
 /// Those who watch: programs that read the stream, and pages that ask for one image after another.
+///
+/// Each is answered on a thread of its own, which waits here for news.
 final class PreviewAudience: Sendable {
     /// How many nanoseconds a page keeps its place after an answer without asking again.
-    static let pageLifetime: UInt64 = 5_000_000_000
-
-    /// The maximum number of seconds that a request waits: a client that has left is not noticed before.
-    static let longestWait = 10
-
-    /// A program that reads the stream, and the answer that it feeds.
-    private struct Reader {
-        let viewer: PreviewViewer
-        let stream: HTTPStream
-    }
-
-    /// A request that waits for a new image.
-    private struct Waiting {
-        let wait: HTTPWait
-        let deadline: UInt64
-        let isOver: @Sendable () -> Bool
-    }
+    private static let pageLifetime: UInt64 = 5_000_000_000
 
     private struct State {
-        var readers: [ObjectIdentifier: Reader] = [:]
+        var readers = 0
         /// When each page's place is free again, by the page's own name.
         var pages: [String: UInt64] = [:]
-        var waiting: [ObjectIdentifier: Waiting] = [:]
+        var waiting: [ObjectIdentifier: DispatchSemaphore] = [:]
         var isClosed = false
 
         /// Forgets pages that no longer ask.
         mutating func count(at now: UInt64) -> Int {
             pages = pages.filter { $0.value > now }
-            return readers.count + pages.count
+            return readers + pages.count
         }
     }
 
@@ -41,34 +28,27 @@ final class PreviewAudience: Sendable {
 
     private let locked = Locked(State())
 
-    init(maximum: Int) {
-        self.maximum = maximum
-    }
+    init(maximum: Int) { self.maximum = maximum }
 
     /// The number of viewers.
     var count: Int { locked.withLock { $0.count(at: MonotonicClock.now()) } }
 
+    /// The number of pages that ask for images.
+    var pages: Int { locked.withLock { $0.pages.count } }
+
     /// Whether the preview has ended.
     var isClosed: Bool { locked.withLock { $0.isClosed } }
 
-    // MARK: Programs
-
-    /// Admits another reader of the stream; nil if there are enough viewers.
-    func admit(_ viewer: PreviewViewer) -> HTTPStream? {
-        let stream = HTTPStream {
-            viewer.supply(&$0)
-        } released: { [weak self] in
-            self?.locked.withLock { _ = $0.readers.removeValue(forKey: ObjectIdentifier(viewer)) }
-        }
-        let isAdmitted = locked.withLock { state in
+    /// Admits another reader of the stream; returns false if there are enough viewers.
+    func admitReader() -> Bool {
+        locked.withLock { state in
             guard !state.isClosed, state.count(at: MonotonicClock.now()) < maximum else { return false }
-            state.readers[ObjectIdentifier(viewer)] = Reader(viewer: viewer, stream: stream)
+            state.readers += 1
             return true
         }
-        return isAdmitted ? stream : nil
     }
 
-    // MARK: Pages
+    func readerLeft() { locked.withLock { $0.readers -= 1 } }
 
     /// Keeps the place of a page, or admits it, until it has been answered; returns false if there are enough viewers.
     func admit(page: String) -> Bool {
@@ -82,60 +62,36 @@ final class PreviewAudience: Sendable {
 
     /// Records that a page has been answered: it asks again, or its place is free after a while; at once if the preview
     /// has ended, as the answer said.
-    func answered(_ page: String) {
-        if isClosed { locked.withLock { _ = $0.pages.removeValue(forKey: page) } } else { limit(page) }
-    }
-
-    private func limit(_ page: String) {
+    func answered(page: String) {
         locked.withLock { state in
             guard state.pages[page] != nil else { return }
-            state.pages[page] = MonotonicClock.now() + Self.pageLifetime
+            state.pages[page] = state.isClosed ? nil : MonotonicClock.now() + Self.pageLifetime
         }
     }
 
-    /// Returns a wait that ends when `isOver`, when the preview ends, or after `seconds`, for a page if it has a name.
-    func wait(atMost seconds: Int, page: String?, until isOver: @escaping @Sendable () -> Bool) -> HTTPWait {
-        let wait = HTTPWait { [weak self] wait in
-            self?.locked.withLock { _ = $0.waiting.removeValue(forKey: ObjectIdentifier(wait)) }
-            // Its client may have left, and then gets no answer.
-            if let page { self?.limit(page) }
-        }
-        let nanoseconds = UInt64(min(max(seconds, 0), Self.longestWait)) * 1_000_000_000
-        let waiting = Waiting(wait: wait, deadline: MonotonicClock.now() + nanoseconds, isOver: isOver)
-        locked.withLock { $0.waiting[ObjectIdentifier(wait)] = waiting }
+    /// Waits until `isOver`, until the preview ends, or for some time.
+    func wait(atMost limit: Duration, until isOver: () -> Bool) {
+        let deadline = MonotonicClock.now() + limit.nanoseconds
+        let semaphore = DispatchSemaphore(value: 0)
+        locked.withLock { $0.waiting[ObjectIdentifier(semaphore)] = semaphore }
+        defer { locked.withLock { _ = $0.waiting.removeValue(forKey: ObjectIdentifier(semaphore)) } }
         // Only now, since what happened before was announced to nobody.
-        if isOver() { wait.wake() }
-        return wait
+        while !isClosed, !isOver() {
+            let now = MonotonicClock.now()
+            guard now < deadline else { return }
+            _ = semaphore.wait(timeout: .now() + .nanoseconds(Int(clamping: deadline - now)))
+        }
     }
-
-    // MARK: What happens
 
     /// Announces that there may be something new.
     func wake() {
-        let (readers, waiting) = locked.withLock { (Array($0.readers.values), Array($0.waiting.values)) }
-        for reader in readers { reader.stream.wake() }
-        for waiting in waiting where waiting.isOver() { waiting.wait.wake() }
+        for semaphore in locked.withLock({ Array($0.waiting.values) }) { semaphore.signal() }
     }
 
-    /// Checks everybody; must be called a few times a second.
-    func tend() {
-        let now = MonotonicClock.now()
-        let (readers, waiting) = locked.withLock { (Array($0.readers.values), Array($0.waiting.values)) }
-        for reader in readers {
-            reader.stream.checkClient()
-            if reader.viewer.wantsRepetition(at: now) { reader.stream.wake() }
-        }
-        for waiting in waiting where waiting.deadline <= now { waiting.wait.wake() }
-    }
-
-    /// Ends streams and waits; nobody else is admitted.
-    func close() {
+    /// Ends streams and waits, and waits until all viewers have been told, but not long: one that reads nothing never would.
+    func close() async {
         locked.withLock { $0.isClosed = true }
         wake()
-    }
-
-    /// Waits until all have been told of the end, but not long: a viewer that reads nothing never would.
-    func emptied() async {
         for _ in 0..<50 where count > 0 {
             try? await Task.sleep(for: .milliseconds(10))
         }

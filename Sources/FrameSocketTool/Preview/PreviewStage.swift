@@ -28,6 +28,8 @@ final class PreviewStage: Sendable {
         var senders: [Sender] = []
         /// How the most recently ended sender ended.
         var lastEnd: CloseReason?
+        /// The sender of the latest image, if it has left, and none has come since.
+        var last: Sender?
 
         fileprivate var imageCount = 0
 
@@ -36,6 +38,11 @@ final class PreviewStage: Sendable {
         func sender(_ choice: Int?) -> Sender? {
             guard let choice else { return senders.last { $0.image != nil } ?? senders.last }
             return senders.first { $0.id == choice }
+        }
+
+        /// Returns the image that a page shows, which stays when its sender has left.
+        func image(_ choice: Int?) -> PreviewImage? {
+            sender(choice)?.image ?? (choice == nil ? last?.image : nil)
         }
     }
 
@@ -46,31 +53,47 @@ final class PreviewStage: Sendable {
     private let limits: JPEGDecoder.Limits
 
     /// Distinguishes this preview's images from those of another one at the same address, which numbers its own alike.
-    private let identity: String
+    private let identity = PreviewAccess.makeToken().prefix(8)
     private let locked = Locked(State())
-    private let tending = Locked<(@Sendable () -> Void)?>(nil)
 
     init(maximumViewers: Int, limits: JPEGDecoder.Limits = JPEGDecoder.Limits()) {
         audience = PreviewAudience(maximum: maximumViewers)
         self.limits = limits
-        var generator = SystemRandomNumberGenerator()
-        identity = String(generator.next() as UInt32, radix: 36)
     }
 
     /// By which a viewer knows whether it has an image.
-    func tag(of image: PreviewImage) -> String { "\(identity)-\(image.number)" }
+    func tag(of image: PreviewImage) -> String { "\"\(identity)-\(image.number)\"" }
 
     /// The current state.
     var state: State { locked.withLock { $0 } }
 
-    // MARK: Senders
-
-    func begin(_ connection: FrameConnection) {
-        locked.withLock { $0.senders.append(Sender(id: connection.id, peer: connection.peer)) }
+    /// Receives what one sender sends, to its end.
+    func follow(_ connection: FrameConnection, report: @escaping @Sendable (Reception.Event) -> Void) async {
+        let id = connection.id
+        report(.connected(connection))
+        locked.withLock { $0.senders.append(Sender(id: id, peer: connection.peer)) }
+        async let statuses: Void = connection.followStates { status in
+            change(id) { sender, _ in sender.isPaused = status.state == .paused }
+            report(.status(status, connection: id))
+        }
+        var failure: TransportError?
+        do throws(TransportError) {
+            for try await frame in connection.frames {
+                guard let error = take(frame, of: connection) else { continue }
+                report(.failed(connection: id, code: error.code.rawValue, message: error.advice))
+            }
+        } catch {
+            failure = error
+            report(.broken(connection: id, error))
+        }
+        let reason = await connection.ended()
+        await statuses
+        end(id, reason: reason)
+        report(.closed(connection: id, reason: reason, told: failure))
     }
 
     /// Handles a frame; returns the error if it is not a valid image.
-    func take(_ frame: Frame, of connection: FrameConnection) -> TurboJPEGError? {
+    private func take(_ frame: Frame, of connection: FrameConnection) -> TurboJPEGError? {
         let number = locked.withLock { state in
             state.imageCount += 1
             return state.imageCount
@@ -79,54 +102,44 @@ final class PreviewStage: Sendable {
         let image: Result<PreviewImage, TurboJPEGError> = Result { () throws(TurboJPEGError) in
             try frame.reading { () throws(TurboJPEGError) in
                 let image = try PreviewImage(frame, number: number, limits: limits)
-                // Done here, where nobody waits for it, and not once for every viewer.
+                // Done here, where nobody waits for it.
                 if isWatched { _ = try image.jpeg() }
                 return image
             }
         }
-        let byteCount = frame.jpegByteCount
-        change(connection.id) { sender in
+        change(connection.id) { sender, state in
+            let byteCount = frame.jpegByteCount
             sender.statistics.add(frame)
-            sender.meter.add(frame, byteCount: byteCount)
+            sender.meter.add(receivedAt: frame.receivedAt, timestamp: frame.timestamp, byteCount: byteCount)
             sender.byteCount += UInt64(byteCount)
             sender.superseded = connection.statistics.supersededFrames
-            if case .success(let image) = image { sender.image = image } else { sender.undecodable += 1 }
+            guard case .success(let image) = image else { return sender.undecodable += 1 }
+            sender.image = image
+            state.last = nil
         }
         if case .failure(let error) = image { return error }
         audience.wake()
         return nil
     }
 
-    func take(_ status: SenderStatus, of connection: FrameConnection) {
-        change(connection.id) { $0.isPaused = status.state == .paused }
-    }
-
-    func end(_ connection: FrameConnection, reason: CloseReason) {
+    private func end(_ id: Int, reason: CloseReason) {
+        // The image stays, and the memory in which the server received it is needed for others.
+        let kept = state.sender(id)?.image?.keep()
         locked.withLock { state in
-            state.senders.removeAll { $0.id == connection.id }
+            if let kept, kept.number > state.last?.image?.number ?? 0 { state.last = state.sender(id) }
+            state.senders.removeAll { $0.id == id }
             state.lastEnd = reason
         }
         // The image of another sender may be visible now.
         audience.wake()
     }
 
-    private func change(_ id: Int, _ body: (inout Sender) -> Void) {
+    private func change(_ id: Int, _ body: (inout Sender, inout State) -> Void) {
         locked.withLock { state in
             guard let index = state.senders.firstIndex(where: { $0.id == id }) else { return }
-            body(&state.senders[index])
+            var sender = state.senders[index]
+            body(&sender, &state)
+            state.senders[index] = sender
         }
-    }
-
-    // MARK: Viewers
-
-    /// Registers `body` to be called whenever the viewers are checked.
-    func tends(_ body: @escaping @Sendable () -> Void) {
-        tending.withLock { $0 = body }
-    }
-
-    /// Checks the viewers; must be called a few times a second.
-    func tend() {
-        tending.withLock { $0 }?()
-        audience.tend()
     }
 }

@@ -20,7 +20,7 @@ extension DocumentedCommand {
             }
             _ = try run.start(3)
             // Before the first frame there is no image yet.
-            try await succeeds(run.shell("curl -sf http://127.0.0.1:$PORT/snapshot.jpg -o first.jpg"))
+            try await succeeds(run.shell("curl -sf http://127.0.0.1:$PORT/snapshot.jpg?token=the-token -o first.jpg"))
             try await run.run(4)
             try await run.run(5)
             #expect(try Data.bytes(at: run.place.path("now.jpg")).starts(with: [0xFF, 0xD8]))
@@ -78,7 +78,7 @@ extension DocumentedCommand {
         let preview = try run.start(0)
         try await preview.told("preview at")
         _ = try run.start(1)
-        try await succeeds(run.shell("curl -sf http://127.0.0.1:$PORT/snapshot.jpg -o now.jpg"))
+        try await succeeds(run.shell("curl -sf http://127.0.0.1:$PORT/snapshot.jpg?token=the-token -o now.jpg"))
         #expect(try Data.bytes(at: run.place.path("now.jpg")).starts(with: [0xFF, 0xD8]))
         await run.interrupt(preview)
     }

@@ -1,51 +1,65 @@
 import Foundation
 import FrameSocketTesting
+import TestSupport
 import Testing
 
 /// The page of `framesocket preview` in a real browser.
 @Suite(.serialized, .enabled(if: Places.chromium != nil, "Chromium is not installed; `scripts/setup test` installs it"))
 struct PreviewBrowserTests {
     private let place: Workplace
+    private let photo = Places.fixture("jpeg/chelsea-420.jpg")
+    private let phone = Places.fixture("jpeg/phone-563x1219.jpg")
 
     init() throws {
         place = try Workplace()
     }
 
     // What the page says and shows, as expressions of JavaScript.
-    private static func says(_ summary: String) -> String {
-        "document.getElementById('summary').textContent === '\(summary)'"
-    }
+    private static func says(_ summary: String) -> String { text("summary", "^\(summary)$") }
 
-    private static func tells(_ words: String) -> String {
-        "document.getElementById('message').textContent.includes('\(words)')"
-    }
-
-    /// The command that starts a sender.
-    private static func offers(_ command: String) -> String {
-        "document.getElementById('command').textContent.startsWith('\(command)')"
-    }
-
-    private static func shows(_ width: Int, _ height: Int) -> String {
-        "image.width === \(width) && image.height === \(height) && !image.hidden"
+    private static func text(_ id: String, _ pattern: String) -> String {
+        "/\(pattern)/.test(document.getElementById('\(id)').textContent)"
     }
 
     private static func fact(_ name: String, _ pattern: String) -> String {
-        "/\(pattern)/.test(document.getElementById('\(name)').textContent)"
+        "/\(pattern)/.test(document.querySelector('dd[data-fact=\"\(name)\"]').textContent)"
     }
 
-    /// The colour at a place of the image, in parts of its sides, as one of `red`, `green`, `blue`, `white`, or none.
-    private static let colour = """
-        !!(globalThis.colour = (x, y) => {
-          const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
-          canvas.drawImage(image, 0, 0);
-          const [r, g, b] = canvas.getImageData(x * image.width, y * image.height, 1, 1).data;
-          const isHigh = [r > 128, g > 128, b > 128].join();
-          return { "true,false,false": "red", "false,true,false": "green", "false,false,true": "blue",
-            "true,true,true": "white" }[isHigh];
-        })
+    private static func shows(_ width: Int, _ height: Int) -> String {
+        "image.width === \(width) && image.height === \(height) && !document.getElementById('view').hidden"
+    }
+
+    private static let isDimmed = "!document.getElementById('view').hidden && getComputedStyle(image).opacity < 0.5"
+    private static let isBright = "getComputedStyle(image).opacity === '1'"
+
+    private static func click(_ id: String) -> String { "document.getElementById('\(id)').click() ?? true" }
+
+    /// Selects a value in a list.
+    private static func choose(_ value: String, in list: String) -> String {
+        """
+        (() => {
+          const list = document.getElementById("\(list)");
+          if (![...list.options].some((option) => option.value === "\(value)")) return false;
+          list.value = "\(value)";
+          list.dispatchEvent(new Event("change"));
+          return true;
+        })()
+        """
+    }
+
+    private static func box(_ id: String) -> String { "document.getElementById('\(id)').getBoundingClientRect()" }
+
+    /// Nothing is over the image, and the page is not wider than the window.
+    private static let isUncovered = """
+        (() => {
+          const { left, top, width, height } = image.getBoundingClientRect();
+          const at = (x, y) => document.elementFromPoint(left + x * width, top + y * height);
+          return [0.1, 0.5, 0.9].every((x) => [0.1, 0.5, 0.9].every((y) => at(x, y) === image))
+            && document.documentElement.scrollWidth <= innerWidth;
+        })()
         """
 
-    /// How many different images were seen within the page, until there are enough.
+    /// How many different images were seen within the page, until there are enough, and no figure is none.
     private static func moves(_ count: Int) -> String {
         """
         (() => {
@@ -53,14 +67,10 @@ struct PreviewBrowserTests {
           canvas.drawImage(image, 0, 0, 64, 64);
           globalThis.seen ??= new Set();
           seen.add(canvas.getImageData(0, 0, 64, 64).data.join());
+          if (document.body.innerText.includes("NaN")) throw new Error(document.body.innerText);
           return seen.size >= \(count);
         })()
         """
-    }
-
-    /// An upright image of 451 by 300 pixels.
-    private func chelsea() throws -> PeerMessage {
-        .frame(try Data.bytes(at: Places.fixture("jpeg/chelsea-420.jpg")), width: 451, height: 300)
     }
 
     private func expectClean(_ browser: Program) async throws {
@@ -70,46 +80,70 @@ struct PreviewBrowserTests {
         #expect(ending.lines.last == #"{"errors": []}"#)
     }
 
-    @Test func `the page says that there is no sender, then shows a moving image, then says that the sender has left`()
+    /// Starts a sender of the same image, again and again until the test ends.
+    private func sendImages(to site: PreviewSite) throws {
+        let sender = try site.sender()
+        let image = try Data.bytes(at: photo)
+        Task { [weak sender] in
+            while let sender {
+                sender.write(image)
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+    }
+
+    // MARK: What it shows
+
+    @Test func `the page offers a command, shows a moving image with its figures, and keeps the last one dimmed`()
         async throws
     {
         let site = try await PreviewSite(place)
         let browser = try site.browser([
-            Self.says("No sender"), Self.offers("framesocket send \(place.socket) "), Self.says("Live"),
-            "document.getElementById('start').hidden", Self.shows(562, 1218), Self.moves(4),
-            Self.fact("size", "562 × 1218"), Self.fact("rate", "^[1-9].* frames.s$"),
-            Self.fact("shown", "^[1-9].* frames.s$"), Self.fact("latency", " ms$"),
-            Self.fact("sender", "process [0-9]+, user [0-9]+"), Self.fact("viewers", "1 of 16"),
-            "document.title.startsWith('Live')", "image.getAttribute('aria-label').includes('562 by 1218')",
-            Self.says("No sender"), "image.hidden", Self.tells("has left"),
-            "document.getElementById('full').disabled",
+            Self.says("No sender"),
+            Self.text("command", "^framesocket send \(place.socket.replacing("/", with: "\\/")) "),
+            "location.search === ''",
+            "document.addEventListener('copy', () => (globalThis.copied = String(getSelection()))) ?? true",
+            Self.click("copy"), "copied.startsWith('framesocket send ')", Self.text("copy", "^Copied$"),
+            Self.says("Live"), "document.getElementById('start').hidden", Self.shows(562, 1218), Self.moves(4),
+            Self.fact("Size", "562 × 1218"), Self.fact("Rate", "^([4-9]|1[0-2])\\.. frames.s$"),
+            Self.fact("Shown here", "^([4-9]|1[0-2])\\.. frames.s$"), Self.fact("Latency", " ms$"),
+            Self.fact("Sender", "process [0-9]+, user [0-9]+$"), Self.fact("Viewers", "1 of 16"), Self.isBright,
+            Self.says("No sender"), Self.text("message", "has left"), Self.isDimmed, Self.shows(562, 1218),
+            Self.fact("Sender", "process [0-9]+, user [0-9]+, has left$"), Self.fact("Last frame", "^[0-9]+ s ago$"),
+            Self.fact("Rate", "^–$"), Self.isUncovered,
         ])
-        try await browser.lines(2)
+        try await browser.lines(7)
         let screens = Places.fixture("screens/phone-scroll")
         let arguments = ["send", place.socket, screens, "--scale", "1/2", "--loop", "0", "--fps", "10", "--quiet"]
         let sender = try place.framesocket(arguments)
-        try await browser.lines(14)
+        try await browser.lines(17)
         sender.send(.terminate)
         try await expectClean(browser)
     }
 
-    @Test func `the only image of a still screen is shown, and a pause is displayed`() async throws {
+    @Test func `an image that is sent once stays, and so does it in a pause and after the end`() async throws {
         let site = try await PreviewSite(place)
+        let once = try await place.framesocket(["send", place.socket, photo, "--passthrough", "--quiet"]).ended()
+        #expect(once.status == 0, "\(once)")
+        let browser = try site.browser([
+            Self.says("No sender"), Self.shows(451, 300), Self.isDimmed, Self.says("Waiting"), Self.isDimmed,
+            Self.says("Live"), Self.isBright, Self.fact("Last frame", "^[3-9] s ago$"),
+            Self.says("Paused"), Self.text("message", "The sender has paused"), Self.isDimmed,
+            Self.says("Live"), Self.says("Preview ended"), Self.text("message", "It ended at"), Self.isDimmed,
+            Self.fact("Frames", "^–$"), Self.fact("Sender", "process"), "document.getElementById('save').hidden",
+        ])
+        try await browser.lines(3)
         let sender = try PeerSocket.connected(to: place.socket)
         let status = { (state: String) -> PeerMessage in
             let fields = [("Message-Type", "status"), ("Sender-State", state), ("Control-Version", "1")]
             return PeerMessage(startLine: "HTTP/1.1 200 OK", fields: fields.map { (name: $0, value: $1) })
         }
-        let browser = try site.browser([
-            Self.says("Waiting"), Self.says("Live"), Self.shows(451, 300), Self.fact("age", "No new frame for"),
-            Self.says("Paused"), Self.tells("The sender has paused"), Self.shows(451, 300),
-            Self.says("Live"), Self.says("Preview ended"),
-        ])
-        for (count, message) in try [(1, chelsea()), (4, status("paused")), (7, status("live"))] {
+        let frame = PeerMessage.frame(try Data.bytes(at: photo), width: 451, height: 300)
+        for (count, message) in [(5, frame), (8, status("paused")), (11, status("live"))] {
             try await browser.lines(count)
             try await sender.write(message.bytes)
         }
-        try await browser.lines(8)
+        try await browser.lines(12)
         site.program.send(.interrupt)
         #expect(await site.program.ended().status == 130)
         let ending = await browser.ended()
@@ -117,81 +151,53 @@ struct PreviewBrowserTests {
         withExtendedLifetime(sender) {}
     }
 
-    private static func chooses(_ value: String) -> String {
-        """
-        (() => {
-          const senders = document.getElementById("senders");
-          if (![...senders.options].some((option) => option.value === "\(value)")) return false;
-          senders.value = "\(value)";
-          senders.dispatchEvent(new Event("change"));
-          return true;
-        })()
-        """
-    }
-
-    /// Selects how the image fills the page.
-    private static func fills(_ mode: String) -> String {
-        """
-        (() => {
-          const modes = document.getElementById("mode");
-          modes.value = "\(mode)";
-          modes.dispatchEvent(new Event("change"));
-          return modes.value === "\(mode)";
-        })()
-        """
-    }
-
     /// Whether the image is as large as the room for it.
     private static let covers = """
-        (() => {
-          const [all, room] = [image, document.getElementById("view")].map((part) => part.getBoundingClientRect());
-          return Math.abs(all.width - room.width) < 1 && Math.abs(all.height - room.height) < 1;
-        })()
+        ["width", "height"].every((side) => Math.abs(\(box("image"))[side] - \(box("view"))[side]) < 1)
         """
 
-    private static func object(_ fit: String) -> String { "getComputedStyle(image).objectFit === '\(fit)'" }
-
-    /// A small photo: the whole of it is shown as large as it is, and otherwise it fills the page.
-    @Test(arguments: ["", "?mode=stretch", "?mode=none"])
-    func `the page shows the whole image, fills the page with it, or stretches it`(query: String) async throws {
+    @Test(arguments: [("", []), ("?mode=stretch", ["--size", "390x844", "--dark"])])
+    func `a small image is enlarged, fills the page, is stretched or has its actual size`(
+        query: String,
+        options: [String]
+    ) async throws {
         let site = try await PreviewSite(place)
-        let first =
-            query == "?mode=stretch"
-            ? [Self.object("fill"), Self.covers, "document.getElementById('mode').value === 'stretch'"]
-            : [Self.object("contain"), "!\(Self.covers)", "document.getElementById('mode').value === 'fit'"]
-        let browser = try site.browser(
-            [Self.shows(451, 300)] + first + [
-                Self.fills("fill"), Self.object("cover"), Self.covers, "location.search === '?mode=fill'",
-                Self.fills("stretch"), Self.object("fill"), Self.covers, "location.search === '?mode=stretch'",
-                // In its actual size, an image fills nothing.
-                "document.getElementById('zoom').click() || true", "image.getBoundingClientRect().width === 451",
-                "document.getElementById('zoom').click() || true", Self.covers,
-                Self.fills("fit"), Self.object("contain"), "!\(Self.covers)", "location.search === ''",
-            ],
-            query: query
-        )
-        try site.sender(showing: Places.fixture("jpeg/chelsea-420.jpg"))
-        try await expectClean(browser)
+        for _ in 0..<2 { try site.sender(showing: photo) }
+        try await site.state { $0.choices.count == 2 && $0.choices.allSatisfy { $0.width != nil } }
+        let object = { (fit: String) in "getComputedStyle(image).objectFit === '\(fit)'" }
+        let steps = [
+            Self.says("Live"), Self.shows(451, 300), Self.isUncovered, object(query.isEmpty ? "contain" : "fill"),
+            Self.fact("Sender", "process [0-9]+, user [0-9]+, 2 of 2"),
+            "\(Self.box("summary")).height < 1.6 * parseFloat(getComputedStyle(document.body).fontSize)",
+            "\(Self.box("senders")).bottom < \(Self.box("image")).top && \(Self.box("senders")).right <= innerWidth",
+            "\(Self.box("image")).bottom <= innerHeight",
+            "matchMedia('(prefers-color-scheme: dark)').matches === \(!options.isEmpty)",
+            "(getComputedStyle(stage).backgroundColor === 'rgb(11, 13, 17)') === \(!options.isEmpty)",
+            Self.choose("fill", in: "mode"), object("cover"), Self.covers, "location.search === '?mode=fill'",
+            Self.choose("stretch", in: "mode"), object("fill"), Self.covers, "location.search === '?mode=stretch'",
+            Self.click("zoom"), "\(Self.box("image")).width === 451", "document.getElementById('view').tabIndex === 0",
+            "document.getElementById('zoom').getAttribute('aria-pressed') === 'true'", Self.click("zoom"),
+            Self.choose("fit", in: "mode"), object("contain"), Self.covers, "location.search === ''",
+        ]
+        try await expectClean(site.browser(steps, options: options, query: query))
     }
 
     @Test func `a sender is selected from a list, and when it leaves, the latest is shown again`() async throws {
         let site = try await PreviewSite(place)
-        let first = try site.sender(showing: Places.fixture("jpeg/chelsea-420.jpg"))
+        let first = try site.sender(showing: photo)
         try await site.state { $0.frames == 1 }
         let list = "document.getElementById('choice')"
         let browser = try site.browser([
             Self.shows(451, 300), "\(list).hidden",
-            Self.shows(563, 1219), "!\(list).hidden", "document.getElementById('senders').value === ''",
-            "document.getElementById('senders').options.length === 3",
-            Self.fact("senders", "sender 1, process [0-9]+, 451 × 300"),
-            Self.chooses("1"), Self.shows(451, 300), "location.search === '?sender=1'", Self.fact("size", "451 × 300"),
-            "document.getElementById('save').href.endsWith('/snapshot.jpg?sender=1')",
-            Self.shows(563, 1219), "location.search === ''", "document.getElementById('senders').value === ''",
-            "\(list).hidden",
+            Self.shows(563, 1219), "!\(list).hidden", "document.getElementById('senders').options.length === 3",
+            Self.text("senders", "sender 1, process [0-9]+, user [0-9]+, 451 × 300"),
+            Self.choose("1", in: "senders"), Self.shows(451, 300), "location.search === '?sender=1'",
+            "document.getElementById('save').href.endsWith('/image?sender=1')",
+            Self.shows(563, 1219), "location.search === ''", "\(list).hidden",
         ])
         try await browser.lines(2)
-        try site.sender(showing: Places.fixture("jpeg/phone-563x1219.jpg"))
-        try await browser.lines(12)
+        try site.sender(showing: phone)
+        try await browser.lines(10)
         first.kill()
         let ending = await browser.ended()
         #expect(ending.status == 0, "\(ending)")
@@ -199,13 +205,14 @@ struct PreviewBrowserTests {
 
     @Test func `a viewer without a place is told so, and sees the stream once there is one`() async throws {
         let site = try await PreviewSite(place, "--viewers", "1")
-        try site.sender(showing: Places.fixture("jpeg/chelsea-420.jpg"))
+        try site.sender(showing: photo)
         let viewer = try await site.viewer()
         try await site.state { $0.frames == 1 }
         let browser = try site.browser([
-            Self.tells("No place left"), "image.hidden", Self.shows(451, 300), "!\(Self.tells("No place left"))",
+            Self.text("message", "No place left"), "document.getElementById('view').hidden",
+            Self.fact("Shown here", "^–$"), Self.shows(451, 300), Self.text("message", "^$"),
         ])
-        try await browser.lines(2)
+        try await browser.lines(3)
         viewer.kill()
         let ending = await browser.ended()
         #expect(ending.status == 0, "\(ending)")
@@ -218,7 +225,19 @@ struct PreviewBrowserTests {
         (8, 64, 96, ["blue", "red", "white", "green"]),
     ]
 
-    @Test func `the image of a rotated sender is upright`() async throws {
+    /// The colour at a place of the image, in parts of its sides.
+    private static let colour = """
+        !!(globalThis.colour = (x, y) => {
+          const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+          canvas.drawImage(image, 0, 0);
+          const [r, g, b] = canvas.getImageData(x * image.width, y * image.height, 1, 1).data;
+          const isHigh = [r > 128, g > 128, b > 128].join();
+          return { "true,false,false": "red", "false,true,false": "green", "false,false,true": "blue",
+            "true,true,true": "white" }[isHigh];
+        })
+        """
+
+    @Test func `the image of a rotated sender is upright, and its own Exif orientation is ignored`() async throws {
         let site = try await PreviewSite(place)
         let places = ["0.25, 0.25", "0.75, 0.25", "0.25, 0.75", "0.75, 0.75"]
         let steps = Self.rotations.map { _, width, height, colours in
@@ -226,120 +245,120 @@ struct PreviewBrowserTests {
                 .joined(separator: " && ")
         }
         // One sender after the other, each of which the page shows as soon as it is the latest.
-        let browser = try site.browser([Self.colour] + steps)
+        let browser = try site.browser([Self.colour] + steps + [Self.shows(300, 451)])
         for (index, rotation) in Self.rotations.enumerated() {
             try await browser.lines(1 + index)
             let options = ["--size", "96x64", "--format", "rgb", "--orientation", "\(rotation.0)", "--quiet"]
             let sender = try place.framesocket(["send", place.socket, "-"] + options, input: .pipe(InputPipe()))
             sender.write(Quarters.pixels(width: 96, height: 64))
         }
-        try await expectClean(browser)
-    }
-
-    @Test func `a sender's own Exif orientation is ignored`() async throws {
-        let site = try await PreviewSite(place)
+        try await browser.lines(1 + Self.rotations.count)
         try site.sender(showing: Places.fixture("jpeg/chelsea-exif-6.jpg"))
-        let browser = try site.browser([
-            Self.says("Live"), Self.shows(300, 451), "image.getBoundingClientRect().width === 300",
-        ])
         try await expectClean(browser)
     }
 
-    @Test func `a frame that the browser cannot decode is reported, and the next one is shown`() async throws {
+    @Test func `frames that nobody can decode are reported, and the next one is shown`() async throws {
         let site = try await PreviewSite(place)
+        let good = PeerMessage.frame(try Data.bytes(at: photo), width: 451, height: 300)
         // Samples of 12 bits are part of the standard, and of no browser.
-        var deep = try chelsea()
+        var deep = good
         let frameHeader = try #require(deep.body.indices.first { deep.body[$0...].starts(with: [0xFF, 0xC0]) })
         deep.body[frameHeader + 4] = 12
         let sender = try PeerSocket.connected(to: place.socket)
-        try await sender.write(deep.bytes)
         let browser = try site.browser([
-            Self.tells("browser cannot decode"), "image.hidden",
-            "document.getElementById('save').hasAttribute('href')",
-            Self.shows(451, 300), "!\(Self.tells("cannot decode"))",
+            Self.text("message", "none of its frames can be decoded"), Self.fact("Dropped", "1 not decodable"),
+            Self.text("message", "browser cannot decode"), "document.getElementById('view').hidden",
+            Self.shows(451, 300), Self.text("message", "^$"),
+            Self.text("message", "browser cannot decode"), Self.isDimmed,
         ])
+        let none = PeerMessage.frame(Array("no image.".utf8), width: 1, height: 1)
+        for (count, message) in [(0, none), (2, deep), (4, good), (6, deep)] {
+            if count > 0 { try await browser.lines(count) }
+            try await sender.write(message.bytes)
+        }
+        try await expectClean(browser)
+        withExtendedLifetime(sender) {}
+    }
+
+    // MARK: When it does not get through
+
+    @Test func `twelve pages of one browser all show frames and rates, and recover when the preview is back`()
+        async throws
+    {
+        let site = try await PreviewSite(place, "--http-token", "a.token-for_both")
+        try sendImages(to: site)
+        let figures = [
+            Self.shows(451, 300), Self.says("Live"), Self.fact("Shown here", "^[1-9].* frames.s$"),
+            Self.fact("Viewers", "12 of 16"),
+        ]
+        let browser = try site.browser(
+            figures + [Self.says("Not reachable"), Self.text("message", "Cannot connect"), Self.isDimmed] + figures,
+            options: ["--tabs", "12"]
+        )
+        try await browser.lines(4)
+        // Without a word.
+        site.program.kill()
+        _ = await site.program.ended()
+        try await browser.lines(7)
+        let again = try await PreviewSite(place, "--http-token", "a.token-for_both", http: "127.0.0.1:\(site.port)")
+        try sendImages(to: again)
+        let ending = await browser.ended()
+        #expect(ending.status == 0, "\(ending)")
+    }
+
+    @Test func `a page says that the preview has another token, and shows another image with a number that it knows`()
+        async throws
+    {
+        let site = try await PreviewSite(place, "--http-token", "the-same-token")
+        let sender = try site.sender(showing: photo)
+        let browser = try site.browser([
+            Self.shows(451, 300), Self.says("Not reachable"), Self.text("message", "another token"),
+            Self.says("Live"), Self.shows(563, 1219), Self.fact("Frames", "^1$"),
+        ])
+        try await browser.lines(1)
+        site.program.kill()
+        _ = await site.program.ended()
+        sender.kill()
+        let other = try await PreviewSite(place, http: "127.0.0.1:\(site.port)")
         try await browser.lines(3)
-        try await sender.write(chelsea().bytes)
-        try await expectClean(browser)
-        withExtendedLifetime(sender) {}
+        other.program.kill()
+        _ = await other.program.ended()
+        let again = try await PreviewSite(place, "--http-token", "the-same-token", http: "127.0.0.1:\(site.port)")
+        try again.sender(showing: phone)
+        let ending = await browser.ended()
+        #expect(ending.status == 0, "\(ending)")
     }
 
-    @Test func `the page says that none of a sender's frames can be decoded`() async throws {
+    @Test func `a page without a free connection does not say that the preview has ended`() async throws {
         let site = try await PreviewSite(place)
-        let sender = try PeerSocket.connected(to: place.socket)
-        try await sender.write(PeerMessage.frame(Array("no image.".utf8), width: 1, height: 1).bytes)
-        try await expectClean(
-            site.browser([
-                Self.tells("none of its frames can be decoded"), Self.fact("age", "So far: 1"),
-                Self.fact("dropped", "^1$"),
-                "image.hidden",
-            ])
-        )
-        withExtendedLifetime(sender) {}
-    }
-
-    @Test func `the command that starts a sender is copied, and an image is shown pixel by pixel`() async throws {
-        let site = try await PreviewSite(place)
-        let button = { (name: String) in "document.getElementById('\(name)')" }
+        try site.sender(showing: photo)
         let browser = try site.browser([
-            Self.says("No sender"), "!\(button("start")).hidden",
-            """
-            (globalThis.copied = "", document.addEventListener("copy", () => copied = String(getSelection())),
-              Object.defineProperty(navigator, "clipboard", { value: undefined }), \(button("copy")).click(), true)
-            """,
-            "copied.startsWith('framesocket send \(place.socket) ')", Self.fact("copy", "^Copied$"),
-            Self.says("Live"), "\(button("zoom")).getAttribute('aria-pressed') === 'false'",
-            "image.getBoundingClientRect().height < 1219", "\(button("zoom")).click() ?? true",
-            "image.getBoundingClientRect().height === 1219",
-            "\(button("zoom")).getAttribute('aria-pressed') === 'true'",
-            "document.getElementById('view').tabIndex === 0",
-            "document.getElementById('view').scrollHeight > document.getElementById('view').clientHeight",
-            "\(button("zoom")).click() ?? true", "image.getBoundingClientRect().height < 1219",
+            Self.shows(451, 300),
+            "(globalThis.others = [1, 2, 3, 4, 5, 6].map((n) => Object.assign(new Image(), { src: `stream?${n}` }))).length",
+            Self.says("Not reachable"), Self.text("message", "does not answer: it is busy, or other tabs"),
+            "others.forEach((other) => other.removeAttribute('src')) ?? true", Self.says("Live"), Self.isBright,
         ])
-        try await browser.lines(5)
-        try site.sender(showing: Places.fixture("jpeg/phone-563x1219.jpg"))
-        try await expectClean(browser)
+        let ending = await browser.ended()
+        #expect(ending.status == 0, "\(ending)")
     }
 
-    @Test func `on a narrow page the state is one line, and the senders are listed above the image`() async throws {
-        let site = try await PreviewSite(place)
-        for _ in 0..<2 { try site.sender(showing: Places.fixture("jpeg/phone-563x1219.jpg")) }
-        try await site.state { $0.choices.count == 2 && $0.choices.allSatisfy { $0.width != nil } }
-        let box = { (name: String) in "document.getElementById('\(name)').getBoundingClientRect()" }
-        let browser = try site.browser(
-            [
-                Self.says("Live"), Self.shows(563, 1219), "!document.getElementById('choice').hidden",
-                Self.fact("sender", "process [0-9]+, user [0-9]+ · sender 2 of 2"),
-                "document.documentElement.scrollWidth <= innerWidth",
-                "\(box("status")).height < 1.6 * parseFloat(getComputedStyle(document.body).fontSize)",
-                "\(box("senders")).bottom < \(box("image")).top && \(box("senders")).right <= innerWidth",
-                "\(box("image")).bottom <= innerHeight",
-            ],
-            "--size",
-            "390x844"
-        )
-        try await expectClean(browser)
-    }
-
-    @Test(arguments: [["--size", "400x800"], ["--dark"]])
-    func `the page fits into a narrow window, and is dark if that is preferred`(options: [String]) async throws {
-        let site = try await PreviewSite(place)
-        try site.sender(showing: Places.fixture("jpeg/phone-563x1219.jpg"))
-        let browser = try site.browser(
-            [
-                Self.says("Live"), Self.shows(563, 1219),
-                "document.documentElement.scrollWidth <= innerWidth",
-                // The image is whole, and in proportion.
-                """
-                (() => {
-                  const { width, height } = image.getBoundingClientRect();
-                  return width <= innerWidth && height <= innerHeight && Math.abs(width / height - 563 / 1219) < 0.01;
-                })()
-                """,
-                "matchMedia('(prefers-color-scheme: dark)').matches === \(options == ["--dark"])",
-                "getComputedStyle(document.body).backgroundColor === '\(options == ["--dark"] ? "rgb(18, 21, 27)" : "rgb(245, 246, 248)")'",
-            ] + options
-        )
-        try await expectClean(browser)
+    @Test func `a hidden page asks for no images, and gives its place to others`() async throws {
+        let site = try await PreviewSite(place, "--viewers", "1")
+        try sendImages(to: site)
+        let hide = { (isHidden: Bool) in
+            """
+            Object.defineProperty(document, "hidden", { value: \(isHidden), configurable: true })
+              && document.dispatchEvent(new Event("visibilitychange"))
+            """
+        }
+        let viewers = { (count: Int) in
+            "fetch('state').then((answer) => answer.json()).then((state) => state.viewers === \(count))"
+        }
+        let browser = try site.browser([
+            Self.shows(451, 300), viewers(1), hide(true), viewers(0), "(globalThis.before = tag) !== ''",
+            hide(false), viewers(1), "before !== tag", Self.fact("Shown here", "^[1-9].* frames.s$"),
+        ])
+        let ending = await browser.ended()
+        #expect(ending.status == 0, "\(ending)")
     }
 }

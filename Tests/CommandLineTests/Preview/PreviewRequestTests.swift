@@ -3,7 +3,7 @@ import Testing
 
 @testable import FrameSocketTool
 
-/// Who may ask a preview for what, and how images are put into a stream: without a server.
+/// What a preview makes of addresses, tokens, rates and Exif data, without a server.
 struct PreviewRequestTests {
     @Test(arguments: [
         ("127.0.0.1:8080", "http://127.0.0.1:8080/", true),
@@ -46,161 +46,51 @@ struct PreviewRequestTests {
         (" localhost", false), ("127.1", false), ("2130706433", false), ("localhost.", false), ("studio.evil", false),
     ])
     func `only addresses and this machine's own names are answered`(host: String, isOurs: Bool) {
-        let request = HTTPRequest(method: "GET", path: "/", host: host, site: nil)
-        #expect(request.isForThisHost(named: ["studio"]) == isOurs)
-    }
-
-    @Test func `a request that names no host is not answered`() {
-        let request = HTTPRequest(method: "GET", path: "/", host: nil, site: nil)
-        #expect(!request.isForThisHost(named: ["studio"]))
-    }
-
-    @Test(arguments: ["/state", "/snapshot.jpg", "/stream"])
-    func `a sender that is not connected or not a number cannot be selected`(path: String) {
-        let routes = PreviewRoutes(
-            stage: PreviewStage(maximumViewers: 1),
-            endpoint: .path("/run/s"),
-            names: [],
-            user: nil
-        )
-        for (sender, status) in [("1", 404), ("0", 400), ("-1", 400), ("", 400), ("1x", 400), ("\u{0661}", 400)] {
-            let request = HTTPRequest(method: "GET", path: path, host: "localhost", site: nil, sender: sender)
-            #expect(routes.answer(request).status == UInt32(status), "\(sender)")
+        let access = PreviewAccess(token: nil, names: ["studio"])
+        let absolute = HTTPRequest(target: "http://\(host)/", fields: ["Host": "localhost"])
+        for request in [HTTPRequest(target: "/", fields: ["Host": host]), absolute] {
+            #expect((try? access.check(request))?.path == (isOurs ? "/" : nil))
         }
+        #expect(throws: HTTPResponse.self) { try access.check(HTTPRequest(target: "/")) }
     }
 
-    private func answer(_ method: String, _ path: String, site: String? = nil) -> HTTPResponse {
-        let stage = PreviewStage(maximumViewers: 1)
-        let routes = PreviewRoutes(stage: stage, endpoint: .path("/run/s"), names: [], user: nil)
-        return routes.answer(HTTPRequest(method: method, path: path, host: "localhost", site: site))
+    @Test(arguments: [
+        ("the-token-1", true), ("the-token-2", false), ("the-token-", false), ("the-token-11", false), ("", false),
+        ("THE-TOKEN-1", false), ("the-token-1 ", false),
+    ])
+    func `the token is compared whole`(text: String, isKnown: Bool) {
+        let access = PreviewAccess(token: "the-token-1", names: [])
+        let request = HTTPRequest(target: "/", fields: ["Host": "[::1]:8080"], arguments: ["token": text])
+        let cookie = "framesocket-8080=the-token-1; HttpOnly; SameSite=Strict"
+        #expect((try? access.check(request))?.cookie == (isKnown ? cookie : nil))
+        let fields = ["Host": "localhost", "Cookie": "a=b; framesocket-80=other;framesocket-80=\(text)"]
+        #expect(((try? access.check(HTTPRequest(target: "/", fields: fields))) != nil) == isKnown)
     }
 
-    @Test(
-        arguments: [
-            ("GET", "/", nil, 200), ("HEAD", "/", nil, 200), ("GET", "/preview.css", nil, 200),
-            ("GET", "/preview.js", nil, 200), ("GET", "/icon.svg", nil, 200), ("GET", "/state", nil, 200),
-            ("GET", "/stream", nil, 200), ("GET", "/snapshot.jpg", nil, 404), ("GET", "/none", nil, 404),
-            ("GET", "//", nil, 404), ("POST", "/", nil, 405), ("PUT", "/state", nil, 405),
-            ("OPTIONS", "/state", nil, 405),
-            ("get", "/", nil, 405),
-            ("GET", "/stream", "same-origin", 200), ("GET", "/state", "none", 200), ("GET", "/", "cross-site", 200),
-            ("GET", "/stream", "cross-site", 403), ("GET", "/state", "same-site", 403),
-            ("GET", "/snapshot.jpg", "cross-site", 403),
-        ] as [(String, String, String?, UInt32)]
-    )
-    func `existing resources can be requested, but not by other sites`(
-        method: String,
-        path: String,
-        site: String?,
-        status: UInt32
-    ) {
-        let answer = answer(method, path, site: site)
-        #expect(answer.status == status)
-        // Whatever it is, nobody keeps it, guesses at it or frames it.
-        let fields = Dictionary(answer.fields.map { ($0.name, $0.value) }) { first, _ in first }
-        #expect(fields["Cache-Control"] == "no-store")
-        #expect(fields["X-Content-Type-Options"] == "nosniff")
-        #expect(fields["Content-Security-Policy"]?.hasPrefix("default-src 'none'; ") == true)
-        #expect(fields["Cross-Origin-Resource-Policy"] == "same-origin")
+    @Test func `a token that nobody has set is another one each time, and can be part of an address`() {
+        let tokens = (0..<100).map { _ in PreviewAccess.makeToken() }
+        #expect(Set(tokens).count == 100)
+        #expect(tokens.allSatisfy { $0.utf8.count == 32 && PreviewAccess.isToken($0) })
     }
 
-    @Test(
-        arguments: [(1_000, 1_000, 200), (1_000, 0, 200), (1_000, 1_001, 403), (1_000, nil, 403), (0, 1_000, 403)]
-            as [(UInt32, UInt32?, UInt32)]
-    )
-    func `only root and the user who started the preview may watch`(user: UInt32, client: UInt32?, status: UInt32) {
-        let stage = PreviewStage(maximumViewers: 1)
-        let routes = PreviewRoutes(stage: stage, endpoint: .path("/run/s"), names: [], user: user)
-        for path in ["/", "/state", "/stream"] {
-            let request = HTTPRequest(method: "GET", path: path, host: "localhost", site: nil, userID: client)
-            #expect(routes.answer(request).status == status)
+    @Test func `the page has no address that would leave the path at which it is`() {
+        #expect(!(PreviewPage.html + PreviewPage.css).contains("\"/"))
+        #expect(!PreviewPage.script.contains("address(\"/") && !PreviewPage.script.contains("ask(\"/"))
+    }
+
+    @Test func `a rate is there after a second, and is not too high`() throws {
+        let second: UInt64 = 1_000_000_000
+        var meter = PreviewMeter()
+        #expect(meter.rates(at: second) == nil)
+        for index in 0..<40 {
+            meter.add(receivedAt: second + UInt64(index) * second / 10, timestamp: second, byteCount: 50)
+            let now = second + UInt64(index) * second / 10
+            let rates = meter.rates(at: now)
+            #expect((rates == nil) == (index < 10), "frame \(index)")
+            if let rates { #expect(rates.frames == 10 && rates.bytes == 500) }
         }
-    }
-
-    @Test(
-        arguments: [
-            ("0100007F:C350 0100007F:1F90", 1_000), ("0100007F:1F90 0100007F:C350", 1_001),
-            // Of another address, without an owner any more, listening, cut off, or not there.
-            ("0200007F:C350 0100007F:1F90", 1_002), ("0100007F:C351 0100007F:1F90", nil),
-            ("00000000:1F90 00000000:0000", nil), ("0100007F:C352 0100007F:1F90", nil), ("", nil),
-            // Closed by its owner for sending alone.
-            ("0100007F:C353 0100007F:1F90", 1_003),
-            // A socket of IPv6.
-            (HTTPClient.mapped("0100007F:C354 0100007F:1F90"), 1_004),
-        ] as [(String, UInt32?)]
-    )
-    func `the owner of a socket is found in the kernel's table`(addresses: String, owner: UInt32?) {
-        let table = """
-              sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-               0: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1001        0 101 1 0 100 0 0 10 0
-               1: 0200007F:C350 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1002        0 102 1 0 20 4 30 10 -1
-               2: 0100007F:C350 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 103 1 0 20 4 30 10 -1
-               3: 0100007F:C351 0100007F:1F90 05 00000000:00000000 00:00000000 00000000     0        0 0 1 0 20 4 30 10 -1
-               4: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1001        0 104 1 0 20 4 30 10 -1
-               5: 0100007F:C353 0100007F:1F90 05 00000000:00000000 00:00000000 00000000  1003        0 105 1 0 20 4 30 10 -1
-               6: 0000000000000000FFFF00000100007F:C354 0000000000000000FFFF00000100007F:1F90 01 00000000:00000000 00:00000000 00000000  1004        0 106 1 0 20 4 30 10 -1
-               7: 0100007F:C352 0100007F:1F90 01 00000000
-            """
-        #expect(HTTPClient.userID(ofSocket: addresses, in: table) == owner)
-    }
-
-    @Test(
-        arguments: [
-            (nil, false), ("", false), ("\"a-1\"", true), ("W/\"a-1\"", true), ("\"b-1\", \"a-1\"", true),
-            ("\"b-1\",W/\"a-1\"", true), ("\"a-11\"", false), ("a-1", false), ("\"a-1", false), ("*", false),
-            ("\"b-1\"", false), (",,", false),
-        ] as [(String?, Bool)]
-    )
-    func `what a client has is recognized by its tag`(tags: String?, isKnown: Bool) {
-        let request = HTTPRequest(method: "GET", path: "/", host: nil, site: nil, knownTags: tags)
-        #expect(request.knows("a-1") == isKnown)
-    }
-
-    @Test(
-        arguments: [
-            (nil, nil), ("", nil), ("wait=1", 1), ("Wait = 5", 5), ("respond-async, wait=10", 10), ("wait=\"3\"", 3),
-            ("wait=2; x=y", 2), ("wait", nil), ("wait=", nil), ("wait=0", nil), ("wait=-1", nil), ("wait=1.5", nil),
-            ("wait=99999999999999999999", nil), ("waiting=1", nil), (";,=", nil), ("return=minimal", nil),
-        ] as [(String?, Int?)]
-    )
-    func `how long a client would wait is read from its preferences`(preference: String?, seconds: Int?) {
-        let request = HTTPRequest(method: "GET", path: "/", host: nil, site: nil, preference: preference)
-        #expect(request.patience == seconds)
-    }
-
-    // MARK: The stream
-
-    /// All that a stream has to write, in rooms of `size` bytes.
-    private func write(_ stream: inout MultipartStream, room size: Int) -> [UInt8] {
-        var bytes: [UInt8] = []
-        while true {
-            var room = [UInt8](repeating: 0, count: size)
-            var span = room.mutableSpan
-            let count = stream.write(to: &span)
-            if count == 0 { return bytes }
-            bytes += room[..<count]
-        }
-    }
-
-    @Test(arguments: [1, 2, 7, 64, 4_096])
-    func `each part states its length, and the boundary directly follows each image`(room: Int) {
-        var stream = MultipartStream(boundary: "B")
-        #expect(stream.contentType == "multipart/x-mixed-replace; boundary=B")
-        #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == "--B\r\n")
-        #expect(stream.isIdle)
-        for image in ["first", "", "second\r\n--A"] {
-            let bytes = Array(image.utf8)
-            stream.add(FrameBytes(bytes))
-            #expect(!stream.isIdle)
-            let header = "Content-Type: image/jpeg\r\nContent-Length: \(bytes.count)\r\n\r\n"
-            #expect(String(decoding: write(&stream, room: room), as: UTF8.self) == header + image + "\r\n--B\r\n")
-            #expect(stream.isIdle)
-        }
-    }
-
-    @Test func `no two streams have the same boundary`() {
-        let types = (0..<100).map { _ in MultipartStream().contentType }
-        #expect(Set(types).count == 100)
+        // Two seconds after the last one, there is none.
+        #expect(meter.rates(at: 7 * second)?.frames == 0)
     }
 
     // MARK: Exif

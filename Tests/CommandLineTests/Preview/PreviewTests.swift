@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `framesocket preview` as programs see it that speak HTTP.
-@Suite(.serialized) struct PreviewTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct PreviewTests {
     private let place: Workplace
     private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
     private let gray = Places.fixture("jpeg/chelsea-gray.jpg")
@@ -13,11 +13,13 @@ import Testing
         place = try Workplace()
     }
 
-    @Test func `only a page, a snapshot, a stream and a state are served`() async throws {
+    // MARK: What is served, and to whom
+
+    @Test func `a page, an image, a snapshot and a state are served`() async throws {
         let site = try await PreviewSite(place)
-        #expect(try await site.get("/").text("content-type") == "text/html; charset=utf-8")
         #expect(try await site.get("/").text("text")?.contains("<title>FrameSocket preview</title>") == true)
         #expect(try await site.get("/snapshot.jpg")["status"] == 404)
+        #expect(try await site.get("/image")["status"] == 204)
         let empty = try await site.state()
         #expect(empty.state == "none" && empty.path == place.socket && empty.senders == 0 && empty.width == nil)
         #expect(empty.maximumViewers == 16)
@@ -27,33 +29,128 @@ import Testing
         #expect(state.state == "live" && state.senders == 1 && state.connection == 1)
         #expect(state.pid != nil && state.uid == Int(getuid()))
         #expect(state.width == 451 && state.height == 300 && state.orientation == 1)
+        // Without the padding of a short frame.
         #expect(state.bytes == 35_042 && state.missing == 0 && state.superseded == 0 && state.undecodable == 0)
         #expect(state.latency != nil && state.age != nil)
-        let snapshot = try await site.get("/snapshot.jpg")
-        #expect(snapshot["status"] == 200 && snapshot.text("content-type") == "image/jpeg")
-        #expect(try await snapshot.text("sha256") == place.digest(jpeg))
+        for path in ["/snapshot.jpg", "/image", "/?action=snapshot"] {
+            let snapshot = try await site.get(path)
+            #expect(snapshot["status"] == 200 && snapshot.text("content-type") == "image/jpeg")
+            #expect(try await snapshot.text("sha256") == place.digest(jpeg))
+            let known = ["--field", "If-None-Match: \(try #require(snapshot.text("etag")))"]
+            #expect(try await site.get(path, options: known)["status"] == 304)
+        }
         #expect(try await site.get("/snapshot.jpg", "--method", "HEAD")["bytes"] == 0)
-        #expect(try await site.get("/snapshot.jpg", "--method", "DELETE")["status"] == 405)
         // A body is read and ignored.
         #expect(try await site.get("/snapshot.jpg", "--method", "POST", "--body", "200000")["status"] == 405)
         #expect(try await site.get("/state", "--body", "1")["status"] == 200)
-        #expect(try await site.get("/../etc/passwd")["status"] == 404)
 
         sender.kill()
         let left = try await site.state { $0.state == "none" }
-        #expect(left.width == nil && left.lastEnd != nil)
+        #expect(left.width == nil && left.lastEnd != nil && left.last?.width == 451 && left.last?.pid == state.pid)
         #expect(try await site.get("/snapshot.jpg")["status"] == 404)
+        #expect(try await site.get("/image").text("sha256") == place.digest(jpeg))
     }
 
-    @Test func `padding is not counted`() async throws {
-        let site = try await PreviewSite(place)
-        let small = HandmadeJPEG.plain(width: 16, height: 16)
-        try #require(small.count < 2_000)
-        try site.sender().write(small)
-        let state = try await site.state { $0.frames == 1 }
-        #expect(state.bytes == small.count)
-        // Half a second is the least that a rate covers.
-        #expect(try #require(state.bytesPerSecond) <= 2 * small.count)
+    /// What follows a request, to a preview with the token `the-token-1` and no sender; `T` is its cookie.
+    private static let requests = """
+        # Whoever knows the token, for any port that a tunnel has.
+        200 GET /state HTTP/1.1; Host: localhost; T
+        200 GET /state?token=the-token-1 HTTP/1.1; Host: localhost
+        200 GET /?token=the-token-1 HTTP/1.1; Host: [::1]:9000
+        200 GET /state HTTP/1.1; Host: 127.0.0.1:9000; Cookie: framesocket-9000=the-token-1
+        403 GET / HTTP/1.1; Host: localhost
+        403 GET /?token=the-token-2 HTTP/1.1; Host: localhost
+        403 GET /?token= HTTP/1.1; Host: localhost
+        403 GET /state HTTP/1.1; Host: localhost:81; T
+        403 GET /state HTTP/1.1; Host: localhost; T1
+        403 GET /none HTTP/1.1; Host: localhost
+        # Under a name of this machine.
+        200 GET /state HTTP/1.1; Host: Studio; T
+        421 GET /state HTTP/1.1; Host: evil.example; T
+        421 GET /state?token=the-token-1 HTTP/1.1; Host: evil.example
+        400 GET /state HTTP/1.1; Host: localhost; host: localhost; T
+        400 GET /state HTTP/1.1; T
+        # In the absolute form, whose authority counts.
+        200 GET http://localhost/state HTTP/1.1; Host: evil.example; T
+        200 GET HTTP://localhost HTTP/1.1; Host: localhost; T
+        421 GET http://evil.example/state HTTP/1.1; Host: localhost; T
+        # From pages of other sites, which may link to the page alone.
+        200 GET / HTTP/1.1; Host: localhost; T; Sec-Fetch-Site: cross-site
+        200 GET /state HTTP/1.1; Host: localhost; T; Sec-Fetch-Site: same-origin
+        403 GET /state HTTP/1.1; Host: localhost; T; Sec-Fetch-Site: same-site
+        403 GET /?action=stream HTTP/1.1; Host: localhost; T; Sec-Fetch-Site: cross-site
+        # Methods, paths and senders.
+        200 GET /stream HTTP/1.1; Host: localhost; T
+        200 GET /?action=stream HTTP/1.1; Host: localhost; T
+        200 HEAD / HTTP/1.1; Host: localhost; T
+        405 OPTIONS / HTTP/1.1; Host: localhost; T
+        405 get / HTTP/1.1; Host: localhost; T
+        200 GET /%73tate HTTP/1.1; Host: localhost; T
+        # Not the path in front of the NUL.
+        404 GET /%00 HTTP/1.1; Host: localhost; T
+        404 GET /state%00 HTTP/1.1; Host: localhost; T
+        404 GET // HTTP/1.1; Host: localhost; T
+        404 GET /../etc/passwd HTTP/1.1; Host: localhost; T
+        404 GET /?action=none HTTP/1.1; Host: localhost; T
+        400 GET /state?sender=%00 HTTP/1.1; Host: localhost; T
+        400 GET /stream?sender=-1 HTTP/1.1; Host: localhost; T
+        400 GET /image?sender=1x HTTP/1.1; Host: localhost; T
+        400 GET /snapshot.jpg?sender=%D9%A1 HTTP/1.1; Host: localhost; T
+        404 GET /image?sender=1 HTTP/1.1; Host: localhost; T
+        200 GET /?sender=1 HTTP/1.1; Host: localhost; T
+        """
+
+    @Test func `a request means one thing, and is answered if it has the token`() async throws {
+        let site = try await PreviewSite(place, "--http-token", "the-token-1", "--http-name", "studio")
+        for line in Self.requests.split(separator: "\n") where !line.hasPrefix("#") {
+            let client = try PageConnection(to: site.port)
+            let request = line.dropFirst(4).replacing("; T", with: "; Cookie: x=y, framesocket-80=the-token-1")
+            try await client.write(request.replacing("; ", with: "\r\n").replacing(", ", with: "; ") + "\r\n\r\n")
+            #expect(try await client.statusLine().hasPrefix("HTTP/1.1 \(line.prefix(3)) "), "\(line)")
+        }
+    }
+
+    @Test func `the address that is printed lets a browser in, which is given a cookie`() async throws {
+        let preview = try place.framesocket(["preview", place.socket, "--http", "127.0.0.1:0"])
+        try await preview.told("preview at http://127.0.0.1:")
+        try await preview.told("/?token=")
+        preview.send(.interrupt)
+        let ending = await preview.ended()
+        #expect(ending.status == 130 && ending.output.isEmpty)
+        #expect(ending.errors.contains("listening at \(place.socket)"))
+
+        let (site, other) = try await (PreviewSite(place), PreviewSite(place, at: place.path("t")))
+        let token = try #require(site.url.split(separator: "token=").last)
+        #expect(token.count == 32 && !other.url.contains(token))
+        let page = try await site.get("/?token=\(token)", "--field", "Cookie:")
+        #expect(page["status"] == 200)
+        #expect(page.text("set-cookie") == "framesocket-\(site.port)=\(token); HttpOnly; SameSite=Strict")
+        let refused = try await site.get("/", "--field", "Cookie:")
+        #expect(refused["status"] == 403 && refused.text("text")?.contains("?token=") == true)
+        // Whatever it is, nobody keeps it, guesses at it or frames it.
+        for answer in [page, refused] {
+            #expect(answer.text("cache-control") == "no-store" && answer.text("x-content-type-options") == "nosniff")
+            #expect(answer.text("content-security-policy")?.hasPrefix("default-src 'none'; ") == true)
+            #expect(answer.text("cross-origin-resource-policy") == "same-origin")
+        }
+    }
+
+    @Test(arguments: ["0.0.0.0:0"] + (hasVersion6 ? ["[::1]:0", "[::]:0"] : []))
+    func `everybody is served at any address with --http-open`(address: String) async throws {
+        let site = try await PreviewSite(place, "--http-open", "--http-name", "studio", http: address)
+        #expect(!site.url.contains("token"))
+        #expect(try await site.state().state == "none")
+        #expect(try await site.get("/state", "--field", "Host: studio:8080")["status"] == 200)
+        #expect(try await site.get("/state", "--field", "Host: evil.example")["status"] == 421)
+    }
+
+    @Test(.needsVersion6)
+    func `a client may connect over a dual-stack socket, and close its sending half`() async throws {
+        let site = try await PreviewSite(place, "--http-open")
+        let client = try PageConnection(to: site.port, at: "::ffff:127.0.0.1")
+        try await client.write("GET /state HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        client.socket.finishWriting()
+        #expect(try await client.statusLine() == "HTTP/1.1 200 OK")
     }
 
     @Test func `of several senders the named one is shown, or the latest if none is named`() async throws {
@@ -67,12 +164,11 @@ import Testing
         #expect(Set(latest.choices.map(\.pid)).count == 2)
 
         #expect(try await site.state(of: 1).width == 451)
-        #expect(try await site.state(of: 2).width == 563)
         #expect(try await site.get("/snapshot.jpg?sender=1").text("sha256") == place.digest(jpeg))
-        #expect(try await site.get("/snapshot.jpg?sender=2").text("sha256") == place.digest(phone))
+        #expect(try await site.get("/image?sender=2").text("sha256") == place.digest(phone))
         #expect(try await site.get("/snapshot.jpg").text("sha256") == place.digest(phone))
         // Its only image, twice as of every still screen, and the end when its sender goes; the latest goes on.
-        let viewer = try await site.viewer("--path", "/stream?number=7&sender=1")
+        let viewer = try await site.viewer(["--path", "/stream?number=7&sender=1"])
         let other = try await site.viewer()
         try await viewer.lines(3)
         try await other.lines(3)
@@ -83,160 +179,25 @@ import Testing
         #expect(try await ending.events("part").map { $0.text("sha256") } == [place.digest(jpeg), place.digest(jpeg)])
         try await site.state { $0.senders == 1 && $0.viewers == 1 }
         other.kill()
-        #expect(
-            try await other.ended().events("part").map { $0.text("sha256") } == [
-                place.digest(phone), place.digest(phone),
-            ]
-        )
+        let digests = try await other.ended().events("part").map { $0.text("sha256") }
+        #expect(try await digests == [place.digest(phone), place.digest(phone)])
         #expect(try await site.get("/state?sender=1")["status"] == 404)
-        #expect(try await site.get("/?sender=1")["status"] == 200)
     }
 
-    @Test func `every image of a slow sender is in the stream, and the last one of a still screen twice`()
+    @Test func `an image is upright, without an orientation of its own, and an invalid one is counted and not shown`()
         async throws
     {
         let site = try await PreviewSite(place)
-        let names = ["420", "422", "444", "gray"].map { "chelsea-\($0).jpg" }
-        let viewer = try await site.viewer()
-        let sender = try site.sender()
-        for (index, name) in names.enumerated() {
-            sender.write(try Data.bytes(at: Places.fixture("jpeg/\(name)")))
-            // The next one is sent when this one has been seen twice.
-            try await viewer.lines(3 + 2 * index)
-        }
-        viewer.kill()
-        let parts = try await viewer.ended().events("part").map { $0.text("sha256") }
-        let digests = try await names.asyncMap { try await place.digest(Places.fixture("jpeg/\($0)")) }
-        #expect(parts == digests.flatMap { [$0, $0] })
-    }
-
-    @Test func `a viewer that reads nothing delays no other, and then sees the latest image`() async throws {
-        let site = try await PreviewSite(place)
-        let slow = try await site.viewer(
-            "--room",
-            "4096",
-            "--pause-until",
-            place.path("go"),
-            "--until",
-            place.digest(gray)
-        )
-        let quick = try await site.viewer("--until", place.digest(gray))
-        // 200 images of 105 kB: much more than the system's buffers hold.
-        let screen = try Data.bytes(at: Places.fixture("jpeg/phone-563x1219.jpg"))
-        let sender = try site.sender()
-        for _ in 0..<200 { sender.write(screen) }
-        sender.write(try Data.bytes(at: gray))
-        let seen = await quick.ended()
-        #expect(seen.status == 0, "\(seen)")
-        let state = try await site.state { $0.width == 451 && $0.viewers == 1 }
-        #expect((state.frames ?? 0) + (state.superseded ?? 0) == 201)
-        // Those that were superseded are not gaps in the sender's numbers as well.
-        #expect(state.missing == 0)
-        _ = try place.file("go", [])
-        let ending = await slow.ended()
-        #expect(ending.status == 0, "\(ending)")
-        let count = try ending.events("part").count
-        #expect(count < 100, "\(count) images waited for a viewer that read nothing")
-        #expect(try await ending.events("part").last?.text("sha256") == place.digest(gray))
-    }
-
-    @Test func `no more viewers are admitted than allowed, and a place is free again when one leaves`()
-        async throws
-    {
-        let site = try await PreviewSite(place, "--viewers", "2")
-        let first = try await site.viewer()
-        _ = try await site.viewer()
-        #expect(try await site.state().viewers == 2)
-        let refused = try await site.get("/stream")
-        #expect(refused["status"] == 503 && refused.text("retry-after") == "5")
-        #expect(refused.text("text")?.contains("2 viewers") == true)
-        // One that waits for a first image is not written to, and is missed all the same.
-        first.kill()
-        try await site.state { $0.viewers == 1 }
-        let third = try await site.viewer()
-        let sender = try site.sender(showing: jpeg)
-        try await third.lines(3)
-        sender.kill()
-        try await site.state { $0.senders == 0 }
-        // And so is one whose sender has left.
-        third.kill()
-        try await site.state { $0.viewers == 1 }
-    }
-
-    @Test(
-        .enabled(if: geteuid() == 0, "only root can look as somebody else"),
-        arguments: ["127.0.0.1:0"] + (hasVersion6 ? ["[::1]:0"] : [])
-    )
-    func `other users of the machine see nothing without --http-open`(address: String) async throws {
-        let site = try await PreviewSite(place, http: address)
-        for path in ["/", "/state", "/snapshot.jpg", "/stream"] {
-            let answer = try await site.get(path, user: 65_534)
-            #expect(answer["status"] == 403)
-            #expect(answer.text("text")?.contains("--http-open") == true)
-        }
-        #expect(try await site.get("/state")["status"] == 200)
-        site.program.send(.terminate)
-        #expect(await site.program.ended().status == 130)
-        let open = try await PreviewSite(place, "--http-open", http: address)
-        #expect(try await open.get("/state", user: 65_534)["status"] == 200)
-    }
-
-    @Test(arguments: ["0.0.0.0:0"] + (hasVersion6 ? ["[::1]:0", "[::]:0"] : []))
-    func `other addresses are served with --http-open`(address: String) async throws {
-        let site = try await PreviewSite(place, "--http-open", "--http-name", "studio", http: address)
-        #expect(try await site.state().state == "none")
-        #expect(try await site.get("/state", "--field", "Host: studio:8080")["status"] == 200)
-        #expect(try await site.get("/state", "--field", "Host: evil.example")["status"] == 421)
-    }
-
-    @Test(arguments: Program.Signal.allCases)
-    func `a signal ends the viewers' streams in an orderly way, and leaves nothing behind`(signal: Program.Signal)
-        async throws
-    {
-        let site = try await PreviewSite(place)
-        let viewer = try await site.viewer()
-        let idle = try await site.viewer("--pause-until", place.path("never"))
-        let sender = try site.sender(showing: jpeg)
-        try await viewer.lines(2)
-        site.program.send(signal)
-        let ending = await site.program.ended()
-        #expect(ending.status == 130, "\(ending)")
-        #expect(ending.errors == "")
-        let seen = await viewer.ended()
-        #expect(seen.status == 0, "\(seen)")
-        #expect(try seen.events.last?.name == "end")
-        #expect(try place.names() == [])
-        idle.kill()
-        sender.kill()
-    }
-
-    @Test func `a port in use is reported, and leaves nothing at the path`() async throws {
-        let site = try await PreviewSite(place)
-        let port = try #require(URL(string: site.url)?.port)
-        let other = try place.framesocket(["preview", place.path("t"), "--http", "127.0.0.1:\(port)", "--json"])
-        let ending = await other.ended()
-        #expect(ending.status == 69, "\(ending)")
-        #expect(ending.errors.contains("127.0.0.1:\(port): Address already in use"))
-        #expect(try place.names().contains("t") == false)
-    }
-
-    @Test func `a JPEG's own orientation is left out`() async throws {
-        let site = try await PreviewSite(place)
-        try site.sender(showing: Places.fixture("jpeg/chelsea-exif-6.jpg"))
-        let state = try await site.state { $0.frames == 1 }
-        #expect(state.width == 300 && state.height == 451)
+        let exif = try site.sender(showing: Places.fixture("jpeg/chelsea-exif-6.jpg"))
+        try await site.state { $0.width == 300 && $0.height == 451 }
         #expect(try await site.get("/snapshot.jpg", "--output", place.path("seen.jpg"))["status"] == 200)
-        // As browsers do, ffmpeg turns an image as its Exif data say: here it has none, and the pixels are the same.
-        let size = try await place.run("ffprobe", "-v", "error", "-show_streams", place.path("seen.jpg"))
-        #expect(String(decoding: size, as: UTF8.self).contains("width=300\nheight=451\n"))
         let bytes = try Data.bytes(at: place.path("seen.jpg"))
         #expect(bytes.count < 35_027 && Data(bytes).range(of: Data("Exif".utf8)) == nil)
         let original = try await place.djpeg(Places.fixture("jpeg/chelsea-exif-6.jpg"))
         #expect(try await place.djpeg(place.path("seen.jpg")) == original)
-    }
+        exif.kill()
+        try await site.state { $0.senders == 0 }
 
-    @Test func `an invalid image is counted and not shown`() async throws {
-        let site = try await PreviewSite(place)
         let good = try Data.bytes(at: jpeg)
         let text = Array(String(repeating: "no image ", count: 1_000).utf8)
         let sender = try PeerSocket.connected(to: place.socket)
@@ -248,19 +209,163 @@ import Testing
             try await site.state { $0.frames == index + 1 }
         }
         let state = try await site.state()
-        #expect(state.undecodable == 2 && state.state == "live")
-        #expect(state.width == 300 && state.height == 451)
+        #expect(state.undecodable == 2 && state.state == "live" && state.width == 300 && state.height == 451)
         #expect(try await site.get("/snapshot.jpg")["status"] == 200)
         withExtendedLifetime(sender) {}
     }
 
-    @Test func `the address of the preview is printed`() async throws {
-        let preview = try place.framesocket(["preview", place.socket, "--http", "127.0.0.1:0"])
-        try await preview.told("preview at http://127.0.0.1:")
-        preview.send(.interrupt)
-        let ending = await preview.ended()
-        #expect(ending.status == 130 && ending.output.isEmpty)
-        #expect(ending.errors.contains("listening at \(place.socket)"))
+    // MARK: One image after another
+
+    /// A page is answered with each image once, when it comes; the stream has the last one of a still screen twice.
+    @Test(arguments: ["poll", "stream"])
+    func `every image of a slow sender is seen`(action: String) async throws {
+        let site = try await PreviewSite(place)
+        let files = ["420", "422", "444", "gray"].map { Places.fixture("jpeg/chelsea-\($0).jpg") }
+        let viewer = try await site.viewer(["--parts", action == "poll" ? "4" : "8"], as: action)
+        let sender = try site.sender()
+        let times = action == "poll" ? 1 : 2
+        for (index, file) in files.enumerated() {
+            sender.write(try Data.bytes(at: file))
+            try await viewer.lines(1 + times * (index + 1))
+        }
+        let parts = try await viewer.ended().events("part").map { $0.text("sha256") }
+        let digests = try await files.asyncMap { try await place.digest($0) }
+        #expect(parts == digests.flatMap { Array(repeating: $0, count: times) })
+    }
+
+    @Test(arguments: ["poll", "stream"])
+    func `a viewer that reads nothing delays no other, and then sees the latest image`(action: String) async throws {
+        let site = try await PreviewSite(place)
+        // 200 images of 105 kB: much more than the system's buffers hold.
+        let screen = Places.fixture("jpeg/phone-563x1219.jpg")
+        let sender = try site.sender(showing: screen)
+        let pause = ["--room", "4096", "--pause-until", place.path("go")]
+        let until = ["--until", try await place.digest(gray)]
+        let slow = try await site.viewer(pause + until, as: action)
+        let quick = try await site.viewer(until, as: action)
+        for _ in 0..<200 { sender.write(try Data.bytes(at: screen)) }
+        sender.write(try Data.bytes(at: gray))
+        let seen = await quick.ended()
+        #expect(seen.status == 0, "\(seen)")
+        let state = try await site.state { ($0.frames ?? 0) + ($0.superseded ?? 0) == 202 && $0.width == 451 }
+        // Those that were superseded are not gaps in the sender's numbers as well.
+        #expect(state.missing == 0)
+        _ = try place.file("go", [])
+        let ending = await slow.ended()
+        #expect(ending.status == 0, "\(ending)")
+        // A page has the one that it had not read, and the latest.
+        let count = try ending.events("part").count
+        #expect(action == "poll" ? count == 2 : count < 100, "\(count) images waited for a viewer that read nothing")
+    }
+
+    @Test func `readers and pages have places, which are free again when they leave`() async throws {
+        let site = try await PreviewSite(place, "--viewers", "2")
+        let program = try await site.viewer()
+        let page = try await site.viewer(as: "poll")
+        try await site.state { $0.viewers == 2 }
+        for path in ["/stream", "/image?viewer=third"] {
+            let refused = try await site.get(path)
+            #expect(refused["status"] == 503 && refused.text("retry-after") == "5")
+            #expect(refused.text("text")?.contains("2 viewers") == true)
+        }
+        // A program that asks once is no viewer.
+        #expect(try await site.get("/image")["status"] == 204)
+        // One that waits for a first image is not written to, and is missed all the same.
+        program.kill()
+        page.kill()
+        try await site.state { $0.viewers == 0 }
+        let second = try await site.viewer()
+        let sender = try site.sender(showing: jpeg)
+        try await second.lines(3)
+        sender.kill()
+        try await site.state { $0.senders == 0 }
+        // And so is one whose sender has left.
+        second.kill()
+        try await site.state { $0.viewers == 0 }
+    }
+
+    @Test func `as many pages as viewers see the last of many images`() async throws {
+        let site = try await PreviewSite(place)
+        let sender = try site.sender(showing: jpeg)
+        let last = try await place.digest(gray)
+        var pages: [Program] = []
+        for _ in 0..<16 { pages.append(try await site.viewer(["--until", last], as: "poll")) }
+        #expect(try await site.state().viewers == 16)
+        for _ in 0..<100 { sender.write(try Data.bytes(at: jpeg)) }
+        sender.write(try Data.bytes(at: gray))
+        for page in pages {
+            let ending = await page.ended()
+            #expect(ending.status == 0, "\(ending)")
+        }
+    }
+
+    // MARK: Connections, and the end
+
+    @Test func `idle connections keep nobody out: the oldest makes way`() async throws {
+        let site = try await PreviewSite(place, "--http-open")
+        // As many as there may be: two for each of 16 viewers, and 32.
+        let held = try (0..<64).map { _ in try PageConnection(to: site.port) }
+        let own = try (0..<8).map { _ in try PageConnection(to: site.port) }
+        for client in own {
+            try await client.write("GET /state HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(try await client.statusLine() == "HTTP/1.1 200 OK")
+        }
+        for client in held[..<8] { #expect(try await client.socket.readSome(upTo: 1) == []) }
+        // The others are still there: they have not been closed for being late.
+        for client in held[8...] { #expect(client.socket.isQuiet) }
+    }
+
+    /// The limits are a tenth: a second for a request, and six for an answer.
+    @Test func `a request that arrives byte by byte has a deadline, and so has a reader that reads nothing`()
+        async throws
+    {
+        let site = try await PreviewSite(place, "--http-open", timeScale: 0.1)
+        let slow = try PageConnection(to: site.port)
+        try await slow.write("GET / HTTP/1.1\r\nHost: ")
+        while await slow.isOpen() {
+            // It may be closed just now.
+            try? await slow.write("x")
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        let idle = try await site.viewer(["--room", "4096", "--pause-until", place.path("never")])
+        let sender = try site.sender()
+        try await site.state { $0.viewers == 1 }
+        // More than the system's buffers hold.
+        for _ in 0..<20 { sender.write(try Data.bytes(at: Places.fixture("jpeg/phone-563x1219.jpg"))) }
+        try await site.state { $0.viewers == 0 }
+        idle.kill()
+    }
+
+    @Test(arguments: Program.Signal.allCases)
+    func `a signal ends streams and waits in an orderly way, and leaves nothing behind`(signal: Program.Signal)
+        async throws
+    {
+        let site = try await PreviewSite(place)
+        let viewer = try await site.viewer()
+        let page = try await site.viewer(as: "poll")
+        let idle = try await site.viewer(["--pause-until", place.path("never")])
+        let sender = try site.sender(showing: jpeg)
+        try await viewer.lines(2)
+        try await page.lines(2)
+        site.program.send(signal)
+        let ending = await site.program.ended()
+        #expect(ending.status == 130 && ending.errors == "", "\(ending)")
+        let (seen, polled) = await (viewer.ended(), page.ended())
+        #expect(seen.status == 0 && polled.status == 0, "\(seen) \(polled)")
+        #expect(try seen.events.last?.name == "end")
+        #expect(try polled.events.last?["status"] == 410)
+        #expect(try place.names() == [])
+        idle.kill()
+        sender.kill()
+    }
+
+    @Test func `a port in use is reported, and leaves nothing at the path`() async throws {
+        let site = try await PreviewSite(place)
+        let other = try place.framesocket(["preview", place.path("t"), "--http", "127.0.0.1:\(site.port)", "--json"])
+        let ending = await other.ended()
+        #expect(ending.status == 69, "\(ending)")
+        #expect(ending.errors.contains("127.0.0.1:\(site.port): Address already in use"))
+        #expect(try place.names().contains("t") == false)
     }
 }
 

@@ -7,33 +7,43 @@ struct PreviewSite {
     let program: Program
     /// The path at which it listens.
     let path: String
-    /// Where the page is.
+    /// Where the page is, with its token.
     let url: String
+
+    /// The address of something that a program reads, with the token.
+    func url(_ path: String) -> String {
+        let parts = url.split(separator: "?", maxSplits: 1)
+        return parts[0] + path + (parts.count == 1 ? "" : (path.contains("?") ? "&" : "?") + parts[1])
+    }
+
+    /// The port of the page.
+    var port: Int { URL(string: url)?.port ?? 0 }
 
     /// Starts a preview, and waits until its page is available.
     init(
         _ place: Workplace,
         _ arguments: String...,
         at path: String? = nil,
-        http: String = "127.0.0.1:0"
+        http: String = "127.0.0.1:0",
+        timeScale: Double = 1
     ) async throws {
         self.place = place
         self.path = path ?? place.socket
-        program = try place.framesocket(["preview", self.path, "--http", http, "--json"] + arguments)
+        let all = ["preview", self.path, "--http", http, "--json"] + arguments
+        program = try place.framesocket(all, timeScale: timeScale)
         let events = try await program.lines(2).map { try Event($0) }
         guard let url = events.last?.text("url") else { throw Program.Failure(description: "no address: \(events)") }
         self.url = url
     }
 
     /// What Python's HTTP client is answered.
-    func get(_ path: String, _ options: String..., user: Int? = nil) async throws -> Event {
-        try await get(path, options: options, user: user)
+    func get(_ path: String, _ options: String...) async throws -> Event {
+        try await get(path, options: options)
     }
 
     /// What Python's HTTP client is answered.
-    func get(_ path: String, options: [String], user: Int? = nil) async throws -> Event {
-        let identity = user.map { ["--user", String($0)] } ?? []
-        let arguments = ["-B", Places.peer("watch_preview")] + identity + [url, "get", path] + options
+    func get(_ path: String, options: [String]) async throws -> Event {
+        let arguments = ["-B", Places.peer("watch_preview"), url, "get", path] + options
         let ending = try await place.start(Places.python, arguments).ended()
         guard ending.status == 0, let answer = try ending.events.first else {
             throw Program.Failure(description: "\(path): \(ending)")
@@ -67,7 +77,7 @@ struct PreviewSite {
     }
 
     /// Starts to read `/stream`, or to ask for one image after another, and waits for the answer's head.
-    func viewer(_ options: String..., as action: String = "stream") async throws -> Program {
+    func viewer(_ options: [String] = [], as action: String = "stream") async throws -> Program {
         let viewer = try place.start(Places.python, ["-B", Places.peer("watch_preview"), url, action] + options)
         try await viewer.lines(1)
         return viewer
@@ -83,10 +93,10 @@ struct PreviewSite {
     }
 
     /// Opens the page in Chromium, and waits for each of the steps; see Tests/Browser/look.py.
-    func browser(_ steps: [String], _ options: String..., query: String = "") throws -> Program {
+    func browser(_ steps: [String], options: [String] = [], query: String = "") throws -> Program {
         let chromium = try Places.chromium ?? Places.tool("chromium")
         let arguments = ["-B", Places.package + "Tests/Browser/look.py", "--chromium", chromium] + options
-        return try place.start(Places.python, arguments + [url + query] + steps)
+        return try place.start(Places.python, arguments + [self.url(query)] + steps)
     }
 }
 
@@ -121,6 +131,7 @@ struct PreviewReport: Decodable, Sendable {
     let orientation: Int?
     let age: Int?
     let lastEnd: String?
+    let last: Choice?
 }
 
 extension Places {

@@ -114,9 +114,9 @@ extension ReceiverMachine {
         pendingBody = nil
         mayRead = true
         assembler.abandon()
-        // Requests that the socket has not accepted by now are lost: the peer does not read.
         system.endDelivery(reason)
-        system.shutDownSending()
+        // Other requests that the socket has not accepted by now are lost: the peer does not read.
+        if !owesNotice { system.shutDownSending() }
         deadline = configuration.limits.linger.after(now)
         guard leavesUnread, !hasHungUp, let end = deadline else { return }
         leavesUnreadUntil = end

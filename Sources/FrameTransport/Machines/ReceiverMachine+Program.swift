@@ -94,8 +94,9 @@ extension ReceiverMachine {
     private mutating func tellDiscarded(_ system: some System) -> Bool {
         guard isReady, senderReadsRequests, system.hasUntakenFrames || pendingBody != nil || assembler.isWithinMessage
         else { return false }
-        guard outbox.addDiscardNotice() else { return false }
+        outbox.addDiscardNotice()
         writeRequests(system)
+        owesNotice = !outbox.bytes.isEmpty
         return true
     }
 

@@ -10,7 +10,11 @@ extension ReceiverMachine {
         if !hasYielded { turn = Turn(isCrowded: system.isCrowded) }
         if readiness.contains(.readable) { mayRead = true }
         if readiness.contains(.hangup) { hangUp(system) }
-        if readiness.contains(.writable), isReady { writeRequests(system) }
+        if readiness.contains(.writable), isReady || owesNotice { writeRequests(system) }
+        if owesNotice, outbox.bytes.isEmpty, case .lingering = state {
+            owesNotice = false
+            system.shutDownSending()
+        }
         proceed(system)
     }
 

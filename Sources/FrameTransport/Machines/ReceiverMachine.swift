@@ -68,6 +68,8 @@ package struct ReceiverMachine: ~Copyable {
     let configuration: Configuration
     var state: State
     var assembler: FrameAssembler
+    /// Whether the sender is still to be told that something is discarded: its socket had no room for that.
+    var owesNotice = false
     var turn = Turn()
     var hasYielded = false
     var now: UInt64 = 0
@@ -139,7 +141,7 @@ extension ReceiverMachine {
     }
 
     /// Whether the shell has to call ``becameReady(_:_:)`` when the socket has room.
-    package var watchesRoom: Bool { isReady && !outbox.bytes.isEmpty }
+    package var watchesRoom: Bool { (isReady || owesNotice) && !outbox.bytes.isEmpty }
 
     /// The number of complete messages of any kind.
     package var messages: Int { assembler.messages }

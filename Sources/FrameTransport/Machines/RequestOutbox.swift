@@ -26,17 +26,16 @@ package struct RequestOutbox: Sendable {
 
     /// Queues what tells a sender that this side ends, and has not taken everything that it has read.
     ///
-    /// Senders that do not know this request skip it.
-    ///
-    /// - Returns: Whether it was queued.
-    package mutating func addDiscardNotice() -> Bool { add(Array(Self.discardNotice.utf8)) }
+    /// Senders that do not know this request skip it. There is always room for it, once.
+    package mutating func addDiscardNotice() { bytes += Array(Self.discardNotice.utf8) }
 
     /// The name of that request.
     package static let discardName = "discarded"
     private static let discardNotice = "POST /\(discardName) HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
 
     private mutating func add(_ encoded: [UInt8]) -> Bool {
-        guard bytes.count + encoded.count <= Self.maximumByteCount else { return false }
+        let limit = Self.maximumByteCount - Self.discardNotice.utf8.count
+        guard bytes.count + encoded.count <= limit else { return false }
         bytes += encoded
         return true
     }

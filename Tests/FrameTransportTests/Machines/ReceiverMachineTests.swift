@@ -255,6 +255,21 @@ import Testing
         }
     }
 
+    /// Shows P119.
+    @Test func `a sender that is behind with its requests is told before this side shuts down`() {
+        let rig = ReceiverRig()
+        let info = FrameInfo(bufferSize: BufferSize(width: 1, height: 1), sequence: 1)
+        rig.arrive(FrameHeader(contentLength: 10, info: info).encoded() + body(1, count: 10))
+        (rig.hasUntakenFrames, rig.isWritable) = (true, false)
+        while rig.machine.send(.ping(1), rig) {}
+        rig.machine.close(nil, rig)
+        let watches = rig.machine.watchesRoom
+        #expect(!rig.hasShutDownSending && watches)
+        rig.isWritable = true
+        rig.machine.becameReady(.writable, rig)
+        #expect(rig.hasShutDownSending && rig.written.suffix(Self.notice.count) == Self.notice[...])
+    }
+
     @Test func `what arrives after an end is left unread for a moment, and then discarded until the sender has gone`() {
         let rig = ReceiverRig { $0.limits.linger = .seconds(1) }
         rig.machine.close(nil, rig)

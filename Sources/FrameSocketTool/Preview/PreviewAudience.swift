@@ -71,16 +71,17 @@ final class PreviewAudience: Sendable {
 
     /// Waits until `isOver`, until the preview ends, or for some time.
     func wait(atMost limit: Duration, until isOver: () -> Bool) {
-        let deadline = MonotonicClock.now() + limit.nanoseconds
         let semaphore = DispatchSemaphore(value: 0)
         locked.withLock { $0.waiting[ObjectIdentifier(semaphore)] = semaphore }
         defer { locked.withLock { _ = $0.waiting.removeValue(forKey: ObjectIdentifier(semaphore)) } }
-        // Only now, since what happened before was announced to nobody.
-        while !isClosed, !isOver() {
-            let now = MonotonicClock.now()
-            guard now < deadline else { return }
-            _ = semaphore.wait(timeout: .now() + .nanoseconds(Int(clamping: deadline - now)))
+        // A wait with a timeout would follow the wall clock.
+        let isLate = Locked(false)
+        DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: limit.nanoseconds))) {
+            isLate.withLock { $0 = true }
+            semaphore.signal()
         }
+        // Only now, since what happened before was announced to nobody.
+        while !isClosed, !isOver(), !isLate.withLock({ $0 }) { semaphore.wait() }
     }
 
     /// Announces that there may be something new.

@@ -94,7 +94,7 @@ struct MHD_Daemon *microhttpd_start(
         MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener,
         MHD_OPTION_CONNECTION_LIMIT, connections,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)64 << 10,
-        MHD_OPTION_THREAD_STACK_SIZE, (size_t)512 << 10,
+        MHD_OPTION_THREAD_STACK_SIZE, (size_t)1 << 20,
         MHD_OPTION_NOTIFY_CONNECTION, changed, context,
         MHD_OPTION_NOTIFY_COMPLETED, completed, context,
         MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,

@@ -14,7 +14,7 @@ extension PreviewPage {
         const query = new URLSearchParams(location.search);
         let chosen = query.get("sender") ?? "", mode = query.get("mode") ?? "";
         // The tag of the latest image, whether one has been drawn, when each was, and what is wrong with the latest.
-        let tag = "", isDrawn = false, times = [], drawing = Promise.resolve(), trouble = "";
+        let tag = "", isDrawn = false, firstAt, times = [], drawing = Promise.resolve(), trouble = "";
         // The last state, since when there has been none, and whether the preview has ended.
         let latest = {}, failingSince, hasEnded = false;
 
@@ -46,10 +46,10 @@ extension PreviewPage {
           "Viewers": ({ viewers, maximumViewers }) => figure(viewers, () => `${viewers} of ${maximumViewers}`),
         };
 
-        // Images drawn here per second, over two seconds or since the first; not before a second has passed.
+        // Images drawn here per second, over two seconds; none before the first image is as old.
         function drawnRate() {
-          const now = performance.now(), start = Math.max(now - 2000, times[0]);
-          return now - times[0] >= 1000 ? times.filter((time) => time > start).length * 1000 / (now - start) : undefined;
+          const start = performance.now() - 2000;
+          return firstAt < start ? times.filter((time) => time > start).length / 2 : undefined;
         }
 
         function say(element, text) {
@@ -64,7 +64,7 @@ extension PreviewPage {
 
         // Keeps the choices in the page's address, and the token out of it.
         function select(sender, fit) {
-          if (sender !== chosen) [tag, isDrawn, times, trouble] = ["", false, [], ""];
+          if (sender !== chosen) [tag, isDrawn, firstAt, trouble] = ["", false, undefined, ""];
           [chosen, mode] = [sender, ["fill", "stretch"].includes(fit) ? fit : ""];
           element("senders").value = chosen;
           element("mode").value = document.body.dataset.mode = mode || "fit";
@@ -184,7 +184,9 @@ extension PreviewPage {
             const bitmap = await createImageBitmap(data);
             [image.width, image.height] = [bitmap.width, bitmap.height];
             context.transferFromImageBitmap(bitmap);
-            times = [...times.filter((time) => time > performance.now() - 2500), performance.now()];
+            const now = performance.now();
+            firstAt ??= now;
+            times = [...times.filter((time) => time > now - 2000), now];
             const isNews = !isDrawn || trouble;
             [isDrawn, trouble] = [true, ""];
             if (isNews && latest.state) show(latest);

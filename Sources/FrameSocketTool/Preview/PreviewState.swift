@@ -37,23 +37,6 @@ extension PreviewStage.Sender {
         return line
     }
 
-    private func identify(in line: inout JSONLine) {
-        line.add("connection", id)
-        if let peer {
-            line.add("pid", peer.processID)
-            line.add("uid", peer.userID)
-        }
-    }
-
-    private func measure(in line: inout JSONLine, at now: UInt64?) {
-        guard let image else { return }
-        line.add("width", image.size.width)
-        line.add("height", image.size.height)
-        guard let now else { return }
-        line.add("orientation", image.orientation.rawValue)
-        line.add("age", now > image.receivedAt ? now - image.receivedAt : 0)
-    }
-
     fileprivate func describe(in line: inout JSONLine, at now: UInt64) {
         identify(in: &line)
         line.add("frames", statistics.frames)
@@ -71,5 +54,21 @@ extension PreviewStage.Sender {
             line.add("latencyMaximum", latency.maximum.nanoseconds)
         }
         measure(in: &line, at: now)
+    }
+
+    private func identify(in line: inout JSONLine) {
+        line.add("connection", id)
+        guard let peer else { return }
+        line.add("pid", peer.processID)
+        line.add("uid", peer.userID)
+    }
+
+    private func measure(in line: inout JSONLine, at now: UInt64?) {
+        guard let image else { return }
+        line.add("width", image.size.width)
+        line.add("height", image.size.height)
+        guard let now else { return }
+        line.add("orientation", image.orientation.rawValue)
+        line.add("age", now > image.receivedAt ? now - image.receivedAt : 0)
     }
 }

@@ -172,11 +172,6 @@ final class Workplace: @unchecked Sendable {
         guard ending.status == 0 else { throw Program.Failure(description: "\(ending)") }
         return Set(ending.lines)
     }
-
-    /// Starts a peer of user 65534, as Tests/Peers/stranger.py says; only root can start it.
-    func stranger(_ arguments: String...) throws -> Program {
-        try start(Places.python, ["-B", Places.peer("stranger")] + arguments)
-    }
 }
 
 extension Data {

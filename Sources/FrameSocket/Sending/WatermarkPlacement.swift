@@ -238,8 +238,8 @@ private func scalingWeights(of index: Int, in target: Int, from source: Int) -> 
     let first = max(0, Int(exactly: (center - reach).rounded(.down)) ?? 0)
     let end = min(source, Int(exactly: (center + reach).rounded(.up)) ?? source)
     let weights = (first..<max(first, end)).map { max(0, 1 - abs(Double($0) + 0.5 - center) / reach) }
-    let sum = weights.reduce(0, +)
-    return weights.enumerated().map { (first + $0, $1 / sum) }
+    let scale = 1 / weights.reduce(0, +)
+    return weights.enumerated().map { (first + $0, scale * $1) }
 }
 
 extension UInt8 {

@@ -53,7 +53,7 @@ internal import CTurboJPEG
 
     /// Returns the error of the last call, with the library's message.
     func error(_ code: TurboJPEGError.Code, _ message: String) -> TurboJPEGError {
-        TurboJPEGError(code, message, libraryMessage: libraryMessage, isWarning: failedByWarning)
+        TurboJPEGError(code, message, libraryMessage: libraryMessage)
     }
 
     /// Returns the error of the last call, which read a JPEG.

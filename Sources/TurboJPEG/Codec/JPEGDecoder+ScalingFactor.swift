@@ -31,27 +31,6 @@ extension JPEGDecoder {
             self.denominator = denominator
         }
 
-        /// Creates the factor equal to a fraction; nil if the library does not support it.
-        package init?(numerator: Int, denominator: Int) {
-            // Bounded, so that the products below cannot overflow; the library's own numbers are at most 16.
-            guard 1...1_000_000 ~= numerator, 1...1_000_000 ~= denominator else { return nil }
-            let factor = Self.allSupported.first { $0.numerator * denominator == numerator * $0.denominator }
-            guard let factor else { return nil }
-            self = factor
-        }
-
-        /// Creates the factor from a text such as `1/2`, `1` or `2`; nil if the library does not support it.
-        package init?(parsing text: String) {
-            let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let numerator = Int(parts[0]) else { return nil }
-            guard parts.count == 2 else {
-                self.init(numerator: numerator, denominator: 1)
-                return
-            }
-            guard let denominator = Int(parts[1]) else { return nil }
-            self.init(numerator: numerator, denominator: denominator)
-        }
-
         /// Returns the size of an image after scaling, rounded up (`TJSCALED`).
         ///
         /// - Returns: The size. A side that is 0 or less is returned unchanged, and a side that would overflow becomes the

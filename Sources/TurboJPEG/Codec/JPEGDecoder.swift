@@ -14,12 +14,6 @@ public struct JPEGDecoder: Sendable {
     /// accurate; false by default.
     package var usesFastUpsampling = false
 
-    /// Whether damaged data is an error (`TJFLAG_STOPONWARNING`); true by default.
-    ///
-    /// If false, areas that cannot be read stay gray or get a wrong color, with no error reported. Data after the end
-    /// of the JPEG is ignored as well.
-    package var stopsOnWarning = true
-
     /// The limits that a JPEG must meet.
     public var limits = JPEGDecoder.Limits()
 
@@ -83,68 +77,29 @@ public struct JPEGDecoder: Sendable {
             let source = try DecodingSource(jpeg, scale: scale, limits: limits, handle: handle)
             var buffer = try pool.buffer(width: source.width, height: source.height, format: format)
             unsafe try buffer.withUnsafeMutablePlanes(preservingContents: false) { planes throws(TurboJPEGError) in
-                try unsafe decode(jpeg, source, to: planes, mayWritePadding: true, with: handle)
+                try unsafe decode(jpeg, source, to: planes, with: handle)
             }
             return buffer
         }
     }
 
-    /// Decodes into the top left corner of a buffer, in the buffer's format.
-    ///
-    /// Nothing outside the decoded rectangle is written, including the padding between rows. If the buffer shares its
-    /// memory, the memory is copied or replaced first. After an error, the content of the rectangle is undefined.
-    ///
-    /// - Parameters:
-    ///   - jpeg: The JPEG; zero bytes after its end are ignored.
-    ///   - buffer: A buffer at least as wide and as high as the decoded image.
-    ///   - scale: The size, as a fraction of the JPEG's.
-    /// - Returns: The size of the decoded image.
-    /// - Throws: The errors of `decode(_:as:scale:)`, and `bufferTooSmall`.
-    @discardableResult
-    public func decode(
-        _ jpeg: Span<UInt8>,
-        into buffer: inout PixelBuffer,
-        scale: JPEGDecoder.ScalingFactor = .full
-    ) throws(TurboJPEGError) -> (width: Int, height: Int) {
-        try structure(of: jpeg).repair.apply(to: jpeg) { jpeg throws(TurboJPEGError) in
-            try decodeAccepted(jpeg, into: &buffer, scale: scale)
-        }
-    }
-
-    private func decodeAccepted(
-        _ jpeg: Span<UInt8>,
-        into buffer: inout PixelBuffer,
-        scale: JPEGDecoder.ScalingFactor
-    ) throws(TurboJPEGError) -> (width: Int, height: Int) {
-        let handle = try CodecHandle(for: .decompress)
-        let source = try DecodingSource(jpeg, scale: scale, limits: limits, handle: handle)
-        try buffer.checkRoom(width: source.width, height: source.height)
-        let coversAll = source.width == buffer.width && source.height == buffer.height
-        unsafe try buffer.withUnsafeMutablePlanes(preservingContents: !coversAll) { planes throws(TurboJPEGError) in
-            let part = unsafe planes.cropped(toWidth: source.width, height: source.height)
-            try unsafe decode(jpeg, source, to: part, mayWritePadding: false, with: handle)
-        }
-        return (source.width, source.height)
-    }
-
-    /// Checks a JPEG against the options, and returns what its markers state.
+    /// Checks a JPEG against the limits, and returns what its markers state.
     func structure(of jpeg: Span<UInt8>) throws(TurboJPEGError) -> JPEGStructure {
-        try JPEGGate.structure(of: jpeg, limits: limits, toleratesDamage: !stopsOnWarning)
+        try JPEGGate.structure(of: jpeg, limits: limits)
     }
 
-    /// Decodes to planes of exactly the decoded size.
-    @unsafe func decode(
+    /// Decodes to planes of exactly the decoded size, in memory of the pool.
+    @unsafe private func decode(
         _ jpeg: Span<UInt8>,
         _ source: DecodingSource,
         to planes: UnsafePlanes,
-        mayWritePadding: Bool,
         with handle: borrowing CodecHandle
     ) throws(TurboJPEGError) {
         guard unsafe planes.format.isPlanar else {
             return try unsafe decodePacked(jpeg, to: planes, with: handle)
         }
         guard source.header.colorspace == .rgb || !source.hasRoomForPlanes else {
-            return try unsafe decodePlanar(jpeg, source, to: planes, mayWritePadding: mayWritePadding, with: handle)
+            return try unsafe decodePlanar(jpeg, source, to: planes, with: handle)
         }
         // The library would treat red, green and blue as luma and chroma, or read past its memory.
         var colors = try scratch.buffer(width: source.width, height: source.height, format: .rgb)
@@ -172,18 +127,11 @@ public struct JPEGDecoder: Sendable {
                 flags
             )
         }
-        try check(status, handle, byteCount: jpeg.count)
+        guard status == 0 else { throw handle.decodingError(byteCount: jpeg.count) }
     }
 
-    /// Throws the library's error, unless damage is tolerated.
-    func check(_ status: Int32, _ handle: borrowing CodecHandle, byteCount: Int) throws(TurboJPEGError) {
-        guard status != 0, stopsOnWarning || !handle.failedByWarning else { return }
-        throw handle.decodingError(byteCount: byteCount)
-    }
-
-    /// The library's flags: the options, and its own limit on the scans of a progressive JPEG.
+    /// The library's flags: the options, damage as an error, and its own limit on the scans of a progressive JPEG.
     var flags: Int32 {
-        TJFLAG_LIMITSCANS | TJFLAG_ACCURATEDCT | (usesFastUpsampling ? TJFLAG_FASTUPSAMPLE : 0)
-            | (stopsOnWarning ? TJFLAG_STOPONWARNING : 0)
+        TJFLAG_LIMITSCANS | TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | (usesFastUpsampling ? TJFLAG_FASTUPSAMPLE : 0)
     }
 }

@@ -25,11 +25,6 @@ public struct TurboJPEGError: Error, Sendable, Hashable {
     /// The text of libturbojpeg; nil if the library was not called or provided none.
     public let libraryMessage: String?
 
-    /// Whether the library considered this a warning: the data is corrupt, but pixels may have been written.
-    ///
-    /// The value is false for all failures that stopped the library, and for errors of this module.
-    package let isWarning: Bool
-
     /// The offset of the first wrong byte in the input; nil if it is not known, or the failure is not about bytes.
     public let byteOffset: UInt64?
 
@@ -44,14 +39,12 @@ public struct TurboJPEGError: Error, Sendable, Hashable {
         _ message: String,
         byteOffset: Int? = nil,
         libraryMessage: String? = nil,
-        isWarning: Bool = false,
         isDeviation: Bool = false
     ) {
         self.code = code
         self.message = message
         self.byteOffset = byteOffset.flatMap { UInt64(exactly: $0) }
         self.libraryMessage = libraryMessage
-        self.isWarning = isWarning
         self.isDeviation = isDeviation
     }
 

@@ -44,7 +44,7 @@ extension JPEGDecoder {
         /// matter; unused Huffman tables that are empty or have too many codes; a quantization table of a precision above 1;
         /// the segments DNL and DAC, which are ignored; and an unknown version of JFIF or transform of Adobe.
         ///
-        /// Damaged data is an error all the same: see `stopsOnWarning`.
+        /// Damaged data is an error all the same.
         public var acceptsDeviations = false
 
         /// Creates the default limits, for JPEGs from an untrusted source.

@@ -37,9 +37,9 @@ extension JPEGGate {
             )
             // Some encoders write zeros. The library warns about this, and reads all coefficients.
             selection = Selection(start: 0, end: 63, approximation: 0)
-            repair((content.upperBound - 3)..<(content.upperBound - 2), to: 0)
-            repair((content.upperBound - 2)..<(content.upperBound - 1), to: 63)
-            repair((content.upperBound - 1)..<content.upperBound, to: 0)
+            structure.repair.set((content.upperBound - 3)..<(content.upperBound - 2), to: 0)
+            structure.repair.set((content.upperBound - 2)..<(content.upperBound - 1), to: 63)
+            structure.repair.set((content.upperBound - 1)..<content.upperBound, to: 0)
         }
         if structure.scans.isEmpty { try checkTransform() }
         leastScanBits = 0
@@ -91,7 +91,7 @@ extension JPEGGate {
         guard at.value > 1 else { return }
         try accept(malformed("the unknown color transform \(at.value) in a segment of Adobe"))
         // The library assumes luma and chroma.
-        repair(at.offset..<(at.offset + 1), to: 1)
+        structure.repair.set(at.offset..<(at.offset + 1), to: 1)
     }
 
     /// Checks that a component's tables are defined, and returns the minimum number of bits in one of its blocks.
@@ -135,13 +135,12 @@ extension JPEGGate {
     mutating func takeScanData(_ jpeg: Span<UInt8>) throws(TurboJPEGError) {
         let start = index
         index = unsafe jpeg.withUnsafeBufferPointer { bytes in unsafe endOfScanData(bytes, from: start) }
-        if !toleratesDamage, index == jpeg.count {
+        if index == jpeg.count {
             // Without a marker after it, the data has no end either.
             guard leastScanBits / 8 <= index - start else { throw truncated(jpeg) }
             try acceptMissingEnd(of: jpeg, at: max(start, endOfData(jpeg)))
         }
         structure.scans[structure.scans.count - 1].data = start..<index
-        guard !toleratesDamage else { return }
         guard leastScanBits / 8 <= index - start else {
             throw TurboJPEGError(
                 .truncated,

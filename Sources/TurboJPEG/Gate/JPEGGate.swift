@@ -13,8 +13,6 @@ struct JPEGGate {
 
     let limits: JPEGDecoder.Limits
     private let extent: Extent
-    /// Whether damaged or truncated data is accepted, for the library to decode as far as possible.
-    let toleratesDamage: Bool
     var structure = JPEGStructure()
     var tables = JPEGTables()
     var restartInterval = 0
@@ -35,18 +33,15 @@ struct JPEGGate {
     static func structure(
         of jpeg: Span<UInt8>,
         limits: JPEGDecoder.Limits,
-        toleratesDamage: Bool = false,
         extent: Extent = .image
     ) throws(TurboJPEGError) -> JPEGStructure {
-        var gate = JPEGGate(limits: limits, toleratesDamage: toleratesDamage, extent: extent)
+        var gate = JPEGGate(limits: limits, extent: extent)
         try gate.walk(jpeg)
         return gate.structure
     }
 
-    private init(limits: JPEGDecoder.Limits, toleratesDamage: Bool, extent: Extent) {
-        self.limits = limits
-        self.extent = extent
-        self.toleratesDamage = toleratesDamage
+    private init(limits: JPEGDecoder.Limits, extent: Extent) {
+        (self.limits, self.extent) = (limits, extent)
     }
 
     private mutating func walk(_ jpeg: Span<UInt8>) throws(TurboJPEGError) {
@@ -61,8 +56,7 @@ struct JPEGGate {
         index = 2
         while let marker = try nextMarker(jpeg) {
             if marker == JPEGMarker.end { break }
-            guard let content = try segment(jpeg, marker) else { break }
-            try take(jpeg, marker, content)
+            try take(jpeg, marker, segment(jpeg, marker))
             guard marker == JPEGMarker.scan else { continue }
             if extent == .header { return }
             try takeScanData(jpeg)
@@ -94,7 +88,7 @@ struct JPEGGate {
             if marker == JPEGMarker.temporary { continue }
             guard marker == 0 || JPEGMarker.restarts.contains(marker) else {
                 // Any number of FF bytes may precede a marker.
-                if hasStrayBytes { repair(start..<(index - 1), to: 0xFF) }
+                if hasStrayBytes { structure.repair.set(start..<(index - 1), to: 0xFF) }
                 guard !structure.repair.isTooMuch else { throw malformed("too many deviations from the format") }
                 return marker
             }
@@ -102,7 +96,7 @@ struct JPEGGate {
             hasStrayBytes = true
         }
         guard !structure.scans.isEmpty else { throw truncated(jpeg) }
-        if !toleratesDamage { try acceptMissingEnd(of: jpeg, at: start) }
+        try acceptMissingEnd(of: jpeg, at: start)
         return nil
     }
 
@@ -118,8 +112,8 @@ struct JPEGGate {
         index = end
     }
 
-    /// Advances past a segment and returns its content; nil if the bytes end within it, and damage is tolerated.
-    private mutating func segment(_ jpeg: Span<UInt8>, _ marker: UInt8) throws(TurboJPEGError) -> Range<Int>? {
+    /// Advances past a segment and returns its content.
+    private mutating func segment(_ jpeg: Span<UInt8>, _ marker: UInt8) throws(TurboJPEGError) -> Range<Int> {
         if marker == JPEGMarker.start { throw malformed("a second start marker") }
         if let feature = JPEGMarker.unsupportedFeature(marker) {
             let error = unsupported("it has \(feature), marker \(hexadecimal(marker)) before byte \(index)")
@@ -127,22 +121,16 @@ struct JPEGGate {
             try accept(error)
         }
         guard marker >= 0xC0 else { throw malformed("the undefined marker \(hexadecimal(marker))") }
-        guard index + 2 <= jpeg.count else { return try endWithin(jpeg) }
+        guard index + 2 <= jpeg.count else { throw truncated(jpeg) }
         var length = Int(jpeg[index]) << 8 | Int(jpeg[index + 1])
         if length < 2 {
             guard JPEGMarker.isSkipped(marker) else { throw malformed("a segment of \(length) bytes") }
             try accept(malformed("a segment of \(length) bytes"))
             length = 2
         }
-        guard index + length <= jpeg.count else { return try endWithin(jpeg) }
+        guard index + length <= jpeg.count else { throw truncated(jpeg) }
         defer { index += length }
         return (index + 2)..<(index + length)
-    }
-
-    private mutating func endWithin(_ jpeg: Span<UInt8>) throws(TurboJPEGError) -> Range<Int>? {
-        guard toleratesDamage, !structure.scans.isEmpty else { throw truncated(jpeg) }
-        index = jpeg.count
-        return nil
     }
 
     private mutating func take(
@@ -187,7 +175,7 @@ struct JPEGGate {
         let version = content.lowerBound + 5
         guard jpeg[version] != 1 else { return }
         try accept(malformed("the unknown version \(jpeg[version]) of JFIF"))
-        repair(version..<(version + 1), to: 1)
+        structure.repair.set(version..<(version + 1), to: 1)
     }
 
     private func begins(_ jpeg: Span<UInt8>, _ content: Range<Int>, _ name: StaticString) -> Bool {
@@ -256,7 +244,6 @@ extension JPEGGate {
                 "the JPEG of \(jpeg.count) bytes contains no image, only tables or an end"
             )
         }
-        guard !toleratesDamage else { return }
         guard coded.nonzeroBitCount == structure.components.count else {
             throw malformed("an end before all components were coded")
         }
@@ -284,12 +271,7 @@ extension JPEGGate {
         _ deviation: @autoclosure () -> TurboJPEGError,
         _ advice: String = "lenient limits accept it"
     ) throws(TurboJPEGError) {
-        guard limits.acceptsDeviations || toleratesDamage else { throw deviation().asDeviation(advice) }
-    }
-
-    /// Records bytes to change; a library that does not stop at warnings can read them as they are.
-    mutating func repair(_ range: Range<Int>, to byte: UInt8) {
-        if !toleratesDamage { structure.repair.set(range, to: byte) }
+        guard limits.acceptsDeviations else { throw deviation().asDeviation(advice) }
     }
 
     // MARK: Errors

@@ -1,12 +1,5 @@
 /// Converts a JPEG's planes to the shape of a planar image.
 extension UnsafePlanes {
-    /// Copies the visible part of a luma plane that is at least as large.
-    func copyLuma(from source: UnsafePlane) {
-        for y in 0..<(unsafe height) {
-            unsafe self[0].row(y).update(from: source.row(y), count: width)
-        }
-    }
-
     /// Removes all color.
     func clearChroma() {
         for plane in 1..<(unsafe format.planeCount) {

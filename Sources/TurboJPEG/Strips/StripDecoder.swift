@@ -62,18 +62,16 @@ package final class StripDecoder: Sendable {
         // Nothing else may hold the frame from here on, or its canvases would appear to be in use.
         var frame: RetainedFrame?
         var wasPassed = false
-        let isFree =
-            decoder.stopsOnWarning
-            && state.withLock { state in
-                guard !state.isInUse else {
-                    state.wasPassed = true
-                    return false
-                }
-                state.isInUse = true
-                swap(&wasPassed, &state.wasPassed)
-                swap(&frame, &state.frame)
-                return true
+        let isFree = state.withLock { state in
+            guard !state.isInUse else {
+                state.wasPassed = true
+                return false
             }
+            state.isInUse = true
+            swap(&wasPassed, &state.wasPassed)
+            swap(&frame, &state.frame)
+            return true
+        }
         // After any error, the next JPEG is decoded as a whole.
         defer { if isFree { putBack(&frame) } }
         if frame?.format != format { frame = nil }

@@ -123,23 +123,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true])
-    func `damage in the header of a JPEG is tolerated if that in its data is`(isInScan: Bool) throws {
-        let good = try jpeg(40, 30)
-        let scan = try #require(good.firstIndex(ofMarker: 0xDA, from: 2))
-        var scanned = good
-        // The last coefficient of the scan, where some encoders write 0 instead of 63.
-        scanned[scan + 12] = 0
-        let damaged = isInScan ? scanned : HandmadeJPEG.inserting([0], before: 0xC0, in: good)
-        #expect(damaged != good)
-        let error = #expect(throws: TurboJPEGError.self) { try FrameDecoder().decode(frame(damaged, 40, 30)) }
-        #expect(error?.code == .malformed)
-        var configuration = FrameDecoder.Configuration()
-        configuration.jpeg.stopsOnWarning = false
-        let image = try FrameDecoder(configuration: configuration).decode(frame(damaged, 40, 30)).image
-        #expect(try image.hasSamePixels(as: FrameDecoder().decode(frame(good, 40, 30)).image))
-    }
-
     @Test func `one decoder serves many tasks at once`() async throws {
         let decoder = FrameDecoder()
         let frames = try [(40, 30), (64, 64), (33, 17), (100, 3)].map { frame(try jpeg($0.0, $0.1), $0.0, $0.1) }

@@ -17,6 +17,9 @@ extension Trait where Self == ConditionTrait {
     /// Skips a test where the system has no IPv6.
     static var needsVersion6: Self { .enabled(if: hasVersion6, "no addresses of IPv6") }
 
+    /// Skips a test unless root runs it, who alone can act as another user.
+    static var needsRoot: Self { .enabled(if: geteuid() == 0, "only root can act as another user") }
+
     /// Skips a test where this user may not create namespaces, as containers have them.
     static var needsNamespaces: Self { .enabled(if: Namespaces.areAllowed, "creating namespaces is not permitted") }
 }

@@ -11,11 +11,6 @@ package struct SharedPool: Sendable {
         package let generation: UInt64
         /// Its size in bytes.
         package let byteCount: Int
-
-        /// Creates a place.
-        package init(index: Int, generation: UInt64, byteCount: Int) {
-            (self.index, self.generation, self.byteCount) = (index, generation, byteCount)
-        }
     }
 
     private struct Buffer: Sendable {

@@ -53,11 +53,6 @@ package struct OutputPlan: Sendable, Hashable {
         )
     }
 
-    /// Whether applying the plan makes another image; leaving out columns on the right and rows at the bottom does not.
-    var makesImage: Bool {
-        scaled != canvas || part.x + part.y > 0 || (scaled.width, scaled.height) != (part.width, part.height)
-    }
-
     /// Whether the image is sent unchanged.
     package var isIdentity: Bool { self == OutputPlan(image) }
 

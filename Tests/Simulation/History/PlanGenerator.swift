@@ -169,6 +169,8 @@ struct PlanGenerator {
             .adaptive(still: 2, motion: 20)
         )
         if turning.chance(50) { sender.images = .mixed }
+        // Frames come while one is found to be unchanged.
+        if turning.chance(40) { sender.encodingTime = 30_000_000 }
     }
 
     private mutating func sender(at place: Int) -> SenderPlan {

@@ -72,6 +72,8 @@ final class SimSender {
     /// Frames whose hashes are being computed.
     var comparing: [(frame: UploadFrame, number: UInt32)] = []
     var job: EncodingJob?
+    /// The memory that its image is copied to.
+    var jobMemory: SharedMemory?
     /// How the frames were encoded.
     var encodedWith: [UInt32: Look] = [:]
     /// Whether the machine decides at this moment what to send.

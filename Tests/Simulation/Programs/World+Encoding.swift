@@ -27,6 +27,8 @@ extension World {
             }
             check(.integrity, Self.hasRecipeForContent(job), "uploader \(sender.index) has the recipe of another image")
             if job.place == nil, job.content?.pixels != nil, awaitsBuffer(sender) { coverage.count(.waitedInVain) }
+            // It takes its memory soon, or late.
+            sender.jobMemory = sender.racing.chance(50) ? job.place.flatMap { memory(of: $0, sender) } : nil
             var duration = sender.plan.encodingTime
             if job.place != nil, sender.plan.reopens, sender.racing.chance(3) {
                 // A copy that outlasts its connection ends on the next one.
@@ -54,6 +56,7 @@ extension World {
     private func encoded(_ sender: SimSender) {
         guard let job = sender.job, let content = job.content else { return }
         sender.job = nil
+        let memory = sender.jobMemory.take()
         guard let identity = Self.identity(of: content) else {
             return violate(.heldBuffersStay, "uploader \(sender.index): the image of a frame has changed")
         }
@@ -71,7 +74,7 @@ extension World {
         } else {
             let known = job.comparison == .none ? nil : digest
             if let place = job.place {
-                result = copyToBuffer(job, place, content, identity, known, of: sender)
+                result = copyToBuffer(job, place, memory, content, identity, known, of: sender)
             } else if case .jpeg(let jpeg, let size) = content {
                 let image = FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: job.orientation))
                 result = .encoded(image, digest: known)

@@ -233,11 +233,14 @@ extension World {
         case .share(let sharesMemory):
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
             if sender.uploader?.machine.sharing.pool.isOpen ?? false { coverage.count(.poolChanged) }
-            configuration.sharesMemory = sharesMemory
-            handle(sender) { machine in
-                // What is checked before the event is still about the buffers of before.
-                sender.sharesMemory = sharesMemory
-                machine.update(configuration, at: now)
+            // What is shared already is shared anew.
+            for sharesMemory in sender.sharesMemory ? [false, sharesMemory] : [sharesMemory] {
+                configuration.sharesMemory = sharesMemory
+                handle(sender) { machine in
+                    // What is checked before the event is still about the buffers of before.
+                    sender.sharesMemory = sharesMemory
+                    machine.update(configuration, at: now)
+                }
             }
         case .resize(let largestSide):
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }

@@ -52,6 +52,19 @@ import Testing
         #expect(throws: TransportError.self) { try uploader.offer(.pixels(image)) }
     }
 
+    @Test func `a wait for a buffer that is over stays over until the turn that it has led to`() throws {
+        let image = try testImage(64, 48, as: .gray)
+        var uploader = SharingUploader(.init(usesStrips: false, sharesMemory: true))
+        for _ in 0..<3 { #expect(try uploader.send(.pixels(image)).place != nil) }
+        // The receiver keeps all buffers for the two seconds that a frame waits.
+        try uploader.offer(.pixels(image))
+        uploader.pass(2_000_000_000)
+        // Whatever happens before the turn.
+        uploader.change { $0.refreshes += 1 }
+        let job = try uploader.encodeNext()
+        #expect(job != nil && job?.place == nil)
+    }
+
     /// Shows P61.
     @Test(arguments: [false, true])
     func `frames wait for a hello only where memory can be shared`(mayShareMemory: Bool) {

@@ -11,7 +11,7 @@ enum ExitCode: Int32 {
     case noInput = 66
     /// Nobody listens at the path, somebody else does, the server refuses, or the connection broke.
     case unavailable = 69
-    /// Too few descriptors or too little memory.
+    /// Too few descriptors or threads, or too little memory.
     case systemError = 71
     /// A file or socket cannot be created or written.
     case cannotCreate = 73

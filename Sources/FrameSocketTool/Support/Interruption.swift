@@ -75,6 +75,7 @@ enum Interruption {
         signal(SIGXFSZ, SIG_IGN)
         // Without a terminal, SIGHUP means nothing to this program.
         if !Terminal.isControlling { signal(SIGHUP, SIG_IGN) }
+        ProcessLimits.checkThreads()
         Task { @concurrent in await program() }
         while true {
             var number: Int32 = 0

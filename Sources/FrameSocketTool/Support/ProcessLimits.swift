@@ -1,3 +1,6 @@
+import Dispatch
+import FrameSocket
+
 /// The system's limits for this process, checked before anything starts.
 ///
 /// The runtime and the libraries end a process, or wait indefinitely, if they do not get their first descriptors and
@@ -32,6 +35,27 @@ enum ProcessLimits {
             if unsafe setrlimit(kind, &raised) == 0 { limits = raised }
         }
         return Int(clamping: limits.rlim_cur) - open
+    }
+
+    /// The threads that a command needs at least.
+    private static let threads = 4
+
+    /// Ends the program with a sentence if it cannot have its threads: everything after this would wait for one for ever.
+    static func checkThreads() {
+        let gate = DispatchSemaphore(value: 0)
+        defer { for _ in 0..<threads { gate.signal() } }
+        for _ in 0..<threads {
+            do throws(Errno) {
+                _ = try SystemThread(named: "framesocket.check") { gate.wait() }
+            } catch {
+                let reason = Files.Failure("framesocket: no thread can be started", error.rawValue).message
+                let help = "raise the limit of processes (ulimit -u, or the container's), or let it start them"
+                // Messages usually go out on a thread.
+                let line = Array("\(reason); \(help)\n".utf8)
+                try? Files.write(line, to: STDERR_FILENO, name: "standard error")
+                _exit(ExitCode.systemError.rawValue)
+            }
+        }
     }
 
     /// Checks that the limits allow what every command needs.

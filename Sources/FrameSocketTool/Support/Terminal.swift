@@ -44,14 +44,26 @@ enum Terminal {
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) { say(String(line)) }
     }
 
-    /// Shows a line that the next one replaces; does nothing unless standard error is a terminal.
+    /// Whether a line on standard error can be replaced.
+    private static let canErase = unsafe isInteractive && getenv("TERM").map { unsafe String(cString: $0) } != "dumb"
+
+    /// The columns of the window, which may change; nil if the terminal does not know.
+    private static var columns: Int? {
+        var size = winsize()
+        guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
+    /// Shows a line that the next one replaces, as far as it fits; does nothing unless standard error is a terminal that can.
     static func showProgress(_ text: String) {
-        if isInteractive { write("\r\u{1B}[K" + text.visible) }
+        guard canErase else { return }
+        // A line that is wrapped cannot be erased, and some terminals wrap one that fills the window.
+        write("\r\u{1B}[K" + text.visible.prefix(columns.map { max(0, $0 - 1) } ?? .max))
     }
 
     /// Erases the line that ``showProgress(_:)`` left.
     static func endProgress() {
-        if isInteractive { write("\r\u{1B}[K") }
+        if canErase { write("\r\u{1B}[K") }
     }
 
     /// Writes a line to standard output.

@@ -19,6 +19,16 @@ import Testing
         #expect(ending.status == 64 && ending.text.contains("standard output is a terminal"), "\(ending)")
     }
 
+    @Test(arguments: [("xterm", 12, "waiting for"), ("xterm", 80, "waiting for a sender"), ("dumb", 80, nil)])
+    func `the line that shows progress fits the window`(terminal: String, columns: Int, line: String?) async throws {
+        let script = try Places.tool("script")
+        let receive = "\(Places.framesocket) receive \(place.socket) --timeout 2"
+        let command = "stty cols \(columns) && TERM=\(terminal) \(receive)"
+        let ending = try await place.start(script, ["-qec", command, "/dev/null"]).ended()
+        let shown = ending.text.components(separatedBy: "\r\u{1B}[K").dropFirst()
+        #expect(ending.status == 75 && (line.map { shown.contains($0) } ?? shown.isEmpty), "\(ending)")
+    }
+
     @Test(arguments: ["send", "replay"])
     func `bytes are not waited for at a terminal`(command: String) async throws {
         let script = try Places.tool("script")

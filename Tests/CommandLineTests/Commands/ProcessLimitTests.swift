@@ -33,6 +33,19 @@
             #expect(try place.names() == [])
         }
 
+        @Test(.needsRoot, arguments: ["--version", "receive /tmp/none.sock", "send /tmp/none.sock none.jpg --help"])
+        func `without threads a command says so at once`(command: String) async throws {
+            // The limit holds for everybody but root.
+            let ending = try await place.shell(
+                """
+                T=$(mktemp -d) && chmod 755 $T && cp $F $T/framesocket && chmod 755 $T/framesocket
+                setpriv --reuid 65534 --clear-groups bash -c "ulimit -u 1; exec $T/framesocket \(command)"
+                status=$?; rm -r $T; exit $status
+                """
+            ).ended()
+            #expect(ending.status == 71 && ending.errors.contains("ulimit -u"), "\(ending)")
+        }
+
         @Test func `a soft limit that is too low is raised`() async throws {
             let ending = try await place.shell("ulimit -S -n 12; exec $F receive $S --timeout 0.1").ended()
             #expect(ending.status == 75, "\(ending)")

@@ -152,6 +152,23 @@ import Testing
         #expect(bench.connects == 3 && bench.openings[1] == [nil])
     }
 
+    /// Shows P148.
+    @Test(arguments: [(1, 2), (60, 1)])
+    func `a caller that cannot wait for the pause after an end gets an attempt at once`(seconds: UInt64, connects: Int)
+        throws
+    {
+        let bench = SenderBench.open { $0.retryInterval = 4 * SenderBench.second }
+        bench.attempts = [.connected]
+        // The connection ends once the frame that has begun is out; the caller comes before that.
+        bench.room = 5
+        try bench.submit(frame(1), ticket: 1)
+        bench.receive(.end)
+        bench.input = []
+        bench.open(waiter: 1, seconds: seconds)
+        bench.makeRoom(.max)
+        #expect(bench.frames[1] == [nil] && bench.connects == connects)
+    }
+
     // MARK: Obedience
 
     /// Requests in one read or several, and a connection whose replies do not get out.

@@ -5,10 +5,13 @@ public struct DispatchQoS: Equatable, Sendable {
     private let name: String
     public static let userInitiated = DispatchQoS(name: "userInitiated")
     public static let unspecified = DispatchQoS(name: "unspecified")
+
+    public enum QoSClass: Sendable { case userInitiated, `default` }
 }
 
 open class DispatchQueue: @unchecked Sendable {
-    public init(label: String, qos: DispatchQoS = .unspecified) {}
+    public init(label: String, qos: DispatchQoS = .unspecified, target: DispatchQueue? = nil) {}
+    public class func global(qos: DispatchQoS.QoSClass = .default) -> DispatchQueue { DispatchQueue(label: "") }
     public func async(execute work: @escaping @Sendable @convention(block) () -> Void) {}
     public func asyncAfter(deadline: DispatchTime, execute work: @escaping @Sendable @convention(block) () -> Void) {}
     public class func concurrentPerform(iterations: Int, execute work: (Int) -> Void) {}

@@ -6,7 +6,7 @@ import Locking
 ///
 /// Each part states its length, which strict readers need, and the boundary after an image is sent with it, since some
 /// readers show an image only then. Browsers built on Blink show it when the *header of the next part* has been read,
-/// which cannot be sent before the next image's length is known: see decision 0020.
+/// which cannot be sent before the next image's length is known: see docs/decisions/0020.
 final class PreviewStream: Sendable {
     /// Without a new image for this long, the last one is sent again, once.
     private static let stillness = Duration.milliseconds(200)

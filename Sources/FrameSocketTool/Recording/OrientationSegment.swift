@@ -9,7 +9,7 @@ import FrameSocket
 /// segment and some the last. Therefore their name is changed as well, in its first letter, so that players skip them; a
 /// byte that Exif does not use says so, and a replay changes them back.
 ///
-/// For 6 and 8, Exif turns the other way than receivers of this protocol do (docs/decisions/0006): the segment says
+/// For 6 and 8, Exif turns the other way than receivers of this protocol do (docs/decisions/0012): the segment says
 /// what a player has to do.
 enum OrientationSegment {
     /// Up to the orientation's number, whose high byte is the last of these.

@@ -45,7 +45,12 @@ struct RawOutput {
         let header = try header(for: BufferSize(width: pixels.width, height: pixels.height))
         if let strides = settings.strides { try pixels.check(strides) }
         let strides = settings.strides ?? pixels.packedStrides
-        return try FrameBytes(capacity: header.count + pixels.byteCount(strides)) { output throws(TurboJPEGError) in
+        let byteCount = header.count + pixels.byteCount(strides)
+        return try FrameBytes(capacity: byteCount) { output throws(TurboJPEGError) in
+            // Without memory there is no room at all, which is no fault of the image.
+            guard output.freeCapacity >= byteCount else {
+                throw TurboJPEGError(.allocationFailed, "not enough memory for \(byteCount) bytes of raw video")
+            }
             for byte in header { output.append(byte) }
             if settings.strides == nil {
                 try pixels.copyPacked(into: &output)

@@ -71,6 +71,8 @@
                 // A little more than half of what there is: if the first copy fits, the second does not.
                 ("", "ulimit -v 1150000; ", "--letterbox 12250x12250 --force"),
                 ("ulimit -v 520000; ", "", "--letterbox 8000x4000"),
+                // The image fits, and what is written of it does not.
+                ("ulimit -v 3000000; ", "", "--letterbox 16x60000 --stride 1048576"),
             ]
         )
         func `too little memory for an image ends a command with exit code 71`(

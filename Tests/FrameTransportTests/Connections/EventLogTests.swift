@@ -124,21 +124,6 @@ import Testing
         #expect(events.of(.connectionOpened).isEmpty)
     }
 
-    @Test func `a sender in its handshake when the server ends is not refused`() async throws {
-        let server = try directory.server {
-            $0.tokens = HandshakeTokens(shared: Array("secret".utf8))
-            $0.limits.linger = .milliseconds(1)
-            $0.log = events.sink
-        }
-        let client = try PeerSocket.connected(to: directory.socket)
-        #expect(await becomesTrue { server.statistics.connections == 1 })
-        server.close()
-        try await server.closed()
-        #expect(try await events.first(.connectionEnded).connection == 1)
-        #expect(events.of(.refusedForToken).isEmpty && server.statistics.refusals.isEmpty)
-        _ = client
-    }
-
     @Test func `frames that cannot be decoded are reported and counted, each once`() async throws {
         let server = try directory.server { $0.log = events.sink }
         let client = try PeerSocket.connected(to: directory.socket)
@@ -167,21 +152,6 @@ import Testing
     }
 
     // MARK: Floods
-
-    /// Shows P198.
-    @Test func `what a peer repeats is reported ten times, and then only counted`() async throws {
-        let server = try directory.server {
-            $0.limits.maximumConnections = 0
-            $0.log = events.sink
-        }
-        for _ in 0..<100 {
-            let client = try PeerSocket.connected(to: directory.socket)
-            #expect(try await client.read(1).isEmpty)
-        }
-        #expect(server.statistics.refusals == [.place: 100])
-        #expect(events.of(.refusedForPlace).count <= 10 * Int(1 + Patience.length.components.seconds))
-        #expect(events.of(.refusedForPlace).count < 100)
-    }
 
     /// Shows P198.
     @Test func `the next event after a period says how many were omitted, for each code alone`() throws {

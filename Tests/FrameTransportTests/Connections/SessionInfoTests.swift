@@ -67,23 +67,6 @@ import Testing
         }
     }
 
-    /// Shows P4, P325.
-    @Test func `a plain receiver, and one that does not ask, see nothing new`() async throws {
-        let listener = try PeerSocket.listening(at: directory.socket)
-        let sender = directory.connection {
-            $0.info.offersAudio = true
-            $0.padsShortBodies = false
-        }
-        defer { sender.close() }
-        try await sender.open(within: Patience.length)
-        let host = try await listener.accepted()
-        try await sender.send(frame(8))
-        #expect(try await host.nextMessage()?.isFrame == true)
-        try await host.write(ControlRequest.hello(ControlRequest.Hello()).encoded() + ControlRequest.ping(1).encoded())
-        let others = try await host.messages(until: { $0.pong == 1 })
-        #expect(others.allSatisfy { $0.field("Message-Type") == "status" })
-    }
-
     /// Shows P330.
     @Test func `a later info of a sender replaces the one before, and a wrong one ends the connection`() async throws {
         let server = try directory.server { $0.hello = ControlRequest.Hello() }
@@ -94,39 +77,5 @@ import Testing
         try await peer.write(Array((header + "b=0\n" + header + "a=1\n" + header + "b=\r\n").utf8))
         let reason = try await receiver.closed()
         #expect(reason.error?.wireError?.code == .infoInvalid && receiver.info.values == ["a": "1"])
-    }
-
-    /// Shows P327, P330.
-    @Test func `a wrong info of a receiver is skipped, and a later one replaces the one before`() async throws {
-        let listener = try PeerSocket.listening(at: directory.socket)
-        let sender = directory.connection()
-        defer { sender.close() }
-        try await sender.open(within: Patience.length)
-        let host = try await listener.accepted()
-        let wrong = "POST /info HTTP/1.1\r\nContent-Length: 4\r\n\r\na=\0\n"
-        let hello = ControlRequest.hello(ControlRequest.Hello()).encoded()
-        let right = try ["0", "1"].flatMap { ControlRequest.info(try info(["a": $0])).encoded() }
-        try await host.write(hello + right + Array(wrong.utf8) + ControlRequest.ping(7).encoded())
-        _ = try await host.messages(until: { $0.pong == 7 })
-        #expect(await becomesTrue { sender.receiver.skippedRequests == 1 })
-        #expect(sender.info.values == ["a": "1"] && sender.state == .connected)
-    }
-
-    /// Shows P327.
-    @Test func `the largest info reaches a sender whole, also beside other requests`() async throws {
-        let text = String(repeating: "v", count: 252)
-        let values = Dictionary(uniqueKeysWithValues: (10..<18).map { ("\($0)" + text, text + "\($0)") })
-        let largest = try info(values)
-        let server = try directory.server { $0.info = largest }
-        defer { server.close() }
-        let sender = directory.connection { $0.info = largest }
-        defer { sender.close() }
-        var infos = sender.infos.makeAsyncIterator()
-        _ = await infos.next()
-        try await sender.open(within: Patience.length)
-        let receiver = try #require(try await firstConnection(of: server))
-        #expect(await infos.next() == largest)
-        receiver.send(.pause)
-        #expect(await becomesTrue { receiver.info == largest })
     }
 }

@@ -436,6 +436,37 @@ import Testing
 
     // MARK: Deadlines
 
+    /// Where a sender stops, what it takes too long over, and the seconds that it has for that.
+    ///
+    /// Shows P152.
+    @Test(
+        arguments: [
+            ([], "its first message", 1), (Array("HTTP/1.1 200 OK\r\n".utf8), "header", 2),
+            (message([1]) + [UInt8(ascii: "H")], "header", 2), (message(body(1, count: 2000)).dropLast(), "body", 5),
+            (Array("HTTP/1.1 200 OK\r\nContent-Length: 2000\r\nMessage-Type: later\r\n\r\nx".utf8), "body", 5),
+            (message([1]), "its next message", 4),
+        ] as [([UInt8], String, UInt64)]
+    )
+    func `each phase of a sender has its own time, which a byte now and then does not extend`(
+        bytes: [UInt8],
+        phase: String,
+        seconds: UInt64
+    ) {
+        let rig = ReceiverRig {
+            ($0.limits.firstFrameTimeout, $0.limits.headerTimeout) = (.seconds(1), .seconds(2))
+            ($0.limits.bodyTimeout, $0.limits.minimumBodyBytesPerSecond) = (.seconds(3), 1000)
+            $0.limits.idleTimeout = .seconds(4)
+        }
+        rig.arrive(bytes)
+        let deadline = rig.now + seconds * 1_000_000_000
+        #expect(rig.deadline == deadline)
+        rig.now = deadline
+        if phase == "header" || phase == "body" { rig.arrive([UInt8(ascii: "x")]) }
+        #expect(rig.deadline == deadline && rig.reason == nil)
+        rig.machine.deadlinePassed(rig)
+        #expect(rig.reason?.error?.code == .receiveTimedOut && rig.reason?.error?.message.contains(phase) == true)
+    }
+
     @Test func `a sender that was asked to be silent may stay silent`() {
         let rig = ReceiverRig { $0.limits.firstFrameTimeout = .seconds(1) }
         #expect(rig.deadline != nil)
@@ -483,5 +514,19 @@ import Testing
         #expect(rig.yields == 1 && rig.reason == nil)
         rig.resumeToTheEnd()
         #expect(rig.reason?.error?.code == .receiveTimedOut)
+    }
+
+    @Test func `a sender that has nothing to send has no deadline by default`() {
+        #expect(FrameServer.Limits().firstFrameTimeout == nil && FrameServer.Limits().idleTimeout == nil)
+    }
+
+    @Test func `a long body gets time for its length`() throws {
+        var limits = FrameServer.Limits()
+        limits.bodyTimeout = .seconds(1)
+        limits.minimumBodyBytesPerSecond = 1000
+        #expect(limits.bodyDuration(length: 0) == .seconds(1))
+        #expect(limits.bodyDuration(length: 2500) == .seconds(3.5))
+        limits.minimumBodyBytesPerSecond = 0
+        #expect(limits.bodyDuration(length: 10) == .seconds(11))
     }
 }

@@ -134,7 +134,7 @@ import Testing
         #expect(messages == expected)
     }
 
-    /// Shows P21, P22.
+    /// Shows P9, P21, P22.
     @Test(arguments: [
         ([live, live, live], ["live"]),
         ([pong(1), pong(2), pong(3)], ["live.3"]),
@@ -204,6 +204,7 @@ import Testing
         #expect(!hasFrame)
     }
 
+    /// Shows P51.
     @Test(
         arguments: [
             ([.frame(1), .frame(2)], .busy),

@@ -162,7 +162,7 @@ import Testing
         case writeFailure
     }
 
-    /// Shows P120.
+    /// Shows P29, P120.
     @Test(
         arguments: [
             ([.close, .stop, .reset], "closedLocally"), ([.close, .writeFailure], "closedLocally"),
@@ -191,6 +191,8 @@ import Testing
         }
         bench.pass(seconds: 100)
         #expect(bench.ends.map(\.name) == [name])
+        let isNamed = bench.ends.first?.error?.byteOffset == UInt64(Self.hello.encoded().count)
+        #expect(isNamed == (name == "peer.malformed"), "the first wrong byte is named")
         #expect(bench.beginningsAndEnds.count == 2)
         #expect(bench.openings.isEmpty && !bench.hasSocket && bench.deadline == nil && !bench.watchesRoom)
     }

@@ -347,7 +347,8 @@ import Testing
         #expect(bench.requests.count == count + 1)
     }
 
-    @Test func `a server that endlessly sends anything else is limited to its turns`() {
+    /// Shows P30.
+    @Test func `a server that endlessly sends anything else is limited to its turns`() throws {
         let bench = SenderBench.open()
         bench.input = [.bytes(body(1, count: 1_000_000))]
         bench.change { $0.becameReady(readable: true, writable: false, bench) }
@@ -360,6 +361,8 @@ import Testing
         #expect(turns >= 1_000_000 / (SenderMachine.readsPerTurn * SenderMachine.bytesPerRead))
         #expect(bench.skippedRequests == 1 && bench.input.isEmpty)
         #expect(bench.machine.publishedState == .connected)
+        try bench.submit(frame(1), ticket: 1)
+        #expect(bench.frames[1] == [nil])
     }
 
     // MARK: Sending

@@ -105,33 +105,6 @@ import Testing
         #expect(announcement == .skip && !isDelivered)
     }
 
-    @Test(
-        arguments: [
-            (64, 16, 0, 256, true), (64, 16, 1, 256, false), (64, 17, 0, 256, false), (65, 16, 0, 256, false),
-            (1, 1, 4092, 4, true), (1, 1, 4093, 4, false), (1, 2, 0, .max, false), (1, 1, 0, .max, true),
-            (1, .max, .max, .max, false), (0, 16, 0, 256, false), (64, 0, 0, 256, false), (1, 1, -1, 4, false),
-        ]
-    )
-    func `a frame has to be within its buffer, and no number overflows`(
-        width: Int,
-        height: Int,
-        offset: Int,
-        bytesPerRow: Int,
-        fits: Bool
-    ) throws {
-        var buffers = try buffers(1)
-        var frame = frame()
-        frame.info.bufferSize = BufferSize(width: width, height: height)
-        frame.planes = [.init(offset: offset, bytesPerRow: bytesPerRow)]
-        if fits {
-            let isDelivered = try buffers.frame(frame)
-            #expect(isDelivered)
-        } else {
-            let error = #expect(throws: TransportError.self) { try buffers.frame(frame) }
-            #expect(error?.code == .sharedMemory && buffers.heldCount == 0)
-        }
-    }
-
     // MARK: Descriptors
 
     /// Something that happens to a receiver; a true result of `announce` means that the descriptor is to be mapped.

@@ -131,24 +131,6 @@ import Testing
         #expect(code == .sharedMemory && rig.callsAfterClose == 0)
     }
 
-    /// Shows P264.
-    @Test func `releases wait for room in the outbox, and go out when there is some`() {
-        let rig = rig()
-        for index in 0..<8 { rig.arrive(announcement(index) + frame(index), passing: 1) }
-        rig.isWritable = false
-        for number in 0..<1000 { rig.machine.send(.ping(UInt64(number)), rig) }
-        for index in 0..<8 { rig.machine.bufferReleased(index, rig) }
-        let held = rig.machine.shared.heldCount
-        #expect(held == 8)
-        rig.isWritable = true
-        for _ in 0..<3 {
-            rig.machine.becameReady(.writable, rig)
-        }
-        let rest = rig.machine.shared.heldCount
-        let said = String(decoding: rig.written, as: UTF8.self)
-        #expect(rest == 0 && said.matches(of: /POST \/release/).count == 8)
-    }
-
     @Test func `nothing is read for a consumer without room, shared or not`() {
         let rig = rig()
         rig.room = 0

@@ -97,59 +97,6 @@ import Testing
         second.close()
     }
 
-    @Test func `a server can start at the path of one that drains, whose frames are still delivered`()
-        async throws
-    {
-        let directory = try TemporaryDirectory()
-        for round in 0..<20 {
-            let first = try directory.server()
-            let sender = try PeerSocket.connected(to: directory.socket)
-            let connection = try #require(try await firstConnection(of: first))
-            try await sender.write((0..<5).flatMap { message(body(round + $0, count: 300)) })
-            first.drain()
-            let second = try directory.server()
-            let next = try PeerSocket.connected(to: directory.socket)
-            try await next.write(message(body(round, count: 300)))
-            var frames = try #require(try await firstConnection(of: second)).frames.makeAsyncIterator()
-            #expect(try await frames.next()?.jpeg?.array() == body(round, count: 300))
-
-            sender.finishWriting()
-            var received: [[UInt8]] = []
-            for try await frame in connection.frames { received.append(frame.bytes) }
-            #expect(received == (0..<5).map { body(round + $0, count: 300) })
-            #expect(try await soon { try await first.closed() } != nil)
-            #expect(!directory.names.isEmpty, "the first server's end leaves the second one's files alone")
-            second.close()
-        }
-        #expect(directory.names.isEmpty)
-    }
-
-    @Test func `servers that many tasks open and close at one path leave it free`() async throws {
-        let directory = try TemporaryDirectory()
-        let opened = Counter()
-        await withTaskGroup { group in
-            for _ in 0..<4 {
-                group.addTask { [directory] in
-                    for _ in 0..<50 {
-                        // Another one may be there: that is refused, and nothing else.
-                        do {
-                            let server = try directory.server()
-                            opened.increment()
-                            server.close()
-                        } catch {
-                            #expect((error as? TransportError)?.code == .addressInUse, "\(error)")
-                        }
-                        await Task.yield()
-                    }
-                }
-            }
-        }
-        #expect(opened.value > 0)
-        #expect(directory.names.isEmpty)
-        let last = try directory.server()
-        last.close()
-    }
-
     @Test func `a second server at one port is still refused`() async throws {
         let first = try server(at: 0)
         let port = try port(of: first)
@@ -157,23 +104,5 @@ import Testing
         #expect(error?.code == .addressInUse)
         #expect(error?.remedy?.contains("choose another port") == true && error?.message.contains("path") == false)
         first.close()
-    }
-
-    @Test func `a consumer on its server's thread may close it and start the next one at the same path`() async throws {
-        let directory = try TemporaryDirectory()
-        let server = try directory.server()
-        let sender = try PeerSocket.connected(to: directory.socket)
-        try await sender.write(message([1]))
-        let connection = try #require(try await firstConnection(of: server))
-        let consuming = Task(executorPreference: connection.thread) { () -> FrameServer? in
-            for try await _ in connection.frames {
-                server.close()
-                return try directory.server()
-            }
-            return nil
-        }
-        let next = try #require(try await soon { try await consuming.value }, "closing never returns")
-        next?.close()
-        #expect(next != nil)
     }
 }

@@ -207,16 +207,6 @@ import Testing
         _ = client
     }
 
-    @Test func `connections outlive the socket's file`() async throws {
-        let server = try directory.server()
-        let client = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
-        unsafe unlink(directory.socket)
-        try await client.write(message(body(1, count: 100)))
-        var frames = connection.frames.makeAsyncIterator()
-        #expect(try await frames.next()?.jpeg?.array() == body(1, count: 100))
-    }
-
     /// Shows P244.
     @Test(arguments: [false, true]) func `of servers that start simultaneously exactly one wins`(
         isDeadSocketThere: Bool

@@ -19,17 +19,6 @@
             }
         }
 
-        @Test(arguments: [(Duration.zero, Duration.zero), (.seconds(-1), .seconds(-5)), (.milliseconds(1), .zero)])
-        func `a pause of zero is no pause`(first: Duration, longest: Duration) {
-            var pauses = Backoff(first: first, longest: longest)
-            for _ in 0..<3 { #expect(pauses.next() == .milliseconds(1)) }
-        }
-
-        @Test func `the longest pause does not overflow`() {
-            var pauses = Backoff(first: .seconds(1), longest: .seconds(Int64.max))
-            for _ in 0..<100 { #expect(pauses.next() > .zero) }
-        }
-
         @Test func `the limits have their documented defaults`() {
             let limits = FrameServer.Limits()
             #expect(limits.maximumConnections == 64 && limits.maximumBacklog == 128)
@@ -67,31 +56,6 @@
             _ = next
         }
 
-        @Test(.leftOut(of: .faults, because: "it counts calls of accept"))
-        func `accepting pauses without descriptors, whoever connects meanwhile`() async {
-            await #expect(processExitsWith: .success) {
-                let bystander = try await Bystander()
-                let directory = try TemporaryDirectory()
-                let server = try directory.server {
-                    $0.limits.firstAcceptPause = .seconds(1 << 20)
-                    $0.limits.maximumAcceptPause = .seconds(1 << 20)
-                }
-                let clients = (0..<20).map { _ in PeerSocket.unconnected() }
-                await IOThread.shared.settle()
-                let before = SyscallHooks.accepts
-                try await withoutDescriptors {
-                    for (index, client) in clients.enumerated() {
-                        try client.connect(to: directory.socket)
-                        await IOThread.shared.settle()
-                        // Each of them wakes the thread, and the others are served as ever.
-                        try await bystander.exchange(index)
-                    }
-                }
-                #expect(SyscallHooks.accepts == before + 1)
-                #expect(server.statistics.refusedConnections == 0)
-            }
-        }
-
         /// Shows P155.
         @Test(.leftOut(of: .faults, because: "it counts calls of accept"))
         func `accepting continues when there are descriptors again, and no connection is lost`() async {
@@ -121,32 +85,6 @@
                 }
                 try await bystander.exchange(1)
             }
-        }
-
-        @Test(.besideBystander, arguments: [false, true])
-        func `a sender in the queue of a server that ends has lost its connection`(reopens: Bool) async throws {
-            let directory = try TemporaryDirectory()
-            let server = try PeerSocket.listening(at: directory.socket)
-            let connection = directory.connection { $0.reopens = reopens }
-            var milestones = connection.milestones()
-            try await connection.open(within: nil)
-            #expect(await milestones.next() == .connected)
-            // Nobody takes it; what it sends is lost with the server.
-            try await connection.send(FrameMessage([1, 2, 3]))
-            unsafe unlink(directory.socket)
-            server.close()
-            guard case .failed(let error)? = await milestones.next()?.closeReason else {
-                Issue.record("the connection did not fail")
-                return
-            }
-            #expect(error.code == .connectionLost && error.underlyingErrno == Errno.reset.rawValue)
-            guard reopens else { return #expect(try await connection.closed() == .failed(error)) }
-            let next = try directory.server()
-            #expect(await milestones.next() == .connected)
-            try await connection.send(FrameMessage([4, 5, 6]))
-            let received = try #require(try await firstConnection(of: next))
-            var frames = received.frames.makeAsyncIterator()
-            #expect(try await frames.next()?.jpeg?.array().starts(with: [4, 5, 6]) == true)
         }
     }
 #endif

@@ -94,19 +94,6 @@ import Testing
         #expect(directory.names.isEmpty)
     }
 
-    /// Shows P145.
-    @Test func `a loop over a server's connections keeps those that it has been given`() async throws {
-        var server: FrameServer? = try directory.server()
-        let client = try PeerSocket.connected(to: directory.socket)
-        var connections = try #require(server?.connections.makeAsyncIterator())
-        let connection = try #require(try await connections.next())
-        server = nil
-        #expect(try await connections.next() == nil)
-        // It is closed with the server, cleanly.
-        #expect(try await client.read(1).isEmpty)
-        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
-    }
-
     /// Shows P138.
     @Test func `every sequence of states begins with the current one, and ends with the end`() async throws {
         let server = try directory.server()
@@ -121,21 +108,6 @@ import Testing
         #expect(await states(of: second) == [.connected, end])
         #expect(connection.state == end)
         #expect(await states(of: connection.states) == [end])
-    }
-
-    @Test func `the states tell why a connection was lost that opens again`() async throws {
-        let listener = try PeerSocket.listening(at: directory.socket)
-        let connection = directory.connection()
-        try await connection.open(within: Patience.length)
-        var states = connection.states.makeAsyncIterator()
-        #expect(await states.next() == .connected)
-        try await listener.accepted().close()
-        let loss = SocketConnection.State.disconnected(.closedByPeer(.stoppedByUser))
-        #expect(await states.next() == loss)
-        #expect(loss.closeReason == .closedByPeer(.stoppedByUser))
-        #expect(await states.next() == .started)
-        #expect(await states.next() == .connected)
-        connection.close()
     }
 
     private func states(of sequence: AsyncStream<SocketConnection.State>) async -> [SocketConnection.State] {

@@ -46,22 +46,6 @@ import Testing
         }
     }
 
-    /// Shows P161.
-    @Test func `a sender that continues after the server has closed does not delay others`() async throws {
-        let server = try directory.server { $0.limits.linger = .seconds(600) }
-        let flooder = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
-        let bytes = body(1, count: 16)
-        try await during {
-            _ = unsafe bytes.withUnsafeBytes {
-                unsafe send(flooder.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-        } _: {
-            connection.close()
-            try await expectService(by: server)
-        }
-    }
-
     @Test func `a server that never stops talking does not delay others`() async throws {
         let talker = try PeerSocket.listening(at: directory.socket)
         let connection = directory.connection()
@@ -78,22 +62,6 @@ import Testing
             try await expectService(by: server)
         }
         #expect(connection.isOpen)
-    }
-
-    @Test func `endless clients do not delay others`() async throws {
-        let server = try directory.server { $0.limits.maximumConnections = 1 }
-        let held = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
-        var frames = connection.frames.makeAsyncIterator()
-        let path = directory.socket
-        try await during {
-            _ = try? PeerSocket.connected(to: path)
-        } _: {
-            for round in 0..<20 {
-                try await held.write(message(body(round, count: 20_000)))
-                #expect(try await frames.next()?.jpeg?.array() == body(round, count: 20_000))
-            }
-        }
     }
 
     @Test func `endless frames do not delay others`() async throws {

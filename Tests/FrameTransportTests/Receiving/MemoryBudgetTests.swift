@@ -25,33 +25,6 @@ import Testing
         #expect(FrameServer.MemoryBudget.shared.largestBody > FrameMessageDecoder.Limits().maximumContentLength)
     }
 
-    @Test(arguments: [Int.min, -1, 0, 1, 7, .max]) func `any number of connections gets a part`(connections: Int) {
-        for (bytes, parts) in [(1000, 0...62), (-5, 0...0), (.max, 1...(.max / 16))] {
-            let budget = FrameServer.MemoryBudget(maximumBytes: bytes)
-            for _ in 0..<2 { budget.open(places: connections) }
-            let account = budget.account()
-            #expect(parts ~= account.part.bytes)
-        }
-    }
-
-    /// Shows P181.
-    @Test func `bodies are admitted in order, and those that wait are told`() {
-        let budget = FrameServer.MemoryBudget(maximumBytes: 200)
-        let told = TestSupport.Counter()
-        let accounts = (0..<3).map { _ in
-            budget.account { told.increment() }
-        }
-        #expect(accounts[0].admit(60) && !accounts[1].admit(50) && !accounts[2].admit(10))
-        #expect(budget.free == 40 && told.value == 0)
-        // The one in front goes away: the next one has room, and finds it when it asks again.
-        accounts[1].withdraw()
-        #expect(budget.free == 30 && told.value == 1)
-        #expect(accounts[2].admit(10) && budget.free == 30)
-        accounts[0].release(60)
-        for account in accounts { account.depart(leaving: 0) }
-        #expect(budget.free == 100 && told.value == 1)
-    }
-
     /// A server for two senders, which admits bodies of 14 KiB at once, and larger ones of 256 KiB in all.
     private func server() throws -> (FrameServer, FrameServer.MemoryBudget) {
         let budget = FrameServer.MemoryBudget(maximumBytes: 512 << 10)
@@ -122,77 +95,6 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    /// Shows P197.
-    @Test(arguments: [true, false])
-    func `large frames that nobody has taken yet keep no large frame from a connection that is consumed`(
-        areComplete: Bool
-    ) async throws {
-        let budget = FrameServer.MemoryBudget(maximumBytes: 512 << 10)
-        let server = try directory.server {
-            $0.memory = budget
-            $0.limits.maximumConnections = 16
-            $0.limits.bodyTimeout = .seconds(1)
-        }
-        var connections = server.connections.makeAsyncIterator()
-        let sender = try PeerSocket.connected(to: directory.socket)
-        let consumed = try #require(try await connections.next())
-        // Together they would have all the memory for large bodies.
-        let size = 32 << 10
-        var visitors: [PeerSocket] = []
-        for number in 0..<8 {
-            let visitor = try PeerSocket.connected(to: directory.socket)
-            try await visitor.write(message(body(number, count: size)).dropLast(areComplete ? 0 : 1000))
-            visitors.append(visitor)
-        }
-        await server.settle()
-        // Longer than a body may take: this side is the one that waits.
-        let over = MonotonicClock.deadline(in: .milliseconds(1500))
-        #expect(await becomesTrue { MonotonicClock.now() > over })
-        #expect(budget.free == 256 << 10)
-        for round in 0..<3 {
-            try await sender.write(message(body(100 + round, count: 200 << 10)))
-            let frame = try #require(
-                try await soon {
-                    var frames = consumed.frames.makeAsyncIterator()
-                    return try await frames.next()
-                } ?? nil
-            )
-            #expect(frame.jpeg?.array() == body(100 + round, count: 200 << 10))
-        }
-        sender.close()
-        // Their frames arrive when the program takes them.
-        for (number, visitor) in visitors.enumerated() {
-            if !areComplete { try await visitor.write(message(body(number, count: size)).suffix(1000)) }
-            let connection = try #require(try await connections.next())
-            var frames = connection.frames.makeAsyncIterator()
-            #expect(try await frames.next()?.jpeg?.array() == body(number, count: size))
-        }
-        #expect(await becomesTrue { budget.free == 256 << 10 })
-        withExtendedLifetime(server) {}
-    }
-
-    @Test func `a connection that ends while waiting leaves nothing behind`() async throws {
-        let (server, budget) = try server()
-        var connections = server.connections.makeAsyncIterator()
-        let first = try PeerSocket.connected(to: directory.socket)
-        let firstConnection = try #require(try await connections.next())
-        try await first.write(message(body(1, count: 200 << 10)))
-        #expect(await becomesTrue { budget.free < 100 << 10 })
-        for _ in 0..<20 {
-            let waiter = try PeerSocket.connected(to: directory.socket)
-            let waiting = try #require(try await connections.next())
-            try await waiter.write(Array(message(body(2, count: 200 << 10)).prefix(200)))
-            await server.settle()
-            waiting.close()
-            waiter.close()
-            #expect(try await waiting.closed() == .closedLocally(.stoppedByUser))
-        }
-        var frames = firstConnection.frames.makeAsyncIterator()
-        #expect(try await frames.next()?.jpeg?.count == 200 << 10)
-        #expect(budget.free == 256 << 10)
-        withExtendedLifetime(server) {}
-    }
-
     /// Shows P187.
     @Test func `a body over the limit is a typed error`() async throws {
         let (server, budget) = try server()
@@ -215,6 +117,53 @@ import Testing
         let bytes = FrameBytes(capacity: capacity, pool: pool) { room = $0.freeCapacity }
         #expect(room == 0 && bytes.count == 0)
         #expect(bytes.array().isEmpty)
+    }
+
+    /// Shows P185.
+    @Test(.tooSlow(for: .brief))
+    func `audio that waits for its consumers stays within the budget of all connections`() async throws {
+        func audio(_ seed: Int) -> [UInt8] {
+            AudioHeader(
+                contentLength: 256 << 10,
+                kind: .app,
+                sampleRate: 44_100,
+                channels: 1,
+                sequence: UInt64(seed)
+            ).encoded() + body(seed, count: 256 << 10)
+        }
+        // Enough that each connection may keep one of the largest messages, and not all of them together.
+        let budget = FrameServer.MemoryBudget(maximumBytes: 32 << 20)
+        let server = try directory.server {
+            $0.hello = ControlRequest.Hello(wants: .audio)
+            $0.memory = budget
+            $0.limits.maximumConnections = 4
+        }
+        var connections: [FrameConnection] = []
+        for _ in 0..<4 {
+            let sender = try PeerSocket.connected(to: directory.socket)
+            connections.append(try #require(try await firstConnection(of: server)))
+            let isWritten: Void? = try await soon {
+                for seed in 0..<64 { try await sender.write(audio(seed)) }
+            }
+            #expect(isWritten != nil, "a sender whose audio nobody consumes is held up")
+            sender.close()
+            await server.settle()
+        }
+        // Nobody has consumed anything: what there is now was held all the time.
+        var held = 0
+        for connection in connections {
+            connection.close()
+            var last: UInt64?
+            for await message in connection.audio {
+                held += message.bytes.count
+                #expect(message.bytes.array() == body(Int(message.sequence ?? 0), count: 256 << 10))
+                #expect(last ?? 0 <= message.sequence ?? 0)
+                last = message.sequence
+            }
+            // The oldest give way.
+            #expect(last == 63)
+        }
+        #expect(held <= budget.maximumBytes, "\(held) bytes of audio were held")
     }
 }
 

@@ -37,15 +37,6 @@ import Testing
         #expect(try await bodies(of: sent.flatMap { message($0) }, chunk: chunk) == sent)
     }
 
-    @Test(.tooSlow(for: .brief, .memcheck), arguments: [1, 4096, .max])
-    func `many small frames back to back all arrive`(chunk: Int) async throws {
-        var generator = SplitMix(seed: 2)
-        // Each byte on its own is a system call.
-        let count = chunk == 1 ? 100 : 1000
-        let sent = (0..<count).map { body($0, count: Int.random(in: 200...9000, using: &generator)) }
-        #expect(try await bodies(of: sent.flatMap { message($0) }, chunk: chunk) == sent)
-    }
-
     @Test func `the header's values reach the consumer`() async throws {
         let client = try PeerSocket.connected(to: server.path)
         let connection = try #require(try await firstConnection(of: server))
@@ -72,51 +63,25 @@ import Testing
         #expect(try await client.read(1).isEmpty)
     }
 
-    /// Shows P93.
-    @Test func `an end within a frame is an error and never a frame`() async throws {
-        let client = try PeerSocket.connected(to: server.path)
-        let connection = try #require(try await firstConnection(of: server))
-        try await client.write(message(body(1, count: 300)).dropLast())
-        client.finishWriting()
-        var frames = connection.frames.makeAsyncIterator()
-        let error = await #expect(throws: TransportError.self) { try await frames.next() }
-        #expect(error?.wireError?.code == .bodyTruncated)
-    }
-
-    /// Shows P141.
-    @Test func `one sender's error does not affect another`() async throws {
-        let good = try PeerSocket.connected(to: server.path)
-        let goodConnection = try #require(try await firstConnection(of: server))
-        let bad = try PeerSocket.connected(to: server.path)
-        let badConnection = try #require(try await firstConnection(of: server))
-        var frames = goodConnection.frames.makeAsyncIterator()
-        for round in 0..<3 {
-            try await good.write(message(body(round, count: 20_000)))
-            if round == 1 {
-                try await bad.write([0xFF, 0xD8])
-                #expect(try await badConnection.closed().error?.code == .malformedMessage)
-            }
-            #expect(try await frames.next()?.jpeg?.array() == body(round, count: 20_000))
+    /// Shows P152.
+    @Test(arguments: [13, 200]) func `an occasional byte does not extend a deadline`(begun: Int) async throws {
+        let directory = try TemporaryDirectory()
+        let server = try directory.server {
+            ($0.limits.headerTimeout, $0.limits.bodyTimeout) = (.milliseconds(30), .milliseconds(30))
+            $0.limits.minimumBodyBytesPerSecond = 1 << 30
         }
-    }
-
-    @Test func `a consumer on the connection's thread gets every frame`() async throws {
-        let client = try PeerSocket.connected(to: server.path)
+        let client = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
-        let sent = (0..<200).map { body($0, count: 30_000) }
-        async let sending: Void = {
-            try await client.write(sent.flatMap { message($0) })
-            client.finishWriting()
-        }()
-        let task = Task(executorPreference: connection.thread) {
-            var received: [[UInt8]] = []
-            for try await frame in connection.frames {
-                #expect(connection.thread.isCurrent)
-                received.append(frame.bytes)
+        try await client.write(Array(message(body(1, count: 1 << 20)).prefix(begun)))
+        let trickling = Task {
+            while true {
+                try await client.write([UInt8(ascii: "x")])
+                try await Task.sleep(for: .milliseconds(1))
             }
-            return received
         }
-        #expect(try await task.value == sent)
-        try await sending
+        #expect(try await connection.closed().error?.code == .receiveTimedOut)
+        // The sender meets the end as well.
+        await #expect(throws: (any Error).self) { try await trickling.value }
+        withExtendedLifetime(server) {}
     }
 }

@@ -89,45 +89,6 @@ import Testing
         #expect(try await frames.next() == nil)
     }
 
-    /// Shows P91, P98.
-    @Test func `a consumer that does not consume holds up the sender, and nothing is lost`() async throws {
-        let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
-        let server = try directory.server { $0.pool = pool }
-        let connection = directory.connection()
-        try await connection.open(within: nil)
-        let received = try #require(try await firstConnection(of: server))
-        let sent = Counter()
-        let sending = Task {
-            for index in 0..<100 {
-                try await connection.send(FrameMessage(body(index, count: 1_000_000)))
-                sent.increment()
-            }
-            connection.close()
-        }
-        // The sender stops when the socket's buffer is full: what it sent stays the same over many of the thread's turns.
-        var (last, repeats) = (-1, 0)
-        while repeats < 50 {
-            await server.settle()
-            try await Task.sleep(for: .milliseconds(1))
-            repeats = sent.value == last ? repeats + 1 : 0
-            last = sent.value
-        }
-        #expect(sent.value < 20, "the system's buffers hold a few frames, and no more may be taken from it")
-        // The first body grows from 64 KiB to 1 MiB in four steps; then one is read ahead, and one is being filled.
-        let steps = 4
-        #expect(pool.allocations <= steps + 2)
-        var index = 0
-        for try await frame in received.frames {
-            #expect(frame.index == index)
-            #expect(Data(frame.bytes) == Data(body(index, count: 1_000_000)))
-            index += 1
-        }
-        #expect(index == 100)
-        try await sending.value
-        // A consumer that keeps up is read ahead for; it holds one frame itself.
-        #expect(pool.allocations <= steps + 2 + FrameServer.Delivery.maximumReadAhead)
-    }
-
     /// Shows P131.
     @Test func `closing a connection delivers what was received, and tells the sender`() async throws {
         let server = try directory.server()
@@ -155,58 +116,6 @@ import Testing
         let second = try PeerSocket.connected(to: directory.socket)
         #expect(try await firstConnection(of: server)?.id == 2)
         _ = second
-    }
-
-    /// Often, since several threads close it at once.
-    ///
-    /// Shows P132.
-    @Test(
-        .leftOut(of: .faults, because: "it takes for granted that whoever has connected is accepted in the next turn"),
-        arguments: 0..<50
-    )
-    func `closing a server ends its connections in an orderly way, including those that nobody accepted`(round: Int)
-        async throws
-    {
-        let server = try directory.server()
-        let clients = try (0..<5).map { _ in try PeerSocket.connected(to: directory.socket) }
-        let taken = try #require(try await firstConnection(of: server))
-        await withTaskGroup { group in
-            for _ in 0..<8 { group.addTask { server.close() } }
-        }
-        for client in clients {
-            #expect(try await client.read(1).isEmpty)
-            client.close()
-        }
-        try await server.closed()
-        #expect(taken.closeReason == .closedLocally(.stoppedByUser))
-        #expect(throws: (any Error).self) { try PeerSocket.connected(to: directory.socket) }
-        // What has not been taken is still given out, and has ended.
-        var rest = 0
-        for try await connection in server.connections {
-            #expect(connection.closeReason == .closedLocally(.stoppedByUser))
-            rest += 1
-        }
-        #expect(rest == 4)
-    }
-
-    @Test func `a server closed before anything happens ends at once`() async throws {
-        for _ in 0..<100 {
-            let server = try directory.server()
-            server.close()
-            try await server.closed()
-        }
-        #expect(directory.names.isEmpty)
-    }
-
-    @Test func `an end of the wait for connections does not change the server`() async throws {
-        let server = try directory.server()
-        let waiting = Task { try await firstConnection(of: server) }
-        await server.settle()
-        waiting.cancel()
-        #expect(try await waiting.value == nil)
-        let client = try PeerSocket.connected(to: directory.socket)
-        #expect(try await firstConnection(of: server)?.id == 1)
-        _ = client
     }
 
     /// Shows P107.

@@ -59,32 +59,4 @@ import Testing
         }
         sender.close()
     }
-
-    /// Shows P339.
-    @Test func `audio that waits is dropped when it is switched off, and one that is partly written is completed`()
-        async throws
-    {
-        let host = try PeerSocket.listening(at: directory.socket)
-        let sender = connection(offersAudio: true)
-        try await sender.open(within: Patience.length)
-        let receiver = try await host.accepted()
-        try await receiver.write(ControlRequest.hello(wants).encoded())
-        #expect(await becomesTrue { sender.receiver.wants.contains(.audio) })
-        // The host does not read: some of it waits.
-        for number in 0..<20 { #expect(try sender.send(sound(UInt64(number), count: 200_000))) }
-        // The first one has been begun, after the answer to the hello.
-        var first: [UInt8] = []
-        while !String(decoding: first, as: UTF8.self).contains("Audio-Kind") { first += try await receiver.read(1) }
-        sender.offersAudio = false
-        let dropped = sender.receiver.droppedAudio
-        #expect(dropped > 0 && dropped < 20)
-        sender.offersAudio = true
-        #expect(try sender.send(sound(77, count: 4)))
-        sender.close()
-        let bytes = try await first + receiver.read(.max - 1)
-        let text = String(decoding: bytes, as: UTF8.self)
-        #expect(text.ranges(of: "Audio-Kind: app").count == 20 - dropped + 1)
-        #expect(text.contains("77"))
-        #expect(bytes.count > (20 - dropped) * 200_000)
-    }
 }

@@ -87,68 +87,6 @@ import Testing
         #expect(try await accepted.read(1).isEmpty)
     }
 
-    @Test func `frames submitted before both sides agree are dropped`() async throws {
-        let foreign = try PeerSocket.listening(at: directory.socket)
-        let connection = directory.connection { $0.tokens = tokens }
-        connection.open()
-        let accepted = try await foreign.accepted()
-        _ = try await accepted.read(tokens.own.count)
-        let error = await #expect(throws: TransportError.self) { try await connection.send(frame(1)) }
-        #expect(error?.code == .closed)
-        async let opened: Void = connection.open(within: Patience.length)
-        try await accepted.write(tokens.expected)
-        try await opened
-        try await connection.send(frame(2))
-        let expected = message(body(2, count: 20_000))
-        #expect(try await accepted.read(expected.count) == expected)
-    }
-
-    /// Shows P1.
-    @Test(arguments: [1, 5, .max])
-    func `a token and the first frame may arrive in any pieces`(chunk: Int) async throws {
-        let server = try makeServer()
-        let sender = try PeerSocket.connected(to: server.path)
-        try await sender.write(tokens.own + message(body(3, count: 300)), chunk: chunk)
-        #expect(try await sender.read(tokens.expected.count) == tokens.expected)
-        let received = try #require(try await firstConnection(of: server))
-        var frames = received.frames.makeAsyncIterator()
-        #expect(try await frames.next()?.jpeg?.array() == body(3, count: 300))
-    }
-
-    /// More idle visitors than the server has places; then a sender that has the token, and another while they stay.
-    ///
-    /// Shows P166.
-    @Test func `connections without a token keep out nobody who has one`() async throws {
-        let server = try makeServer {
-            $0.limits.maximumConnections = 4
-            $0.limits.maximumHandshakes = 2
-            $0.limits.handshakeTimeout = .seconds(600)
-        }
-        var idle: [PeerSocket] = []
-        for _ in 0..<8 { idle.append(try PeerSocket.connected(to: server.path)) }
-        #expect(await becomesTrue { server.statistics.refusedConnections == 6 })
-        var senders: [SocketConnection] = []
-        for _ in 0..<4 {
-            let sender = directory.connection { $0.tokens = tokens }
-            try await sender.open(within: Patience.length)
-            senders.append(sender)
-            idle.append(try PeerSocket.connected(to: server.path))
-        }
-        #expect(senders.count(where: \.isOpen) == 4)
-        // There is no place left, and none that could give way.
-        #expect(await becomesTrue { server.statistics.refusedConnections == 12 })
-    }
-
-    /// Shows P164.
-    @Test func `a sender that sends no token is turned away at the deadline`() async throws {
-        let server = try makeServer { $0.limits.handshakeTimeout = .milliseconds(20) }
-        let silent = try PeerSocket.connected(to: server.path)
-        // The deadline may be over before this is written, and what was written is unread when the server closes.
-        try? await silent.write(Array(tokens.own.dropLast()))
-        #expect((try? await silent.read(1)) ?? [] == [])
-        #expect(await becomesTrue { server.statistics.refusedConnections == 1 })
-    }
-
     /// Shows P132.
     @Test(.leftOut(of: .faults, because: "its server believes the kernel that nobody is waiting"))
     func `a sender that waits at a port sees an orderly end when its server closes`() async throws {

@@ -14,8 +14,6 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    private static let never = Duration.seconds(1 << 20)
-
     @Test func `a server that starts later is found`() async throws {
         let connection = directory.connection()
         connection.open()
@@ -77,69 +75,26 @@ import Testing
                 _ = fillers
             }
         }
+
+        /// Shows P160.
+        @Test func `a connection to a port nobody listens at never connects to itself`() async {
+            await #expect(processExitsWith: .success) {
+                // Given the very port that it connects to, a socket of this kind reaches itself.
+                let port = try PeerSocket.listening(at: .loopback(port: 0), backlog: 1).port
+                SyscallHooks.useLocalPort(port)
+                var configuration = SocketConnection.Configuration()
+                configuration.retryInterval = .milliseconds(1)
+                configuration.tokens = HandshakeTokens(shared: [1, 2, 3])
+                let connection = SocketConnection(to: .loopback(port: port), configuration: configuration)
+                let before = SyscallHooks.connects
+                connection.open()
+                #expect(await becomesTrue { connection.isOpen || SyscallHooks.connects >= before + 20 })
+                #expect(!connection.isOpen, "it takes itself for the server")
+            }
+        }
     #endif
 
-    /// Shows P203.
-    @Test func `a wait is no longer than its own limit, whenever the next attempt is due`() async throws {
-        let connection = directory.connection { $0.retryInterval = Self.never }
-        connection.open()
-        await connection.thread.settle()
-        let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(10)) }
-        #expect(error?.code == .openTimedOut)
-    }
-
-    /// Shows P204.
-    @Test func `a caller that gives up does not affect those who wait longer`() async throws {
-        let connection = directory.connection()
-        async let patient: Void = connection.open(within: nil)
-        let error = await #expect(throws: TransportError.self) { try await connection.open(within: .milliseconds(5)) }
-        #expect(error?.code == .openTimedOut)
-        let server = try directory.server()
-        try await patient
-        _ = server
-    }
-
-    /// Shows P202.
-    @Test func `a cancelled wait ends, and the attempts with it`() async throws {
-        let connection = directory.connection { $0.retryInterval = Self.never }
-        let opening = Task { try await connection.open(within: nil) }
-        await connection.thread.settle()
-        opening.cancel()
-        let error = await #expect(throws: TransportError.self) { try await opening.value }
-        #expect(error?.code == .cancelled)
-
-        // Had the attempts not ended, the next one would not be made now.
-        let server = try directory.server()
-        try await connection.open(within: nil)
-        _ = server
-    }
-
-    @Test(arguments: [true, false])
-    func `a wait that is cancelled before it starts ends at once, whether a server is there or not`(
-        isServerThere: Bool
-    ) async throws {
-        let server = isServerThere ? try directory.server() : nil
-        let connection = directory.connection()
-        let opening = Task {
-            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-            try await connection.open(within: nil)
-        }
-        let error = await #expect(throws: TransportError.self) { try await opening.value }
-        #expect(error?.code == .cancelled)
-        #expect(!connection.isOpen)
-        _ = server
-    }
-
-    /// Shows P246.
-    @Test func `attempts that timed out have ended, and may be started again`() async throws {
-        let connection = directory.connection { $0.retryInterval = Self.never }
-        await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
-        let server = try directory.server()
-        try await connection.open(within: nil)
-        try await connection.open(within: .zero)
-        _ = server
-    }
-
+    /// Shows P139.
     @Test(
         arguments: [
             (String(repeating: "x", count: 108), TransportError.Code.pathTooLong),
@@ -158,6 +113,7 @@ import Testing
         #expect(error?.code == code)
         var milestones = connection.milestones()
         #expect(await milestones.next() == .ended(.failed(try #require(error))))
+        #expect(try await connection.closed() == .failed(try #require(error)))
     }
 
     /// Shows P52.
@@ -198,34 +154,5 @@ import Testing
         #expect(try await connection.closed() == .failed(error))
         #expect(await milestones.next() == nil)
         #expect(!connection.isOpen)
-    }
-
-    /// Shows P140.
-    @Test func `a closed connection cannot be opened again`() async throws {
-        let server = try directory.server()
-        let connection = directory.connection()
-        connection.close()
-        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
-        connection.open()
-        let opening = await #expect(throws: TransportError.self) { try await connection.open(within: nil) }
-        #expect(opening?.code == .closed)
-        let sending = await #expect(throws: TransportError.self) { try await connection.send(FrameMessage([1])) }
-        #expect(sending?.code == .closed)
-        connection.close()
-        _ = server
-    }
-
-    /// Shows P209.
-    @Test func `closing ends every wait for an opening`() async throws {
-        let connection = directory.connection()
-        let openings = (0..<8).map { _ in Task { try await connection.open(within: nil) } }
-        await connection.thread.settle()
-        await withTaskGroup { group in
-            for _ in 0..<8 { group.addTask { connection.close() } }
-        }
-        for opening in openings {
-            let error = await #expect(throws: TransportError.self) { try await opening.value }
-            #expect(error?.code == .closed)
-        }
     }
 }

@@ -8,47 +8,6 @@
 
     /// That every descriptor and file goes when what it was for has gone, whoever ends it and how.
     @Suite(.timeLimit(.minutes(5))) struct DescriptorTests {
-        @Test func `every one of many connection attempts releases its descriptor`() async {
-            await #expect(processExitsWith: .success) {
-                let directory = try TemporaryDirectory()
-                _ = try PeerSocket.listening(at: directory.socket)
-                let connection = directory.connection()
-                await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
-                let before = try await descriptorsAtStart()
-                for _ in 0..<1000 {
-                    let error = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
-                    #expect(error?.underlyingErrno == ECONNREFUSED)
-                }
-                #expect(await becomesTrue { descriptorsAdded(to: before).isEmpty })
-            }
-        }
-
-        /// Shows P190.
-        @Test func `a thousand reopenings leave nothing behind on either side`() async {
-            await #expect(processExitsWith: .success) {
-                let directory = try TemporaryDirectory()
-                let server = try directory.server()
-                let first = directory.connection()
-                try await first.open(within: nil)
-                var connections = server.connections.makeAsyncIterator()
-                let firstReceived = try await connections.next()
-                let before = try await descriptorsAtStart()
-                for round in 0..<1000 {
-                    let connection = directory.connection { $0.reopens = false }
-                    try await connection.open(within: nil)
-                    let received = try #require(try await connections.next())
-                    try await connection.send(FrameMessage([1, 2, 3]))
-                    var frames = received.frames.makeAsyncIterator()
-                    #expect(try await frames.next()?.index == 0)
-                    // Either side may be the one to end it.
-                    if round.isMultiple(of: 2) { connection.close() } else { received.close() }
-                    _ = try await (connection.closed(), received.closed())
-                }
-                #expect(await becomesTrue { descriptorsAdded(to: before).isEmpty })
-                _ = (first, firstReceived)
-            }
-        }
-
         /// Shows P247.
         @Test func `one connection that reopens a thousand times uses one descriptor`() async {
             await #expect(processExitsWith: .success) {

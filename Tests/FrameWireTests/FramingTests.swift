@@ -41,20 +41,6 @@ struct FramingTests {
         #expect(result.entries.map(\.body) == [Array("BODY".utf8), Array("BODY".utf8)])
     }
 
-    @Test(arguments: UInt64(7)...7) func `a thousand messages are read in one span, and byte by byte`(seed: UInt64) {
-        var random = SplitMix(seed: seed)
-        let bodies = (0..<1_000).map { index in
-            [UInt8](repeating: UInt8(truncatingIfNeeded: index), count: .random(in: 200...9_000, using: &random))
-        }
-        let stream = bodies.enumerated().flatMap { Self.frame(body: $1, sequence: UInt64($0)) }
-        let whole = Transcript(of: stream)
-        // Compared as Booleans: a failure must not print nine megabytes.
-        let isWholeRight = whole.entries.map(\.body) == bodies && whole.error == nil
-        #expect(isWholeRight && whole.offset == UInt64(stream.count), "in one span, seed \(seed)")
-        let isBytewiseRight = Transcript(of: stream, cutBefore: Array(stream.indices)) == whole
-        #expect(isBytewiseRight, "byte by byte, seed \(seed)")
-    }
-
     @Test func `good messages before a bad one are delivered, and none after it`() {
         let good = Streams.good()
         let result = transcript(ofEverySplitOf: good + good + Array("BAD".utf8) + good)
@@ -183,16 +169,5 @@ struct FramingTests {
         try decoder.finish()
         let second = try decoder.decode(good.span)
         #expect(second == first)
-    }
-
-    @Test func `copies of a decoder go their own ways`() throws {
-        let good = Streams.good()
-        var one = FrameMessageDecoder()
-        _ = try one.decode(good.span.extracting(..<30))
-        var other = one
-        let wrong = Array("\u{0}\r\n".utf8)
-        #expect(throws: WireError.self) { try other.decode(wrong.span) }
-        let step = try one.decode(good.span.extracting(30...))
-        #expect(step.consumed == good.count - 34 && one.bodyRemaining == 4)
     }
 }

@@ -99,7 +99,7 @@ struct SampleTests {
                 lines = lines.replacing("Message-Type") + ["Message-Type: \(name)"]
                 skipped = .message(.unknown)
             } else {
-                skipped = .skipped(SkippedRequest(name: name, reason: .unknown, byteOffset: UInt64(good.count)))
+                skipped = .skipped(isPreference: false)
             }
             let text = Streams.header(lines, start: Streams.start(sample.kind, name: name)) + "HTTP"
             let result = transcript(ofEverySplitOf: good + text.bytes + good, sample.kind)
@@ -180,17 +180,6 @@ struct SampleTests {
         }
     }
 
-    @Test(arguments: UInt64(1)...4) func `random messages and requests are read as they were written`(seed: UInt64) {
-        var random = SplitMix(seed: seed)
-        for kind in Transcript.Kind.allCases {
-            let items = (0..<300).map { _ in RandomStream.item(kind, &random) }
-            let stream = items.flatMap { RandomStream.encoded($0) }
-            let whole = Transcript(of: stream, kind)
-            #expect(whole.items == items && whole.error == nil && whole.areAllComplete, "seed \(seed)")
-            #expect(Transcript(of: stream, kind, cutBefore: Array(stream.indices)) == whole, "seed \(seed)")
-        }
-    }
-
     /// Shows P95.
     @Test(arguments: UInt64(1)...8) func `streams with random faults give the same however they are cut`(seed: UInt64) {
         var random = SplitMix(seed: seed)
@@ -200,7 +189,7 @@ struct SampleTests {
             var stream =
                 Streams.good(kind)
                 + (0..<2).flatMap { _ in
-                    RandomStream.encoded(RandomStream.item(kind, &random))
+                    Sample.all.filter { $0.kind == kind }.randomElement(using: &random)?.encoded ?? []
                 }
             stream.damage(using: &random)
             let whole = Transcript(of: stream, kind)
@@ -209,137 +198,7 @@ struct SampleTests {
             let isSameBytewise = Transcript(of: stream, kind, cutBefore: Array(stream.indices)) == whole
             #expect(isSameHalved && isSameBytewise, "seed \(seed), round \(round), cut before byte \(half): \(stream)")
             if let error = whole.error { found.insert(error.code) }
-            for case .skipped(let skipped) in whole.items {
-                if case .malformed(let code) = skipped.reason { found.insert(code) }
-            }
         }
         #expect(found.count > 8, "the faults reach most of the decoders: \(found)")
-    }
-}
-
-/// Messages and requests that a decoder accepts.
-enum RandomStream {
-    static func item(_ kind: Transcript.Kind, _ random: inout SplitMix) -> Transcript.Item {
-        if kind == .requests { return request(&random) }
-        func some<Value>(_ value: (inout SplitMix) -> Value) -> Value? {
-            Bool.random(using: &random) ? value(&random) : nil
-        }
-        func count() -> UInt64 { random.next() >> UInt64.random(in: 0..<64, using: &random) }
-        switch Int.random(in: 0...4, using: &random) {
-        case 0:
-            return .message(
-                .frame(FrameHeader(contentLength: .random(in: 0...50, using: &random), info: info(&random)))
-            )
-        case 1:
-            let channels = Int.random(in: 1...8, using: &random)
-            return .message(
-                .audio(
-                    AudioHeader(
-                        contentLength: 2 * channels * .random(in: 1...9, using: &random),
-                        kind: AudioKind.allCases.randomElement(using: &random) ?? .app,
-                        sampleRate: .random(in: 8_000...192_000, using: &random),
-                        channels: channels,
-                        timestamp: some { $0.next() },
-                        sequence: some { $0.next() }
-                    )
-                )
-            )
-        case 2:
-            let reason = ControlRequest.FinishReason.allCases.randomElement(using: &random) ?? .error
-            let states: [SenderStatus.State] = [.live, .paused, .stopped(reason)]
-            var status = SenderStatus(
-                state: states.randomElement(using: &random) ?? .live,
-                pong: some { $0.next() },
-                version: .random(in: 1...9_999, using: &random)
-            )
-            status.refusedPreferences = count()
-            return .message(.status(status))
-        case 3:
-            return .message(
-                .sharedBuffer(
-                    SharedFrameHeader.Buffer(
-                        index: .random(in: 0...7, using: &random),
-                        byteCount: .random(in: 1...(1 << Int.random(in: 0...30, using: &random)), using: &random)
-                    )
-                )
-            )
-        default: return .message(.sharedFrame(sharedFrame(&random)))
-        }
-    }
-
-    static func encoded(_ item: Transcript.Item) -> [UInt8] {
-        switch item {
-        case .message(.frame(let header)): header.encoded() + [UInt8](repeating: 7, count: header.contentLength)
-        case .message(.audio(let header)): header.encoded() + [UInt8](repeating: 7, count: header.contentLength)
-        case .message(.status(let status)): status.encoded()
-        case .message(.info(let info)): info.encoded()
-        case .message(.sharedBuffer(let buffer)): buffer.encoded()
-        case .message(.sharedFrame(let header)): header.encoded()
-        case .request(let request): request.encoded()
-        case .release(let release): release.encoded()
-        case .message(.unknown), .skipped: []
-        }
-    }
-
-    private static func info(_ random: inout SplitMix) -> FrameInfo {
-        let width = Int.random(in: 1...16_384, using: &random)
-        return FrameInfo(
-            bufferSize: BufferSize(
-                width: width,
-                height: .random(in: 1...min(16_384, (1 << 25) / width), using: &random)
-            ),
-            orientation: FrameOrientation.allCases.randomElement(using: &random) ?? .up,
-            timestamp: Bool.random(using: &random) ? random.next() >> UInt64.random(in: 0..<64, using: &random) : nil,
-            sequence: Bool.random(using: &random) ? random.next() >> UInt64.random(in: 0..<64, using: &random) : nil
-        )
-    }
-
-    /// A frame whose planes need not fit into any buffer.
-    static func sharedFrame(_ random: inout SplitMix) -> SharedFrameHeader {
-        let format = PixelFormat.allCases.randomElement(using: &random) ?? .bgra
-        let row = Int.random(in: 0...65_535, using: &random)
-        return SharedFrameHeader(
-            buffer: .random(in: 0...7, using: &random),
-            format: format,
-            info: info(&random),
-            planes: (0..<format.planeCount).map { _ in
-                SharedFrameHeader.Plane(
-                    offset: .random(in: 0...(1 << Int.random(in: 0...30, using: &random)), using: &random),
-                    bytesPerRow: .random(in: 1...(1 << Int.random(in: 0...30, using: &random)), using: &random)
-                )
-            },
-            changedRows: Bool.random(using: &random) ? row..<(row + .random(in: 0...65_535, using: &random)) : nil
-        )
-    }
-
-    private static func request(_ random: inout SplitMix) -> Transcript.Item {
-        func some(_ range: ClosedRange<Int>) -> Int? {
-            Bool.random(using: &random) ? .random(in: range, using: &random) : nil
-        }
-        switch Int.random(in: 0...8, using: &random) {
-        case 0:
-            let wants = ControlRequest.Wants(rawValue: .random(in: 0...3, using: &random))
-            let version = Int.random(in: 1...9_999, using: &random)
-            return .request(.hello(.init(version: version, wants: wants, sharedMemory: some(1...9_999))))
-        case 1: return .request(.pause)
-        case 2: return .request(.resume)
-        case 3: return .request(.stop(ControlRequest.FinishReason.allCases.randomElement(using: &random) ?? .error))
-        case 4:
-            let size = some(1...16_384).map { BufferSize(width: $0, height: 16_385 - $0) }
-            return .request(
-                .prefer(
-                    ControlRequest.Preferences(
-                        frameRateInMillihertz: some(1...1_000_000),
-                        size: size,
-                        quality: some(1...100),
-                        byteRate: some(1...9_999_999_999)
-                    )
-                )
-            )
-        case 5: return .request(.refresh)
-        case 6: return .request(.decline)
-        case 7: return .release(ReleaseRequest(buffer: .random(in: 0...7, using: &random)))
-        default: return .request(.ping(random.next() >> UInt64.random(in: 0..<64, using: &random)))
-        }
     }
 }

@@ -74,40 +74,6 @@ struct SessionInfoTests {
         }
     }
 
-    /// Shows P330.
-    @Test(arguments: UInt64(1)...20) func `random infos survive, and broken ones are no other info`(seed: UInt64) throws
-    {
-        var random = SplitMix(seed: seed)
-        let scalars = Array("aZ0!~ü😀=& \u{1}\t%".unicodeScalars)
-        func text(_ range: ClosedRange<Int>) -> String {
-            var text = ""
-            for _ in 0..<Int.random(in: range, using: &random) {
-                text.unicodeScalars.append(scalars.randomElement(using: &random) ?? "a")
-            }
-            return text
-        }
-        for _ in 0..<60 {
-            var info = Info()
-            for _ in 0..<Int.random(in: 0...16, using: &random) {
-                try? info.set(text(0...60), for: text(1...20))
-                try? info.set(text(0...60), for: "key\(Int.random(in: 0...99, using: &random))")
-            }
-            if Bool.random(using: &random) {
-                info.size = BufferSize(width: .random(in: 1...16_384, using: &random), height: 1)
-            }
-            if Bool.random(using: &random) { info.frameRateInMillihertz = .random(in: 1...1_000_000, using: &random) }
-            if Bool.random(using: &random) { info.offersAudio = .random(using: &random) }
-            let bytes = info.encoded()
-            #expect(Transcript(of: bytes).items == [.message(.info(info))])
-            // Whatever becomes of one byte: an error, another kind of message, or values that are valid.
-            var broken = bytes
-            broken[.random(in: broken.indices, using: &random)] = .random(in: 0...255, using: &random)
-            for case .message(.info(let read)) in Transcript(of: broken).items {
-                #expect(throws: Never.self) { try Info(read.values) }
-            }
-        }
-    }
-
     // MARK: The wire
 
     @Test func `an info is written byte for byte as specified`() throws {

@@ -29,9 +29,7 @@ package struct RequestOutbox: Sendable {
     /// Senders that do not know this request skip it. There is always room for it, once.
     package mutating func addDiscardNotice() { bytes += Array(Self.discardNotice.utf8) }
 
-    /// The name of that request.
-    package static let discardName = "discarded"
-    private static let discardNotice = "POST /\(discardName) HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
+    private static let discardNotice = "POST /discarded HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
 
     private mutating func add(_ encoded: [UInt8]) -> Bool {
         let limit = Self.maximumByteCount - Self.discardNotice.utf8.count

@@ -175,13 +175,13 @@ extension SenderMachine {
                 case .release(let release):
                     turn.requestsLeft -= 1
                     handle(release, in: session, system)
-                case .skipped(let request) where request.name == RequestOutbox.discardName:
+                case .discarded:
                     turn.requestsLeft -= 1
                     system.noteDiscarded()
-                case .skipped(let request):
+                case .skipped(let isPreference):
                     turn.requestsLeft -= 1
                     system.countSkippedRequest()
-                    if request.isPreference, session.hello != nil { refusePreference(in: &session, system) }
+                    if isPreference, session.hello != nil { refusePreference(in: &session, system) }
                 case .incomplete, .body:
                     break
                 }

@@ -11,7 +11,7 @@
 /// case .incomplete: break                       // read more
 /// case .request(let request): prepare(request)  // go on behind step.consumed
 /// case .release(let release): note(release)     // likewise
-/// case .skipped(let skipped): note(skipped)     // likewise
+/// case .discarded, .skipped: break              // likewise
 /// case .body: break                             // likewise: nothing here has a use for it
 /// }
 /// ```
@@ -25,8 +25,12 @@ package struct ControlDecoder: Sendable {
         case request(ControlRequest)
         /// The same, of a release.
         case release(ReleaseRequest)
+        /// The same, of `discarded`: the receiver ends, and has not taken everything that it has read.
+        case discarded
         /// The header of a request that is not understood, or its remaining part; a body may follow.
-        case skipped(SkippedRequest)
+        ///
+        /// It is unknown, or a field that it needs is invalid, duplicated or missing. Preferences of that kind are refused.
+        case skipped(isPreference: Bool)
         /// Bytes of a body; `isLast` tells whether they include its last byte.
         case body(isLast: Bool)
     }
@@ -77,7 +81,7 @@ package struct ControlDecoder: Sendable {
     ///
     /// - Throws: An error for the first wrong byte, as ``FrameMessageDecoder/decode(_:)`` does: a malformed request, a
     ///   missing or invalid `Content-Length`, or a header over the limits. The failure is permanent: every later call
-    ///   throws the same error. A well-formed request that is not understood is not an error but ``Event/skipped(_:)``.
+    ///   throws the same error. A well-formed request that is not understood is not an error but ``Event/skipped(isPreference:)``.
     ///   This method does not detect the end of the stream; see ``finish()``.
     package mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
         var index = 0
@@ -102,14 +106,12 @@ package struct ControlDecoder: Sendable {
         }
         var event = event
         switch event {
-        case .request(.info) where skipsInfo:
-            skipsInfo = false
-            event = skipped(.malformed(.infoInvalid), at: stream.header.byteCount)
+        case .request(.info) where skipsInfo: (event, skipsInfo) = (skipped, false)
         case .request(.info) where length > 0:
             stream.beginText(of: length)
             return nil
         case .skipped where stream.header.request == .info: skipsInfo = true
-        case .request, .release, .skipped, .incomplete, .body: break
+        case .request, .release, .discarded, .skipped, .incomplete, .body: break
         }
         stream.endHeader(bodyOf: length)
         return event
@@ -118,25 +120,18 @@ package struct ControlDecoder: Sendable {
     /// Ends the body of an `info`.
     private mutating func endText() -> Event {
         var info = ControlRequest.SessionInfo()
-        let fault = info.read(stream.text, behind: stream.header)
-        let event = fault.map { skipped(.malformed($0.code), at: $0.index) } ?? .request(.info(info))
+        let event: Event = info.read(stream.text, behind: stream.header) == nil ? .request(.info(info)) : skipped
         stream.endText()
         return event
     }
 
     /// What a complete header is.
     private var event: Event {
-        guard let request = stream.header.request else { return skipped(.unknown, at: 0) }
-        if let fault = stream.header.forgiven { return skipped(.malformed(fault.code), at: fault.index) }
-        // A missing field is reported at the last byte of the header.
-        return stream.header.fields.event(request)
-            ?? skipped(.malformed(.fieldMissing), at: stream.header.byteCount - 1)
+        guard let request = stream.header.request, !stream.header.isInvalid else { return skipped }
+        return stream.header.fields.event(request) ?? skipped
     }
 
-    private func skipped(_ reason: SkippedRequest.Reason, at index: Int) -> Event {
-        let offset = stream.headerOffset &+ UInt64(index)
-        return .skipped(SkippedRequest(name: stream.header.name, reason: reason, byteOffset: offset))
-    }
+    private var skipped: Event { .skipped(isPreference: stream.header.request == .prefer) }
 
     /// Marks the end of the stream.
     ///
@@ -147,49 +142,9 @@ package struct ControlDecoder: Sendable {
     package mutating func finish() throws(WireError) { try stream.finish() }
 }
 
-/// A request that was read to its end but not understood; the stream after it is still valid.
-package struct SkippedRequest: Sendable, Hashable {
-    /// The reason a request was skipped.
-    package enum Reason: Sendable, Hashable {
-        /// This version has no request of that name.
-        case unknown
-        /// A field that the request needs is invalid, duplicated or missing.
-        case malformed(WireError.Code)
-    }
-
-    /// The name in the request line, in printable ASCII; if over 32 bytes, its first 32 followed by three periods.
-    package let name: String
-
-    /// The reason the request was skipped.
-    package let reason: Reason
-
-    /// The offset of the first wrong byte in the stream, starting at 0; for an unknown request, that of its first byte.
-    package let byteOffset: UInt64
-
-    /// Whether the request is `prefer`, with values that no sender can satisfy, or in an invalid form.
-    package var isPreference: Bool { name == ControlName.prefer.rawValue }
-
-    /// Creates the report of a skipped request.
-    package init(name: String, reason: Reason, byteOffset: UInt64) {
-        self.name = name
-        self.reason = reason
-        self.byteOffset = byteOffset
-    }
-}
-
-extension SkippedRequest: CustomStringConvertible {
-    /// A description for a person, with the name, the reason and the byte.
-    package var description: String {
-        switch reason {
-        case .unknown: "Unknown request, \"\(name)\", at byte \(byteOffset)"
-        case .malformed(let code): "In request \"\(name)\": \(code.explanation) at byte \(byteOffset) (\(code))"
-        }
-    }
-}
-
-/// The names that request lines of this version have: those of a ``ControlRequest``, and that of a ``ReleaseRequest``.
+/// The names that request lines of this version have: those of a ``ControlRequest``, and of what connections say themselves.
 enum ControlName: String, CaseIterable {
-    case hello, pause, resume, stop, prefer, refresh, ping, release, decline, info
+    case hello, pause, resume, stop, prefer, refresh, ping, release, decline, info, discarded
 
     private static let names = allCases.map { Array($0.rawValue.utf8) }
 
@@ -212,7 +167,7 @@ enum ControlName: String, CaseIterable {
         case .ping: HeaderField.ping.bit
         case .release: HeaderField.sharedBuffer.bit
         case .info: HeaderField.infoContinues.bit
-        case .pause, .resume, .refresh, .decline: 0
+        case .pause, .resume, .refresh, .decline, .discarded: 0
         }
     }
 }
@@ -234,6 +189,7 @@ extension HeaderFields {
         case .ping: self[.ping].map { .request(.ping($0)) }
         case .release: self[count: .sharedBuffer].map { .release(ReleaseRequest(buffer: $0)) }
         case .decline: .request(.decline)
+        case .discarded: .discarded
         // Its values are in the body.
         case .info: .request(.info(ControlRequest.SessionInfo()))
         }

@@ -46,28 +46,19 @@ extension ControlRequest {
     }
 
     private func write(to writer: inout HeaderWriter) {
+        if case .info(let info) = self { return info.writeRequest(to: &writer) }
+        writer.appendRequest(name)
         switch self {
         case .hello(let hello):
-            writer.appendRequest("hello")
             writer.append("\r\nControl-Version: ", UInt64(clamping: hello.version))
             writer.append("\r\nWants-Pictures: ", hello.wants.contains(.frames) ? 1 : 0)
             writer.append("\r\nWants-Audio: ", hello.wants.contains(.audio) ? 1 : 0)
             if let version = hello.sharedMemory { writer.append("\r\nShared-Memory: ", UInt64(clamping: version)) }
             if hello.wantsInfo { writer.append("\r\nWants-Info: ", 1) }
-        case .pause: writer.appendRequest("pause")
-        case .resume: writer.appendRequest("resume")
-        case .stop(let reason):
-            writer.appendRequest("stop")
-            writer.append("\r\nFinish-Reason: ", UInt64(clamping: reason.rawValue))
-        case .prefer(let preferences):
-            writer.appendRequest("prefer")
-            preferences.write(to: &writer)
-        case .refresh: writer.appendRequest("refresh")
-        case .ping(let number):
-            writer.appendRequest("ping")
-            writer.append("\r\nPing-Number: ", number)
-        case .decline: writer.appendRequest("decline")
-        case .info(let info): return info.writeRequest(to: &writer)
+        case .stop(let reason): writer.append("\r\nFinish-Reason: ", UInt64(clamping: reason.rawValue))
+        case .prefer(let preferences): preferences.write(to: &writer)
+        case .ping(let number): writer.append("\r\nPing-Number: ", number)
+        case .pause, .resume, .refresh, .decline, .info: break
         }
         writer.append("\r\n\r\n")
     }
@@ -86,9 +77,9 @@ extension ControlRequest.Preferences {
 }
 
 extension HeaderWriter {
-    mutating func appendRequest(_ name: StaticString) {
+    mutating func appendRequest(_ name: String) {
         append("POST /")
-        append(name)
+        append(bytes: name.utf8)
         append(" HTTP/1.1\r\nContent-Length: 0")
     }
 }

@@ -46,19 +46,8 @@ public struct AudioHeader: Sendable, Hashable {
     }
 }
 
-extension AudioHeader {
-    /// Appends the header in its wire format; nothing is allocated.
-    ///
-    /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
-    ///
-    /// - Returns: false, with nothing appended, if `output` has no room for it.
-    @discardableResult
-    package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
-
-    /// Returns the header in its wire format.
-    public func encoded() -> [UInt8] { HeaderWriter.bytes(write) }
-
-    private func write(to writer: inout HeaderWriter) {
+extension AudioHeader: WireMessage {
+    package func write(to writer: inout HeaderWriter) {
         writer.append("HTTP/1.1 200 OK\r\nContent-Length: ", UInt64(clamping: contentLength))
         writer.append("\r\nMessage-Type: audio\r\nAudio-Kind: ")
         switch kind {

@@ -23,19 +23,11 @@ public struct FrameHeader: Sendable, Hashable {
     }
 }
 
-extension FrameHeader {
-    /// Appends the header in its wire format; nothing is allocated.
-    ///
-    /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
-    ///
-    /// - Returns: false, with nothing appended, if `output` has no room for it.
-    @discardableResult
-    package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
-
+extension FrameHeader: WireMessage {
     /// Returns the header in its wire format.
     public func encoded() -> [UInt8] { HeaderWriter.bytes(write) }
 
-    private func write(to writer: inout HeaderWriter) {
+    package func write(to writer: inout HeaderWriter) {
         writer.append("HTTP/1.1 200 OK\r\nContent-Length: ", UInt64(clamping: contentLength))
         info.writeImage(to: &writer)
         info.writeTiming(to: &writer)

@@ -3,7 +3,7 @@
 /// Writing a header byte by byte through the span takes six times as long. The writer never writes past the memory:
 /// what does not fit is omitted, but counted.
 @safe
-struct HeaderWriter: ~Copyable {
+package struct HeaderWriter: ~Copyable {
     /// The number of bytes that is enough for every header, whatever its numbers.
     private static let longest = 1_024
 
@@ -83,4 +83,19 @@ struct HeaderWriter: ~Copyable {
         }
         return count
     }
+}
+
+/// What is written in one way: the header of a message, or a whole one that has no body.
+package protocol WireMessage {
+    /// Writes it; a negative number becomes 0, and whether a decoder accepts the others is not checked.
+    func write(to writer: inout HeaderWriter)
+}
+
+extension WireMessage {
+    /// Appends it in its wire format without an allocation; false, with nothing appended, if `output` has no room for it.
+    @discardableResult
+    package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
+
+    /// Returns it in its wire format.
+    package func encoded() -> [UInt8] { HeaderWriter.bytes(write) }
 }

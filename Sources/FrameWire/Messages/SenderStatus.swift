@@ -34,19 +34,8 @@ public struct SenderStatus: Sendable, Hashable {
     }
 }
 
-extension SenderStatus {
-    /// Appends the message in its wire format; nothing is allocated.
-    ///
-    /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
-    ///
-    /// - Returns: false, with nothing appended, if `output` has no room for it.
-    @discardableResult
-    package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
-
-    /// Returns the message in its wire format.
-    public func encoded() -> [UInt8] { HeaderWriter.bytes(write) }
-
-    private func write(to writer: inout HeaderWriter) {
+extension SenderStatus: WireMessage {
+    package func write(to writer: inout HeaderWriter) {
         writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: status\r\nSender-State: ")
         switch state {
         case .live: writer.append("live")

@@ -64,19 +64,8 @@ public struct SharedFrameHeader: Sendable, Hashable {
     }
 }
 
-extension SharedFrameHeader {
-    /// Appends the message in its wire format; nothing is allocated.
-    ///
-    /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
-    ///
-    /// - Returns: false, with nothing appended, if `output` has no room for it.
-    @discardableResult
-    package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
-
-    /// Returns the message in its wire format.
-    package func encoded() -> [UInt8] { HeaderWriter.bytes(write) }
-
-    private func write(to writer: inout HeaderWriter) {
+extension SharedFrameHeader: WireMessage {
+    package func write(to writer: inout HeaderWriter) {
         writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: shared-frame")
         writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
         info.writeImage(to: &writer)
@@ -133,19 +122,8 @@ extension SharedFrameHeader {
     }
 }
 
-extension SharedFrameHeader.Buffer {
-    /// Appends the message in its wire format; nothing is allocated.
-    ///
-    /// A negative number is written as 0. Whether a decoder accepts the other values is not checked.
-    ///
-    /// - Returns: false, with nothing appended, if `output` has no room for it.
-    @discardableResult
-    package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
-
-    /// Returns the message in its wire format.
-    package func encoded() -> [UInt8] { HeaderWriter.bytes(write) }
-
-    private func write(to writer: inout HeaderWriter) {
+extension SharedFrameHeader.Buffer: WireMessage {
+    package func write(to writer: inout HeaderWriter) {
         writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: shared-buffer")
         writer.append("\r\nShared-Buffer: ", UInt64(clamping: index))
         writer.append("\r\nShared-Bytes: ", UInt64(clamping: byteCount))

@@ -42,10 +42,8 @@ struct HeaderParser: Sendable {
 
     /// The known request of this name; nil if there is none.
     private(set) var request: ControlName?
-    /// The name of an unknown request in printable ASCII; if over 32 bytes, its first 32 followed by three periods.
-    private var unknownName = ""
-    /// The first fault of a request that only makes it invalid: that of a field which does not frame the body.
-    private(set) var forgiven: HeaderFault?
+    /// Whether a field of the request is wrong that does not frame the body: the request is read, and counts for nothing.
+    private(set) var isInvalid = false
 
     init(_ kind: StartLine.Kind, limits: FrameMessageDecoder.Limits) {
         (start, self.limits) = (StartLine(kind), limits)
@@ -54,9 +52,6 @@ struct HeaderParser: Sendable {
 
     /// The number of bytes consumed of an unfinished header; 0 between headers.
     var byteCount: Int { lineStart + line.count }
-
-    /// The name of a request, as an excerpt.
-    var name: String { request?.rawValue ?? unknownName }
 
     /// Consumes bytes from `index` to the end of the header, and returns true when it is reached.
     ///
@@ -98,8 +93,7 @@ struct HeaderParser: Sendable {
     mutating func reset() {
         start.reset()
         fields.reset()
-        (fieldCount, lineStart, isEnded) = (0, 0, false)
-        if forgiven != nil { forgiven = nil }
+        (fieldCount, lineStart, isEnded, isInvalid) = (0, 0, false, false)
     }
 
     // MARK: Lines
@@ -179,14 +173,8 @@ struct HeaderParser: Sendable {
             meaning = HeaderField.ofMessages
             return
         }
-        let name = line.extracting(nameRange)
-        request = ControlName.named(name)
+        request = ControlName.named(line.extracting(nameRange))
         meaning = HeaderField.framing | (request?.fields ?? 0)
-        guard request == nil else { return }
-        let limit = 32
-        unknownName = ""
-        for index in 0..<min(name.count, limit) { unknownName.unicodeScalars.append(Unicode.Scalar(name[index])) }
-        if name.count > limit { unknownName += "..." }
     }
 
     // MARK: Fields
@@ -212,29 +200,17 @@ struct HeaderParser: Sendable {
             do throws(HeaderFault) {
                 value = try readValue(of: known, bytes, from: &index)
             } catch {
-                index = try forgive(error, in: known, bytes)
+                guard request != nil, known.bit & HeaderField.framing == 0 else { throw error }
+                index = error.index
             }
         }
         while index < bytes.count, ASCII.isValue(bytes[index]) { index += 1 }
         guard let end = try endOfLine(bytes, at: index) else { return nil }
         fieldCount += 1
-        if let known, let value { fields.store(value, in: known) }
-        return end
-    }
-
-    /// Notes why a request is invalid, and returns the index of the fault, unless the body's length is in doubt.
-    @inline(never)
-    private mutating func forgive(
-        _ fault: HeaderFault,
-        in field: HeaderField,
-        _ bytes: Span<UInt8>
-    ) throws(HeaderFault) -> Int {
-        guard request != nil, field.bit & HeaderField.framing == 0 else { throw fault }
-        // An incomplete line is read again.
-        if forgiven == nil, bytes.firstIndex(of: ASCII.lineFeed, from: fault.index) != nil {
-            forgiven = HeaderFault(fault.code, at: lineStart + fault.index)
+        if let known {
+            if let value { fields.store(value, in: known) } else { isInvalid = true }
         }
-        return fault.index
+        return end
     }
 
     /// Reads the value of a field behind its colon at `index`, which becomes the index behind it.

@@ -13,7 +13,8 @@ struct Transcript: Equatable, Sendable {
         case message(FrameMessageDecoder.Message)
         case request(ControlRequest)
         case release(ReleaseRequest)
-        case skipped(SkippedRequest)
+        case discarded
+        case skipped(isPreference: Bool)
     }
 
     struct Entry: Equatable, Sendable {
@@ -118,7 +119,8 @@ extension ControlDecoder: StreamDecoder {
         case .incomplete: return (step.consumed, .incomplete)
         case .request(let request): return (step.consumed, .item(.request(request)))
         case .release(let release): return (step.consumed, .item(.release(release)))
-        case .skipped(let skipped): return (step.consumed, .item(.skipped(skipped)))
+        case .discarded: return (step.consumed, .item(.discarded))
+        case .skipped(let isPreference): return (step.consumed, .item(.skipped(isPreference: isPreference)))
         case .body(let isLast): return (step.consumed, .body(isLast: isLast))
         }
     }

@@ -44,7 +44,7 @@ private struct Outcome: Equatable {
                     switch step.event {
                     case .request(let request): Self.check(step.event, isReadFrom: request.encoded())
                     case .release(let release): Self.check(step.event, isReadFrom: release.encoded())
-                    case .incomplete, .skipped, .body: break
+                    case .incomplete, .discarded, .skipped, .body: break
                     }
                 }
             }

@@ -232,11 +232,11 @@ extension World {
             switch step.event {
             case .request(let request): requestRead(request, index)
             case .release(let release): releaseRead(release.buffer, index)
-            case .skipped(let request):
-                guard request.isPreference, monitors[index].hasReadHello else { continue }
+            case .skipped(let isPreference):
+                guard isPreference, monitors[index].hasReadHello else { continue }
                 coverage.count(.badPreference)
                 monitors[index].refusals += 1
-            case .incomplete, .body: break
+            case .discarded, .incomplete, .body: break
             }
         }
     }

@@ -119,22 +119,6 @@ struct LimitTests {
         }
     }
 
-    @Test(arguments: Transcript.Kind.allCases)
-    func `an endless start line, name or value is refused at the limit, and little of it is shown`(
-        kind: Transcript.Kind
-    ) {
-        let start = Streams.start(kind)
-        for beginning in [String(start.prefix { $0 != "O" }) + (kind == .messages ? "O" : "OST /"), start + "\r\n"] {
-            for more in ["", "X:"] where more.isEmpty || beginning.hasSuffix("\n") {
-                let limit = Self.defaults(kind).maximumHeaderBytes
-                let stream = (beginning + more + String(repeating: "a", count: limit + 800)).bytes
-                let result = transcript(ofEverySplitOf: stream, kind)
-                #expect(result.error?.code == .headTooLong && result.error?.byteOffset == UInt64(limit))
-                #expect((result.error?.detail.utf8.count ?? .max) < 100)
-            }
-        }
-    }
-
     @Test(arguments: Transcript.Kind.allCases) func `the fields of a header are limited`(kind: Transcript.Kind) {
         let lines = Streams.lines(kind)
         for limit in [Self.defaults(kind).maximumFields, lines.count + 1, lines.count] {

@@ -139,27 +139,42 @@ final class EventLog: Sendable {
     }
 
     private let sink: Sink
+    private let endpoint: String
     private let tallies = Locked<[TransportEvent.Code: Tally]>([:])
 
-    /// Creates a log; nil without a sink, so that events cost nothing.
-    init?(_ sink: Sink?) {
+    /// Creates a log of what happens at an endpoint; nil without a sink, so that events cost nothing.
+    init?(_ sink: Sink?, endpoint: String) {
         guard let sink else { return nil }
-        self.sink = sink
+        (self.sink, self.endpoint) = (sink, endpoint)
     }
 
     /// Reports an event, unless there were too many of its kind; whoever calls holds no lock.
     ///
     /// - Parameters:
-    ///   - event: The event.
+    ///   - level: How important the event is.
+    ///   - code: The kind of event.
+    ///   - message: What happened.
+    ///   - connection: The number of the connection.
+    ///   - peer: Its peer.
+    ///   - error: The error that caused the event.
     ///   - isRepeated: Whether it comes of what is tried again and again: it is reported when its cause changes, or has been
     ///     forgotten with ``forgetCause(of:)``.
     ///   - now: The time.
-    func report(_ event: TransportEvent, isRepeated: Bool = false, at now: UInt64 = MonotonicClock.now()) {
+    func report(
+        _ level: TransportEvent.Level,
+        _ code: TransportEvent.Code,
+        _ message: String,
+        connection: Int? = nil,
+        peer: PeerPolicy.Credentials? = nil,
+        error: TransportError? = nil,
+        isRepeated: Bool = false,
+        at now: UInt64 = MonotonicClock.now()
+    ) {
         let omitted: Int? = tallies.withLock { tallies in
-            var tally = tallies[event.code] ?? Tally(start: now)
-            defer { tallies[event.code] = tally }
+            var tally = tallies[code] ?? Tally(start: now)
+            defer { tallies[code] = tally }
             if isRepeated {
-                let cause = event.error?.description ?? event.message
+                let cause = error?.description ?? message
                 guard cause != tally.cause else { return nil }
                 tally.cause = cause
             }
@@ -173,10 +188,19 @@ final class EventLog: Sendable {
             return tally.omitted
         }
         guard let omitted else { return }
-        var event = event
+        var event = TransportEvent(
+            level,
+            code,
+            message,
+            endpoint: endpoint,
+            connection: connection,
+            peer: peer,
+            error: error
+        )
         event.omitted = omitted
         sink(event)
     }
+
     /// Has the next event of this code reported, whatever its cause.
     func forgetCause(of code: TransportEvent.Code) {
         tallies.withLock { $0[code]?.cause = nil }

@@ -70,7 +70,7 @@ package struct ListenerMachine: Sendable {
     package mutating func deadlinePassed(_ system: some System) {
         guard case .pausing = state else { return }
         state = .listening
-        system.statistics.isAcceptingPaused = false
+        system.count { $0.isAcceptingPaused = false }
         becameReady()
     }
 
@@ -103,8 +103,7 @@ package struct ListenerMachine: Sendable {
             // Usually a shortage of descriptors or memory: the connection stays in the backlog, and retrying at once would
             // only spin.
             state = .pausing(until: pauses.next().after(system.now))
-            system.statistics.isAcceptingPaused = true
-            system.statistics.acceptPauses += 1
+            system.count { ($0.isAcceptingPaused, $0.acceptPauses) = (true, $0.acceptPauses + 1) }
             system.paused(error)
         }
     }
@@ -142,18 +141,19 @@ package struct ListenerMachine: Sendable {
 
     /// Records that a departed sender's unread frames were dropped for lack of memory.
     package mutating func framesDropped(_ id: Int, _ system: some System) {
-        system.statistics.droppedSenders += 1
+        system.count { $0.droppedSenders += 1 }
         if queued.contains(id) { emptied.insert(id) }
     }
 
     /// Handles the end of a connection; one that was never ready had no valid token.
     package mutating func ended(_ id: Int, wasReady: Bool, _ system: some System) {
         guard connected.remove(id) != nil else { return }
-        system.statistics.connections = connected.count
+        let count = connected.count
+        system.count { $0.connections = count }
         leaving.remove(id)
         handshaking.removeAll { $0 == id }
         // A connection that was still in its handshake when the server ended was not refused.
-        if !wasReady, !hasEnded { system.statistics.refusals[.token, default: 0] += 1 }
+        if !wasReady, !hasEnded { system.count { $0.refusals[.token, default: 0] += 1 } }
         if queued.contains(id) { keepDeparted(id, system) }
         settle(system)
     }
@@ -194,14 +194,15 @@ package struct ListenerMachine: Sendable {
         connected.insert(lastID)
         starting.insert(lastID)
         if handshakes != nil { handshaking.append(lastID) }
-        (system.statistics.connections, system.statistics.acceptedConnections) = (connected.count, lastID)
+        let (count, id) = (connected.count, lastID)
+        system.count { ($0.connections, $0.acceptedConnections) = (count, id) }
         system.admit(lastID)
     }
 
     private var isFull: Bool { connected.count - leaving.count >= places }
 
     private func turnAway(for reason: FrameServer.Statistics.Refusal, _ system: some System) {
-        system.statistics.refusals[reason, default: 0] += 1
+        system.count { $0.refusals[reason, default: 0] += 1 }
         system.turnAway(for: reason)
     }
 
@@ -214,13 +215,13 @@ package struct ListenerMachine: Sendable {
         let oldest = departed.removeFirst()
         queued.remove(oldest)
         let isCounted = emptied.remove(oldest) != nil
-        if system.dropDeparted(oldest), !isCounted { system.statistics.droppedSenders += 1 }
+        if system.dropDeparted(oldest), !isCounted { system.count { $0.droppedSenders += 1 } }
     }
 
     private mutating func end(_ error: TransportError?, _ system: some System) {
         if hasEnded { return }
         state = .ended(error)
-        system.statistics.isAcceptingPaused = false
+        system.count { $0.isAcceptingPaused = false }
         system.stopListening()
         endPresenting(system)
         settle(system)
@@ -248,8 +249,8 @@ extension ListenerMachine {
         /// The current time.
         var now: UInt64 { get }
 
-        /// What the server counts of accepting, which others may read at any time.
-        var statistics: FrameServer.Statistics { get set }
+        /// Changes what the server counts, which others may read at any time.
+        func count(_ change: (inout FrameServer.Statistics) -> Void)
 
         /// Accepts one connection, and keeps it until it is admitted or turned away.
         ///

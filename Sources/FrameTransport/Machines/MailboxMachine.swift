@@ -2,7 +2,9 @@
 /// who is resumed, how far the producer may read ahead, and the end.
 ///
 /// Whatever is in the mailbox when it ends is still delivered.
-package struct MailboxMachine<Element> {
+///
+/// `Wake` is what resumes a waiter: the machine keeps it while the waiter waits, and returns it once.
+package struct MailboxMachine<Element, Wake> {
     /// What happens to an element that arrives while the mailbox is full.
     package enum Overflow: Sendable {
         /// The producer reserves room first, and waits to be called.
@@ -50,7 +52,7 @@ package struct MailboxMachine<Element> {
     private var entries: [Entry] = []
     /// The end, once reached: without an error, or with one.
     private var ending: TransportError??
-    private var waiters: [UInt64] = []
+    private var waiters: [(id: UInt64, wake: Wake)] = []
     /// The deliveries for waiters that have been resumed.
     private var deliveries: [(waiter: UInt64, delivery: Delivery)] = []
     /// The waiters that were cancelled before they began to wait.
@@ -140,7 +142,7 @@ package struct MailboxMachine<Element> {
         _ element: Element,
         weight: Int = 0,
         more: Bool = false
-    ) -> (isAccepted: Bool, woken: UInt64?) {
+    ) -> (isAccepted: Bool, woken: Wake?) {
         guard ending == nil else {
             hasDiscarded = true
             return (false, nil)
@@ -148,9 +150,9 @@ package struct MailboxMachine<Element> {
         // If held back, an element might be replaced before its consumer sees it.
         if !waiters.isEmpty, entries.isEmpty, !more || overflow == .replacesOldest {
             let waiter = waiters.removeFirst()
-            deliveries.append((waiter, .element(Taken(element: element, mustCallProducer: false, isLast: false))))
+            deliveries.append((waiter.id, .element(Taken(element: element, mustCallProducer: false, isLast: false))))
             takenSinceStarved += 1
-            return (true, waiter)
+            return (true, waiter.wake)
         }
         if overflow == .replacesOldest {
             while !entries.isEmpty, entries.count >= capacity.count || self.weight > capacity.weight - weight {
@@ -168,11 +170,11 @@ package struct MailboxMachine<Element> {
     /// Assigns the first element to the first waiting consumer, once no more follow at once.
     ///
     /// - Returns: The waiter to resume; nil if none waits, or there is nothing for it.
-    package mutating func wakeWaiter() -> UInt64? {
+    package mutating func wakeWaiter() -> Wake? {
         guard !waiters.isEmpty, let taken = take() else { return nil }
         let waiter = waiters.removeFirst()
-        deliveries.append((waiter, .element(taken)))
-        return waiter
+        deliveries.append((waiter.id, .element(taken)))
+        return waiter.wake
     }
 
     /// Takes out the replaced elements.
@@ -185,21 +187,21 @@ package struct MailboxMachine<Element> {
     /// Ends the mailbox; the first end counts.
     ///
     /// - Returns: The waiters to resume.
-    package mutating func end(_ error: TransportError?) -> [UInt64] {
+    package mutating func end(_ error: TransportError?) -> [Wake] {
         guard ending == nil else { return [] }
         ending = .some(error)
         // Available elements come before the end.
-        var woken: [UInt64] = []
-        while let waiter = wakeWaiter() { woken.append(waiter) }
+        var woken: [Wake] = []
+        while let wake = wakeWaiter() { woken.append(wake) }
         defer { waiters = [] }
-        for waiter in waiters { deliveries.append((waiter, .end(error))) }
-        return woken + waiters
+        for waiter in waiters { deliveries.append((waiter.id, .end(error))) }
+        return woken + waiters.map(\.wake)
     }
 
     /// Takes out every waiting element, and ends with `error`, overriding an earlier end if there was any element.
     ///
     /// - Returns: The elements, and the waiters to resume.
-    package mutating func discard(_ error: TransportError?) -> (elements: [Element], woken: [UInt64]) {
+    package mutating func discard(_ error: TransportError?) -> (elements: [Element], woken: [Wake]) {
         let elements = entries.map(\.element)
         entries = []
         weight = 0
@@ -240,8 +242,8 @@ package struct MailboxMachine<Element> {
 
     /// Waits, unless there is now something for the consumer.
     ///
-    /// - Returns: Whether its delivery is already available.
-    package mutating func wait(_ waiter: UInt64) -> Bool {
+    /// - Returns: Whether its delivery is already available; if not, it is resumed with `wake`.
+    package mutating func wait(_ waiter: UInt64, _ wake: Wake) -> Bool {
         if !cancelled.isEmpty, cancelled.remove(waiter) != nil {
             deliveries.append((waiter, .end(nil)))
         } else if let taken = take() {
@@ -251,7 +253,7 @@ package struct MailboxMachine<Element> {
         } else {
             if takenSinceStarved > 0 { hasStarved = true }
             takenSinceStarved = 0
-            waiters.append(waiter)
+            waiters.append((waiter, wake))
             return false
         }
         return true
@@ -259,16 +261,15 @@ package struct MailboxMachine<Element> {
 
     /// Ends the wait of a consumer that was cancelled.
     ///
-    /// - Returns: Whether to resume it. A consumer that has been served keeps its delivery.
-    package mutating func cancel(_ waiter: UInt64) -> Bool {
-        guard let index = waiters.firstIndex(of: waiter) else {
+    /// - Returns: What resumes it, if that is to be done. A consumer that has been served keeps its delivery.
+    package mutating func cancel(_ waiter: UInt64) -> Wake? {
+        guard let index = waiters.firstIndex(where: { $0.id == waiter }) else {
             // Cancelled before it began to wait, or after it was served; in the former case it finds this record.
             cancelled.insert(waiter)
-            return false
+            return nil
         }
-        waiters.remove(at: index)
         deliveries.append((waiter, .end(nil)))
-        return true
+        return waiters.remove(at: index).wake
     }
 
     /// Takes the delivery for a waiter that has been resumed.
@@ -278,5 +279,54 @@ package struct MailboxMachine<Element> {
         // Their order does not matter.
         deliveries.swapAt(index, deliveries.endIndex - 1)
         return deliveries.removeLast().delivery
+    }
+}
+
+/// Decides which readers receive which frame of one sender: every reader gets the latest, and one that joins late
+/// starts with the last.
+package struct FanOutMachine<Frame> {
+    private var readers: [UInt64] = []
+    private var lastReader: UInt64 = 0
+    private var last: Frame?
+
+    /// The reason for the end of the frames; nil until then.
+    package private(set) var ending: CloseReason?
+
+    package init() {}
+
+    /// The number of readers.
+    package var readerCount: Int { readers.count }
+
+    /// Publishes a frame.
+    ///
+    /// - Returns: The readers that receive it; none once the frames have ended.
+    package mutating func publish(_ frame: Frame) -> [UInt64] {
+        guard ending == nil else { return [] }
+        last = frame
+        return readers
+    }
+
+    /// Adds a reader.
+    ///
+    /// - Returns: Its number, the frame that it starts with, and the end if the frames have ended.
+    package mutating func join() -> (reader: UInt64, first: Frame?, ending: CloseReason?) {
+        lastReader += 1
+        if ending == nil { readers.append(lastReader) }
+        return (lastReader, last, ending)
+    }
+
+    /// Removes a reader.
+    package mutating func leave(_ reader: UInt64) {
+        readers.removeAll { $0 == reader }
+    }
+
+    /// Ends every reader after its last frame; only the first end counts.
+    ///
+    /// - Returns: The readers to notify.
+    package mutating func end(_ reason: CloseReason) -> [UInt64] {
+        guard ending == nil else { return [] }
+        ending = reason
+        defer { readers = [] }
+        return readers
     }
 }

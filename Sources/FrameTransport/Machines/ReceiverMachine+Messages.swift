@@ -71,11 +71,7 @@ extension ReceiverMachine {
             useRoom()
             system.deliver(assembler.takeFrame(header, body, at: now), more: mayRead || assembler.hasMore)
         case .audio(let header):
-            if let body {
-                system.deliver(AudioBlock(header, samples: body))
-            } else if wants.contains(.audio) {
-                system.countDroppedAudio()
-            }
+            if let body { system.deliver(AudioBlock(header, samples: body)) }
         case .sharedBuffer(let header):
             announced(header, system)
         case .sharedFrame(let header):

@@ -45,7 +45,7 @@ public final class FrameConnection: Sendable, Identifiable {
     ///
     /// The messages come in the order in which they were submitted. The sequence ends with the connection. At most 64
     /// messages are buffered, and at most an eighth of the connection's part of the memory budget: by default 512 KiB, and
-    /// never more than 1 MiB. The oldest are dropped, see `supersededAudio`.
+    /// never more than 1 MiB. The oldest are dropped.
     /// Audio and frames share the socket: a host that receives both should not let frames wait, see
     /// ``FrameServer/Delivery/newest``. A host that requests only audio is not held up by frames.
     public var audio: ConnectionValues<AudioBlock> { ConnectionValues(mailbox: driver.audio) }
@@ -89,20 +89,12 @@ public final class FrameConnection: Sendable, Identifiable {
 
         /// The number of frames replaced by newer ones, if ``FrameServer/Configuration/delivery`` is `newest`.
         public let supersededFrames: Int
-
-        /// The number of audio messages that were replaced by newer ones, or exceeded the memory for audio.
-        package let supersededAudio: Int
     }
 
     /// A snapshot of the counters.
     public var statistics: Statistics {
-        let (frames, bytes) = driver.takenFrames.value
-        return Statistics(
-            frames: frames,
-            bytes: bytes,
-            supersededFrames: driver.mailbox.replaced,
-            supersededAudio: driver.audio.replaced + driver.droppedAudio.value
-        )
+        let (frames, bytes) = driver.takenFrames.withLock { $0 }
+        return Statistics(frames: frames, bytes: bytes, supersededFrames: driver.mailbox.replaced)
     }
 
     /// Waits until the connection has ended.

@@ -8,15 +8,8 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     let mailbox: Mailbox<FrameConnection>
     let closed = Latch<Void>()
 
-    /// What the machine counts, for other threads to read.
-    private let counts = Locked(FrameServer.Statistics())
-    var statistics: FrameServer.Statistics {
-        get { counts.withLock { $0 } }
-        set { counts.withLock { $0 = newValue } }
-    }
-
-    /// What the connections count.
-    let received = ReceivedCounts()
+    /// What the machine and the connections count, those that have ended included.
+    let counts = Locked(FrameServer.Statistics())
 
     let log: EventLog?
 
@@ -51,9 +44,10 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
     init(_ socket: consuming ListeningSocket, configuration: FrameServer.Configuration) {
         isOwn = socket.isOwn
         if case .path(let path) = socket.endpoint { self.path = path } else { path = nil }
-        endpoint = socket.endpoint.description
+        let endpoint = socket.endpoint.description
+        self.endpoint = endpoint
         self.socket = Locked(consume socket)
-        log = EventLog(configuration.log)
+        log = EventLog(configuration.log, endpoint: endpoint)
         self.configuration = configuration
         thread = configuration.thread
         configuration.memory.open(places: configuration.limits.maximumConnections)
@@ -98,10 +92,10 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         do throws(TransportError) {
             guard try bindAgain() else { return }
             log?.forgetCause(of: .pathLost)
-            report(.warning, .pathRestored, "the socket's file was removed or replaced; the path is bound again")
+            log?.report(.warning, .pathRestored, "the socket's file was removed or replaced; the path is bound again")
         } catch {
             let text = "nobody can connect: the socket's file was removed or replaced, and cannot be created again yet"
-            report(.error, .pathLost, text, error: error, isRepeated: true)
+            log?.report(.error, .pathLost, text, error: error, isRepeated: true)
         }
     }
 
@@ -236,4 +230,133 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             thread.execute { self.change { event(&$0, self) } }
         }
     }
+
+    /// A snapshot for the program, from any thread.
+    var snapshot: FrameServer.Statistics {
+        let connections = connections.withLock { Array($0.values) }
+        var statistics = counts.withLock { $0 }
+        for connection in connections {
+            statistics.supersededFrames += connection.mailbox.replaced
+            statistics.memoryInFlight += connection.memoryInFlight
+        }
+        return statistics
+    }
+
+    /// Forgets a connection that has ended, on the server's thread.
+    func forget(_ connection: ReceivingDriver) {
+        count { $0.supersededFrames += connection.mailbox.replaced }
+        connections.withLock { $0[connection.id] = nil }
+    }
+}
+
+/// What the machine calls, on the server's thread.
+extension ListeningDriver: ListenerMachine.System {
+    var now: UInt64 { MonotonicClock.now() }
+
+    func count(_ change: (inout FrameServer.Statistics) -> Void) { counts.withLock { change(&$0) } }
+
+    // MARK: Accepting
+
+    func accept() throws(Errno) -> Bool? {
+        let descriptor = try socket.withLock { socket throws(Errno) -> OwnedDescriptor? in
+            guard let listener = socket?.rawValue else { return nil }
+            return try Syscalls.accept(from: listener)
+        }
+        guard let descriptor else { return nil }
+        return keep(descriptor)
+    }
+
+    /// Keeps a connection that was accepted, and returns whether its user may connect.
+    func keep(_ descriptor: consuming OwnedDescriptor) -> Bool {
+        let raw = descriptor.rawValue
+        accepted = consume descriptor
+        // Over TCP the system identifies no peers, and any peer with the right token may connect.
+        (acceptedPeer, refusal) = (nil, nil)
+        do throws(TransportError) {
+            if let path { acceptedPeer = try configuration.peers.admit(raw, at: path) }
+        } catch {
+            (acceptedPeer, refusal) = (try? Syscalls.peer(of: raw), error)
+        }
+        return refusal == nil
+    }
+
+    func turnAway(for reason: FrameServer.Statistics.Refusal) {
+        accepted = nil
+        if let refusal = refusal.take() {
+            let text = "a sender was refused: \(refusal.message)"
+            log?.report(.warning, .refusedForUser, text, peer: acceptedPeer, error: refusal)
+        } else {
+            let places = configuration.limits.maximumConnections
+            let taken = places == 1 ? "the only slot is taken" : "all \(places) slots are taken"
+            let text = "a sender was refused: \(taken); it can connect once another sender has left"
+            log?.report(.warning, .refusedForPlace, text, peer: acceptedPeer)
+        }
+    }
+
+    func makeWay(_ id: Int) -> Bool {
+        guard let connection = connections.withLock({ $0[id] }), connection.decide(keepsPlace: false) else {
+            return false
+        }
+        order(connection) { $0.giveWay() }
+        return true
+    }
+
+    func paused(_ error: Errno) {
+        log?.report(.error, .acceptPaused, "no sender is accepted for a while, because the system is short: \(error)")
+    }
+
+    func yield() {
+        thread.executeAfterPoll { self.change { $0.resume() } }
+    }
+
+    func admit(_ id: Int) {
+        guard let descriptor = accepted.take() else { return }
+        let readers = configuration.readers
+        let reader = readers.isEmpty ? thread : readers[id % readers.count]
+        let driver = ReceivingDriver(descriptor, id: id, peer: acceptedPeer, thread: reader, server: self)
+        connections.withLock { $0[id] = driver }
+        let start = { @Sendable [weak self] () -> Void in
+            driver.start()
+            self?.onThread { $0.started(id, $1) }
+        }
+        if reader.isCurrent { start() } else { reader.execute(start) }
+    }
+
+    // MARK: Ending
+
+    func stopListening() {
+        release()
+        stopCheckingPath()
+        registration?.cancel(isClosed: true)
+        registration = nil
+        configuration.memory.close(places: configuration.limits.maximumConnections)
+    }
+
+    func endPresenting(_ error: TransportError?) {
+        if let error { log?.report(.error, .serverFailed, error.message, error: error) }
+        mailbox.end(error)
+    }
+
+    func closeConnections() { forEachConnection { $0.close() } }
+    func drainConnections() { forEachConnection { $0.drain() } }
+
+    private func forEachConnection(_ call: @escaping @Sendable (ReceivingDriver) -> Void) {
+        for connection in connections.withLock({ Array($0.values) }) { order(connection, call) }
+    }
+
+    /// Calls a connection on its thread, later: it may just be telling this server something.
+    private func order(_ connection: ReceivingDriver, _ call: @escaping @Sendable (ReceivingDriver) -> Void) {
+        connection.thread.execute { call(connection) }
+    }
+
+    func dropDeparted(_ id: Int) -> Bool {
+        // Released outside the mailbox's lock: its deinitializer closes it.
+        guard let dropped = mailbox.removeFirst(where: { $0.id == id }) else { return false }
+        let text = "the sender has left, and was dropped with its unread frames because too many had left before"
+        let error = TransportError(.departedSenderDropped, text)
+        log?.report(.warning, .departedSenderDropped, text, connection: id, peer: dropped.peer, error: error)
+        return true
+    }
+
+    func finish() { closed.set(()) }
 }

@@ -1,59 +1,77 @@
-/// A server's claim to the path of its socket: the socket's file, and the lock file beside it.
+/// A server's claim to the path of its socket: the socket's file, and the lock file beside it, `PATH.lock`.
 ///
 /// A dead socket at the path is replaced; any other file is left alone. When the claim ends, the socket's file is removed,
-/// if it is still the one created under this claim, and then the lock file.
+/// if it is still the one created under this claim, and then the lock file. The lock is held while a server of this package
+/// is alive: a refused connection alone does not prove a socket dead, because one that is bound but not yet listening refuses
+/// too.
 ///
 /// The claim ends before its socket is closed: while the socket is open its inode is not reused, so the inode number
 /// proves that a file is ours.
 struct PathClaim: ~Copyable {
     private static let mode: UInt32 = 0o600
 
-    private let lock: PathLock
-    private let entry: Syscalls.Entry
+    /// The directory of both files.
+    private let directory: SocketDirectory
+    private let lock: OwnedDescriptor
+    private let lockEntry: Syscalls.Entry
+    /// The socket's file; nil until it is bound.
+    private var entry: Syscalls.Entry?
 
-    /// Binds `socket` to `path`.
-    init(binding socket: Int32, to path: SocketPath) throws(TransportError) {
+    /// Returns the claim to `path`, to which `socket` is bound.
+    ///
+    /// - Throws: `addressInUse` if another server listens there or holds the lock, and `unsafePath` if the lock's place is
+    ///   taken by anything other than an empty, regular, singly linked file owned by this user.
+    static func binding(_ socket: Int32, to path: SocketPath) throws(TransportError) -> PathClaim {
         let directory = try SocketDirectory(of: path)
         try directory.checkReplaceable(try directory.entry(named: path.name))
-        let lock = try PathLock(in: directory)
-        try Self.removeDeadSocket(in: lock.directory)
-        entry = try Self.bind(socket, in: lock.directory)
+        let lock = try lock(in: directory)
+        let entry = try directory.attempt { () throws(Errno) in try Syscalls.entry(of: lock.rawValue) }
+        // From here on, a failure ends the claim.
+        var claim = PathClaim(directory: directory, lock: lock, lockEntry: entry)
+        try claim.removeDeadSocket()
+        claim.entry = try claim.bind(socket)
+        return claim
+    }
+
+    private init(directory: consuming SocketDirectory, lock: consuming OwnedDescriptor, lockEntry: Syscalls.Entry) {
+        self.directory = directory
         self.lock = lock
+        self.lockEntry = lockEntry
+        entry = nil
     }
 
     deinit {
-        lock.directory.remove(entry, named: lock.directory.path.name)
+        if let entry { directory.remove(entry, named: directory.path.name) }
+        // While it is still locked.
+        directory.remove(lockEntry, named: Self.lockName(for: directory.path))
     }
 
     /// Whether the file at the path is another one by now, or there is none; false if the system does not tell.
     var isLost: Bool {
         do throws(Errno) {
-            let present = try Syscalls.entry(named: lock.directory.path.name, in: lock.directory.rawValue)
-            return present?.isSame(as: entry) != true
+            let present = try Syscalls.entry(named: directory.path.name, in: directory.rawValue)
+            return entry.map { present?.isSame(as: $0) != true } ?? false
         } catch {
             return false
         }
     }
 
-    private static func bind(
-        _ socket: Int32,
-        in directory: borrowing SocketDirectory
-    ) throws(TransportError) -> Syscalls.Entry {
+    private func bind(_ socket: Int32) throws(TransportError) -> Syscalls.Entry {
         let path = directory.path
         try directory.attempt { () throws(Errno) in
             // Before it is bound, so that others can never connect, whatever the umask.
-            try Syscalls.setMode(of: socket, mode)
+            try Syscalls.setMode(of: socket, Self.mode)
             try Syscalls.bindSocket(socket, to: .path(path), in: directory.rawValue)
         }
-        guard let entry = try directory.entry(named: path.name), entry.isOwnSocket else { throw replaced(path) }
-        if entry.mode == mode { return entry }
+        guard let entry = try directory.entry(named: path.name), entry.isOwnSocket else { throw replaced }
+        if entry.mode == Self.mode { return entry }
 
         // For systems on which the file does not get the descriptor's mode, and for a umask that masks bits of 0600.
-        try? Syscalls.setMode(named: path.name, in: directory.rawValue, mode)
+        try? Syscalls.setMode(named: path.name, in: directory.rawValue, Self.mode)
         guard let present = try directory.entry(named: path.name), present.isSame(as: entry) else {
-            throw replaced(path)
+            throw replaced
         }
-        guard present.mode == mode else {
+        guard present.mode == Self.mode else {
             directory.remove(entry, named: path.name)
             let problem = "cannot keep others from a socket here: its mode stays \(present.octalMode)"
             throw TransportError(.cannotCreate, path: path.text, problem, remedy: "choose another directory")
@@ -61,14 +79,14 @@ struct PathClaim: ~Copyable {
         return present
     }
 
-    private static func removeDeadSocket(in directory: borrowing SocketDirectory) throws(TransportError) {
+    private func removeDeadSocket() throws(TransportError) {
         let path = directory.path
         // Held while the socket is probed, so that its inode is not reused meanwhile.
         let hold = Syscalls.holdEntry(named: path.name, in: directory.rawValue)
         guard let entry = try directory.entry(named: path.name) else { return }
         let held = (try? Syscalls.entry(of: hold.rawValue)) ?? entry
         try directory.checkReplaceable(entry)
-        guard try !isAnswered(in: directory) else { throw .inUse(path) }
+        guard try !isAnswered() else { throw .inUse(path) }
         // A server without a lock may have replaced the dead socket meanwhile.
         guard let present = try directory.entry(named: path.name) else { return }
         guard present.isSame(as: entry), present.isSame(as: held) else { throw .inUse(path) }
@@ -80,7 +98,7 @@ struct PathClaim: ~Copyable {
     }
 
     /// Returns whether a socket is in use: it answers, its backlog is full, or it is of another type.
-    private static func isAnswered(in directory: borrowing SocketDirectory) throws(TransportError) -> Bool {
+    private func isAnswered() throws(TransportError) -> Bool {
         let address = SocketAddress.path(directory.path)
         return try directory.attempt { () throws(Errno) in
             let probe = try Syscalls.makeSocket(for: address)
@@ -97,53 +115,27 @@ struct PathClaim: ~Copyable {
         }
     }
 
-    private static func replaced(_ path: SocketPath) -> TransportError {
+    private var replaced: TransportError {
         let problem = "the socket or its directory was replaced while it was being created"
-        return .unsafePath(path, problem + ", and what is there now is left alone", remedy: "try again")
-    }
-}
-
-/// The lock file beside a socket, `PATH.lock`, held while a server of this package is alive and removed with it.
-///
-/// A refused connection alone does not prove a socket dead, because one that is bound but not yet listening refuses too.
-struct PathLock: ~Copyable {
-    /// The directory of both files.
-    let directory: SocketDirectory
-
-    private let descriptor: OwnedDescriptor
-    private let entry: Syscalls.Entry
-
-    /// Takes the lock of the directory's socket.
-    ///
-    /// - Throws: `addressInUse` if another server holds it, and `unsafePath` if its place is taken by anything other
-    ///   than an empty, regular, singly linked file owned by this user.
-    init(in directory: consuming SocketDirectory) throws(TransportError) {
-        let descriptor = try Self.lock(in: directory)
-        let entry = try directory.attempt { () throws(Errno) in try Syscalls.entry(of: descriptor.rawValue) }
-        self.directory = directory
-        self.descriptor = descriptor
-        self.entry = entry
+        return .unsafePath(directory.path, problem + ", and what is there now is left alone", remedy: "try again")
     }
 
-    deinit {
-        // While it is still locked.
-        directory.remove(entry, named: Self.name(for: directory.path))
-    }
+    // MARK: The lock
 
     /// Checks that no server holds the lock of the directory's socket, and that one could take it.
-    static func checkFree(in directory: borrowing SocketDirectory) throws(TransportError) {
-        let name = name(for: directory.path)
+    static func checkLockFree(in directory: borrowing SocketDirectory) throws(TransportError) {
+        let name = lockName(for: directory.path)
         guard let entry = try directory.entry(named: name) else { return }
         try check(entry, directory.path)
         if Syscalls.isLocked(named: name, in: directory.rawValue) { throw .held(directory.path) }
     }
 
-    /// The name of the file, beside the socket.
-    private static func name(for path: SocketPath) -> String { path.name + ".lock" }
+    /// The name of the lock file, beside the socket.
+    private static func lockName(for path: SocketPath) -> String { path.name + ".lock" }
 
     private static func lock(in directory: borrowing SocketDirectory) throws(TransportError) -> OwnedDescriptor {
         let path = directory.path
-        let name = name(for: path)
+        let name = lockName(for: path)
         // The previous holder may remove the file between our opening and our locking it; we would then hold a lock on
         // a removed file, and the next server would lock another one. A few rounds are plenty.
         for _ in 0..<16 {
@@ -330,7 +322,7 @@ extension FrameServer {
     package static func tryClaim(at path: String) throws(TransportError) {
         let directory = try SocketDirectory(of: try SocketPath(path))
         try directory.checkReplaceable(try directory.entry(named: directory.path.name))
-        try PathLock.checkFree(in: directory)
+        try PathClaim.checkLockFree(in: directory)
         try directory.checkNotMounted()
         let trial = "\(directory.path.directory)/.framesocket-doctor-\(Syscalls.processID)"
         // On Apple systems there may be no room for the name.

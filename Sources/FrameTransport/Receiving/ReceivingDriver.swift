@@ -11,7 +11,14 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private static let audioCapacity = 64
 
     let id: Int
+    let peer: PeerPolicy.Credentials?
     let thread: IOThread
+    private weak var server: ListeningDriver?
+    /// Where the server presents its connections, also while it ends; nil once this one is there, which keeps this driver.
+    private var presenting: Mailbox<FrameConnection>?
+    private let log: EventLog?
+    /// What the server counts.
+    private let counts: Locked<FrameServer.Statistics>
     let mailbox: Mailbox<Frame>
     let audio: Mailbox<AudioBlock>
     let statuses = Mailbox<SenderStatus>(capacity: 16, overflow: .replacesOldest)
@@ -20,22 +27,20 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     let closed = Latch<CloseReason>()
     /// The reason for the end, as soon as nothing more is delivered.
     let closeReason = Locked<CloseReason?>(nil)
-    /// The number of audio messages dropped for lack of memory.
-    let droppedAudio = Counter()
 
     /// What the connection has of the memory budget.
     let memory: FrameServer.MemoryBudget.Account
     let tokens: HandshakeTokens?
     let onRead: (@Sendable (_ connection: Int, _ bytes: Span<UInt8>) -> Void)?
-    let counts: ReceivedCounts
-    /// The frames that the program has taken.
-    let takenFrames = TakenFrames()
-    let onDiscarded: @Sendable (_ frames: Int, _ bytes: Int) -> Void
+    /// The frames that the program has taken, and the bytes of their bodies.
+    let takenFrames = Locked((frames: 0, bytes: UInt64(0)))
     /// The bytes that were read after this side had closed.
     var discardedByteCount = 0
     /// The bytes of the body that is arriving, for other threads.
-    private let arriving = Counter()
-    private(set) var machine: ReceiverMachine
+    private let arriving = Locked(0)
+    private var heldByteCount = 0
+    // The thread alone changes it, and no call of the machine comes back to it: that is not checked at each use.
+    @exclusivity(unchecked) private(set) var machine: ReceiverMachine
     /// Whether the connection has its place at the server for good, or has lost it; nil until either is decided.
     private let hasPlace = Locked<Bool?>(nil)
     var descriptor: OwnedDescriptor?
@@ -47,21 +52,17 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// The memory that the sender shares.
     var mappings: SharedMappings
     var wasReady = false
-    var onReady: (() -> Void)?
-    var onClosed: ((_ wasReady: Bool) -> Void)?
-    var onDropped: (@Sendable () -> Void)?
 
     init(
         _ descriptor: consuming OwnedDescriptor,
         id: Int,
+        peer: PeerPolicy.Credentials?,
         thread: IOThread,
-        configuration: FrameServer.Configuration,
-        counts: ReceivedCounts,
-        onUndecodable: @escaping @Sendable (_ index: Int) -> Void,
-        onDiscarded: @escaping @Sendable (_ frames: Int, _ bytes: Int) -> Void
+        server: ListeningDriver
     ) {
-        self.id = id
-        self.thread = thread
+        let (configuration, log, counts) = (server.configuration, server.log, server.counts)
+        (self.id, self.peer, self.thread, self.server) = (id, peer, thread, server)
+        (presenting, self.log, self.counts) = (server.mailbox, log, counts)
         let owner = WeakReference<ReceivingDriver>()
         memory = configuration.memory.join {
             owner.object?.thread.execute {
@@ -73,8 +74,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         }
         tokens = configuration.tokens
         onRead = configuration.onRead
-        self.counts = counts
-        self.onDiscarded = onDiscarded
         var settings = ReceiverMachine.Configuration()
         settings.limits = configuration.limits
         settings.expectedToken = configuration.tokens?.expected
@@ -97,14 +96,15 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         self.descriptor = consume descriptor
         let limit = configuration.limits.maximumUndecodableFrames
         let tally = DecodingTally(limit: limit) { index in
-            counts.undecodable.increment()
-            onUndecodable(index)
+            counts.withLock { $0.undecodableFrames += 1 }
+            let text = "frame \(index) could not be decoded"
+            log?.report(.warning, .frameDropped, text, connection: id, peer: peer)
         } onLimit: {
             guard let driver = owner.object else { return }
             driver.dropFrames(for: .undecodable(limit))
             driver.thread.execute { driver.change { $0.undecodableLimitReached(driver) } }
         }
-        machine = ReceiverMachine(settings, pool: configuration.pool, tally: tally)
+        unsafe machine = ReceiverMachine(settings, pool: configuration.pool, tally: tally)
         let (memory, takenFrames) = (memory, takenFrames)
         mailbox = Mailbox(
             capacity: .init(count: 1, longest: FrameServer.Delivery.maximumReadAhead),
@@ -113,14 +113,14 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
                 if frame.isCounted { memory.release(frame.header.contentLength) }
                 switch leave {
                 case .taken(let isLast):
-                    let byteCount = frame.jpeg?.count ?? 0
-                    takenFrames.add(byteCount: byteCount)
-                    counts.taken.add(byteCount: byteCount)
+                    let byteCount = UInt64(clamping: frame.jpeg?.count ?? 0)
+                    takenFrames.withLock { $0 = ($0.frames + 1, $0.bytes + byteCount) }
+                    counts.withLock { ($0.frames, $0.bytes) = ($0.frames + 1, $0.bytes + byteCount) }
                     if isLast { owner.object?.forgetIfConsumed() }
                 case .replaced:
                     break
                 case .discarded:
-                    counts.discarded.increment()
+                    counts.withLock { $0.discardedFrames += 1 }
                 }
             },
             onRoom: {
@@ -140,17 +140,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     }
 
     /// Starts reading.
-    ///
-    /// - Parameters:
-    ///   - onReady: Called when frames may arrive.
-    ///   - onClosed: Called once, when the descriptor has been closed.
-    ///   - onDropped: Called at most once, from any thread, when the sender's unread messages are dropped.
-    func start(
-        onReady: @escaping () -> Void,
-        onClosed: @escaping (_ wasReady: Bool) -> Void,
-        onDropped: @escaping @Sendable () -> Void
-    ) {
-        (self.onReady, self.onClosed, self.onDropped) = (onReady, onClosed, onDropped)
+    func start() {
         guard let socket = descriptor?.rawValue else { return }
         do {
             registration = try thread.register(socket, self)
@@ -220,11 +210,20 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     private func discardFrames(for error: TransportError?) {
         if let error { closeReason.withLock { $0 = $0 ?? .failed(error) } }
         let count = mailbox.discard(error)
-        if count > 0 { onDiscarded(count, 0) }
+        if count > 0 { reportDiscarded(frames: count) }
+    }
+
+    /// Reports frames that had arrived, or bytes that came after the connection was closed, which were discarded.
+    func reportDiscarded(frames: Int = 0, bytes: Int = 0) {
+        let what = frames > 0 ? "\(frames) frame\(frames == 1 ? "" : "s") that had arrived" : "\(bytes) bytes"
+        let wereNotTaken =
+            frames == 1
+            ? "was discarded: the program did not take it" : "were discarded: the program did not take them"
+        log?.report(.warning, .framesDiscarded, "\(what) \(wereNotTaken)", connection: id, peer: peer)
     }
 
     /// The bytes that its messages take, as seen from any thread.
-    var memoryInFlight: Int { arriving.value + mailbox.weight + audio.weight }
+    var memoryInFlight: Int { arriving.withLock { $0 } + mailbox.weight + audio.weight }
 
     // MARK: Events
 
@@ -240,15 +239,200 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     ///
     /// Not from within a call of the machine, which changes until it returns.
     func change(_ report: (inout ReceiverMachine) -> Void) {
-        report(&machine)
-        arriving.value = machine.heldByteCount
+        unsafe report(&machine)
+        let held = unsafe machine.heldByteCount
+        if held != heldByteCount {
+            heldByteCount = held
+            arriving.withLock { $0 = held }
+        }
         if let registration {
-            if registration.deadline != machine.deadline { registration.deadline = machine.deadline }
-            registration.watchesRoom = machine.watchesRoom
+            let deadline = unsafe machine.deadline
+            if registration.deadline != deadline { registration.deadline = deadline }
+            registration.watchesRoom = unsafe machine.watchesRoom
         }
         // Once for everything in this run.
         guard hasHeldBack else { return }
         hasHeldBack = false
         mailbox.wakeWaiters()
+    }
+}
+
+/// What the machine calls, on the connection's thread.
+extension ReceivingDriver: ReceiverMachine.System {
+    var now: UInt64 { MonotonicClock.now() }
+
+    // MARK: The socket
+
+    func read(into first: MemoryRun, _ second: MemoryRun) throws(Errno) -> Transfer {
+        guard let socket = descriptor?.rawValue else { return .wouldBlock }
+        let transfer = try unsafe mappings.receive(from: socket, into: first, second)
+        if let onRead, case .bytes(let count, _) = transfer {
+            // Of the body, and after it.
+            let direct = min(count, first.count)
+            if direct > 0 { unsafe onRead(id, Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: first[..<direct]))) }
+            if count > direct {
+                let spilled = unsafe UnsafeRawBufferPointer(rebasing: second[..<(count - direct)])
+                unsafe onRead(id, Span(_unsafeBytes: spilled))
+            }
+        }
+        return transfer
+    }
+
+    func readToken(into run: MemoryRun) throws(Errno) -> Transfer {
+        guard let socket = descriptor?.rawValue else { return .wouldBlock }
+        return try unsafe mappings.receive(from: socket, into: run, .empty)
+    }
+
+    /// Reads and discards; the system closes what is passed with the bytes.
+    func discard() throws(Errno) -> Transfer {
+        guard let socket = descriptor?.rawValue else { return .wouldBlock }
+        let transfer = try unsafe withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) {
+            scratch throws(Errno) in
+            try unsafe Syscalls.receive(from: socket, into: scratch)
+        }
+        if wasReady, case .bytes(let count, _) = transfer { discardedByteCount += count }
+        return transfer
+    }
+
+    func takeArrivals() -> (count: Int, areLost: Bool)? { mappings.takeArrivals() }
+
+    func write(_ requests: [UInt8]) throws(Errno) -> Transfer {
+        guard let socket = descriptor?.rawValue else { return .wouldBlock }
+        return try Syscalls.send(to: socket, requests[...])
+    }
+
+    func writeToken() throws(TransportError) {
+        if let socket = descriptor?.rawValue { try tokens?.show(to: socket) }
+    }
+
+    func shutDownSending() { if let socket = descriptor?.rawValue { Syscalls.shutdownSending(socket) } }
+    func shutDownReceiving() { if let socket = descriptor?.rawValue { Syscalls.shutdownReceiving(socket) } }
+
+    func yield() {
+        thread.executeAfterPoll { self.change { $0.resume(self) } }
+    }
+
+    var isCrowded: Bool { thread.isCrowded }
+
+    // MARK: The server and the program
+
+    func keepPlace() -> Bool { decide(keepsPlace: true) }
+
+    func present() {
+        wasReady = true
+        log?.report(.debug, .connectionOpened, "a sender is connected", connection: id, peer: peer)
+        server?.onThread { [id] in
+            $0.tokenShown(id)
+            $0.queued(id, $1)
+        }
+        presenting.take()?.put(FrameConnection(id: id, peer: peer, driver: self))
+    }
+
+    var hasUntakenFrames: Bool { mailbox.hasUntaken }
+
+    func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int) {
+        let (room, weight) = mailbox.reserve(onceEmpty: onceEmpty)
+        return (room, weight)
+    }
+
+    func deliver(_ frame: consuming Frame, more: Bool) {
+        frame.isCounted = countedBody > 0
+        countedBody = 0
+        let weight = frame.memoryByteCount
+        if !mailbox.put(frame, weight: weight, more: more) { reportDiscarded(frames: 1) }
+        hasHeldBack = hasHeldBack || more
+    }
+
+    func deliver(_ frame: consuming Frame, in header: SharedFrameHeader, more: Bool) {
+        if let image = mappings.image(header) { frame.content = .shared(image) }
+        deliver(frame, more: more)
+    }
+
+    func deliver(_ block: AudioBlock) { audio.put(block, weight: block.bytes.capacity) }
+    func deliver(_ status: SenderStatus) { statuses.put(status) }
+    func deliver(_ info: ControlRequest.SessionInfo) { self.info.change(to: info) }
+
+    // MARK: Memory
+
+    func askForMemory(byteCount: Int) -> Bool {
+        guard memory.admit(byteCount) else { return false }
+        countedBody = byteCount
+        return true
+    }
+
+    func withdrawRequestForMemory() { memory.withdraw() }
+
+    func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool { try mappings.map(header) }
+    func dropDescriptor() { mappings.dropDescriptor() }
+    func unmapBuffers() { mappings.removeAll() }
+
+    // MARK: Ending
+
+    func endDelivery(_ reason: CloseReason) {
+        releaseCountedBody()
+        endMailboxes(nil, for: reason)
+    }
+
+    /// Releases the memory of a body that does not come to its end.
+    private func releaseCountedBody() {
+        if countedBody > 0 { memory.release(countedBody) }
+        countedBody = 0
+    }
+
+    private func endMailboxes(_ error: TransportError?, for reason: CloseReason) {
+        // Set first, so that whoever sees the end of the frames finds the reason.
+        closeReason.withLock { $0 = reason }
+        mailbox.end(error)
+        audio.end()
+        statuses.end()
+        info.end()
+    }
+
+    func close(_ reason: CloseReason) {
+        registration?.cancel()
+        registration = nil
+        descriptor = nil
+        mappings.close()
+        // Before the end is known, so that whoever learns of it finds the memory free.
+        releaseCountedBody()
+        closed.set(reason)
+        endMailboxes(reason.error, for: reason)
+        memory.depart(leaving: mailbox.weight + audio.weight)
+        // The last message may have been taken meanwhile.
+        forgetIfConsumed()
+        if discardedByteCount > 0 { reportDiscarded(bytes: discardedByteCount) }
+        presenting = nil
+        reportEnd(reason)
+        server?.onThread { [wasReady] machine, server in
+            server.forget(self)
+            machine.ended(self.id, wasReady: wasReady, server)
+        }
+    }
+
+    /// Reports the end to the log; a connection that was never ready had no valid token.
+    private func reportEnd(_ reason: CloseReason) {
+        // One that was still in its handshake when the server ended was not refused.
+        let isRefusal = if !wasReady, case .closedLocally = reason { false } else { !wasReady }
+        log?.report(
+            isRefusal || reason.error != nil ? .warning : .debug,
+            isRefusal ? .refusedForToken : reason.error == nil ? .connectionEnded : .connectionFailed,
+            isRefusal ? "a sender was refused, before it had sent the right token: \(reason)" : "\(reason)",
+            connection: id,
+            peer: peer,
+            error: reason.error
+        )
+    }
+
+    /// Drops what the sender has left unread, from any thread.
+    func dropUnread() {
+        let error = TransportError(
+            .departedSenderDropped,
+            "the sender of connection \(id) has left, and its unread frames were dropped because their memory was needed"
+        )
+        mailbox.discard(error)
+        audio.discard()
+        let text = "the sender has left, and its unread frames were dropped because their memory was needed"
+        log?.report(.warning, .departedSenderDropped, text, connection: id, peer: peer)
+        server?.onThread { [id] in $0.framesDropped(id, $1) }
     }
 }

@@ -34,20 +34,19 @@ struct SharedMappings: ~Copyable {
 
     /// Returns the number of descriptors that have arrived since the last call, if any, and whether any were lost on
     /// this side.
-    mutating func takeArrivals() -> (count: Int, areLost: Bool)? {
-        let arrivals = passed.takeArrivals()
-        return arrivals.count > 0 || arrivals.areLost ? arrivals : nil
-    }
+    mutating func takeArrivals() -> (count: Int, areLost: Bool)? { passed.takeArrivals() }
 
     /// Maps the first descriptor that has arrived, in place of earlier memory with the same index.
     ///
-    /// - Throws: A ``SharedMapping/Refusal``.
-    mutating func map(_ header: SharedFrameHeader.Buffer) throws(SharedMapping.Refusal) {
+    /// - Returns: Whether this process has room for it.
+    /// - Throws: `sharedMemory` if the memory is not what it should be.
+    mutating func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool {
         remove(header.index)
-        guard let descriptor = passed.take() else { throw .scarce }
-        let mapping = try SharedMapping(descriptor, byteCount: header.byteCount)
-        guard memory.map(header.byteCount) else { throw .scarce }
+        guard let descriptor = passed.take(),
+            let mapping = try SharedMapping(descriptor, byteCount: header.byteCount), memory.map(header.byteCount)
+        else { return false }
         mappings[header.index] = mapping
+        return true
     }
 
     /// Releases a buffer: what the program still holds no longer counts.

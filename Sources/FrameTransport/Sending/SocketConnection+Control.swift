@@ -1,4 +1,5 @@
 public import FrameWire
+internal import Locking
 
 /// The receiver's requests, and audio for a receiver that requested it.
 extension SocketConnection {
@@ -6,7 +7,7 @@ extension SocketConnection {
     ///
     /// The connection itself answers pings and obeys a stop; a `SampleUploader` handles the rest. The latest 16
     /// requests are kept for a consumer that starts late. What one of them asks for may be sent as soon as it is known.
-    public var requests: ConnectionValues<ControlRequest> { ConnectionValues(mailbox: driver.control.requests) }
+    public var requests: ConnectionValues<ControlRequest> { ConnectionValues(mailbox: driver.requests) }
 
     /// What the receiver states about itself: its values; empty until it states some, and with a plain receiver.
     ///
@@ -44,11 +45,12 @@ extension SocketConnection {
     /// What the receiver has stated so far, and what became of it.
     public var receiver: Receiver {
         let (wants, isPaused) = driver.lane.demand
+        let facts = driver.facts.withLock { $0 }
         return Receiver(
-            hello: driver.control.hello,
+            hello: facts.hello,
             wants: wants,
             isPaused: isPaused,
-            skippedRequests: driver.control.skippedRequests,
+            skippedRequests: facts.skippedRequests,
             droppedAudio: driver.lane.droppedAudio
         )
     }

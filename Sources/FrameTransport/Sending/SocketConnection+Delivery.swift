@@ -33,7 +33,7 @@ extension SocketConnection {
                 return
             }
         }
-        guard let end = driver.lastEnd.withLock({ $0 }) else {
+        guard let end = driver.facts.withLock({ $0.lastEnd }) else {
             throw TransportError(.closed, path: path, "no server is connected")
         }
         if let number, number != end.connection {
@@ -56,7 +56,7 @@ extension SocketConnection {
 
     /// Whether the server has said that it discarded something that it had read, without having asked this side to stop.
     private func hasDiscarded(on connection: Int?) -> Bool {
-        connection != nil && driver.discarding.withLock { $0 } == connection && !wasAskedToStop
+        connection != nil && driver.facts.withLock { $0.discarding } == connection && !wasAskedToStop
     }
 
     private var discarded: TransportError {
@@ -107,5 +107,63 @@ extension SocketConnection {
     private func turn() async {
         guard (try? thread.checkRunning()) != nil else { return }
         await withCheckedContinuation { continuation in thread.execute { continuation.resume() } }
+    }
+}
+
+extension SocketConnection {
+    /// The unread bytes; nil if no server is connected, or if the system does not report them (only Linux does, for
+    /// Unix-domain sockets).
+    package var backlog: SendBacklog? { driver.lane.delivery?.backlog }
+
+    /// Whether the receiver has requested an orderly end, so that frames it did not get are not missed.
+    package var wasAskedToStop: Bool { driver.facts.withLock { $0.wasAskedToStop } }
+
+    /// Who listened when the last connection was made, also if it was refused; nil if there was none, or over TCP.
+    package var peer: PeerPolicy.Credentials? { driver.facts.withLock { $0.peer } }
+
+    /// Whether the connection has ended for good.
+    package var hasEnded: Bool {
+        if case .ended = state { true } else { closeReason != nil }
+    }
+
+    /// Calls `handler` once the connection has ended for good, without keeping the connection alive.
+    package func onEnd(_ handler: @escaping @Sendable () -> Void) {
+        Task { [closed = driver.closed] in
+            guard (try? await closed.value()) != nil else { return }
+            handler()
+        }
+    }
+}
+
+/// The bytes that the socket has accepted and the server has not read yet.
+package struct SendBacklog: Sendable, Hashable {
+    /// The bytes that wait in the socket, including the system's overhead; 0 if the server has read everything, or has
+    /// closed and everything unread was lost.
+    package let unreadByteCount: Int
+
+    /// Whether the server has closed the connection.
+    package let hasPeerClosed: Bool
+
+    /// Whether the server is connected and has read everything.
+    package var isEmpty: Bool { unreadByteCount == 0 && !hasPeerClosed }
+}
+
+/// Watches whether a server reads what is sent to it.
+private struct StallWatch {
+    /// How long a server may leave everything in the socket unread, in nanoseconds.
+    private let limit: UInt64
+
+    private var backlog: SendBacklog?
+    private var lastChange = MonotonicClock.now()
+
+    init(limit: Duration) {
+        self.limit = limit.nanoseconds
+    }
+
+    /// Returns whether nothing has been read for too long.
+    mutating func isStalled(at backlog: SendBacklog?) -> Bool {
+        let now = MonotonicClock.now()
+        if backlog != self.backlog { (self.backlog, lastChange) = (backlog, now) }
+        return now - lastChange >= limit
     }
 }

@@ -181,8 +181,7 @@ public final class SocketConnection: Sendable {
         _ code: TransportEvent.Code,
         _ message: @autoclosure () -> String
     ) {
-        guard let log = driver.log else { return }
-        log.report(TransportEvent(level, code, message(), endpoint: path))
+        driver.log?.report(level, code, message())
     }
 
     /// ``Configuration/connectTimeout``.
@@ -320,5 +319,32 @@ public final class SocketConnection: Sendable {
     /// - Throws: `cancelled` if the calling task is cancelled first; the connection continues.
     public func closed() async throws(TransportError) -> CloseReason {
         try await driver.closed.value()
+    }
+}
+
+/// A caller that waits for a connection to open.
+final class Opening: Sendable {
+    private static let ids = Counter()
+
+    let id = ids.next()
+    let result = Latch<Result<Void, TransportError>>()
+    let limit: Duration?
+    let deadline: UInt64?
+    private let completion: (@Sendable (Result<Void, TransportError>) -> Void)?
+
+    /// Creates a caller that waits for what is left of a limit; errors state the limit itself.
+    init(
+        limit: Duration?,
+        elapsed: Duration = .zero,
+        completion: (@Sendable (Result<Void, TransportError>) -> Void)? = nil
+    ) {
+        self.limit = limit
+        deadline = limit.map { MonotonicClock.deadline(in: $0 - elapsed) }
+        self.completion = completion
+    }
+
+    /// Hands the result to whoever waits; only the first one counts.
+    func settle(_ outcome: Result<Void, TransportError>) {
+        if result.set(outcome) { completion?(outcome) }
     }
 }

@@ -49,34 +49,16 @@ internal import CFrameTransport
 ///
 /// - Note: `@unchecked Sendable` holds because everything stored is constant.
 @safe final class SharedMapping: @unchecked Sendable {
-    /// The reason that a peer's memory is not mapped.
-    enum Refusal: Error {
-        /// It is not what the protocol demands.
-        case invalid(TransportError)
-        /// This process has no room for it.
-        case scarce
-    }
-
     let bytes: UnsafeRawBufferPointer
 
-    /// Maps the memory behind a descriptor, after checking its seals, its size and its pages.
+    /// Maps the memory behind a descriptor, after checking its seals, its size and its pages; nil if this process has no room
+    /// for it.
     ///
     /// - Parameters:
     ///   - descriptor: The descriptor, which the caller keeps.
     ///   - byteCount: The announced size.
-    /// - Throws: A ``Refusal``.
-    init(_ descriptor: borrowing OwnedDescriptor, byteCount: Int) throws(Refusal) {
-        try Self.check(descriptor, byteCount: byteCount)
-        var memory: UnsafeRawPointer?
-        switch unsafe frame_memory_map(descriptor.rawValue, byteCount, &memory) {
-        case 0: break
-        case 1: throw .scarce
-        default: throw .invalid(Self.unmappable)
-        }
-        unsafe bytes = UnsafeRawBufferPointer(start: memory, count: byteCount)
-    }
-
-    private static func check(_ descriptor: borrowing OwnedDescriptor, byteCount: Int) throws(Refusal) {
+    /// - Throws: `sharedMemory` if it is not what the protocol demands.
+    init?(_ descriptor: borrowing OwnedDescriptor, byteCount: Int) throws(TransportError) {
         let fault =
             switch frame_memory_check(descriptor.rawValue, byteCount) {
             case FRAME_MEMORY_FIT: ""
@@ -84,9 +66,16 @@ internal import CFrameTransport
             case FRAME_MEMORY_UNORDINARY: "consists of huge pages, which may be missing when they are read"
             case FRAME_MEMORY_MISSIZED: "does not have the announced size of \(byteCount) bytes"
             case FRAME_MEMORY_HOLLOW: "lacks pages: fill it, or reserve it with fallocate, before announcing it"
-            default: throw .invalid(unmappable)
+            default: throw Self.unmappable
             }
-        if !fault.isEmpty { throw .invalid(.sharedMemory("the shared buffer \(fault)")) }
+        if !fault.isEmpty { throw .sharedMemory("the shared buffer \(fault)") }
+        var memory: UnsafeRawPointer?
+        switch unsafe frame_memory_map(descriptor.rawValue, byteCount, &memory) {
+        case 0: break
+        case 1: return nil
+        default: throw Self.unmappable
+        }
+        unsafe bytes = UnsafeRawBufferPointer(start: memory, count: byteCount)
     }
 
     /// The failure of a call, with its error.

@@ -306,8 +306,9 @@ struct PassedDescriptors: ~Copyable {
         if first == nil { first = OwnedDescriptor(descriptor) } else { second = OwnedDescriptor(descriptor) }
     }
 
-    /// Returns how many have arrived since the last call, and whether others were lost on this side.
-    mutating func takeArrivals() -> (count: Int, areLost: Bool) {
+    /// Returns how many have arrived since the last call, and whether others were lost on this side; nil if neither is so.
+    mutating func takeArrivals() -> (count: Int, areLost: Bool)? {
+        guard count > 0 || areLost else { return nil }
         defer { (count, areLost) = (0, false) }
         return (count, areLost)
     }

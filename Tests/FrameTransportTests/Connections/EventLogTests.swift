@@ -155,10 +155,9 @@ import Testing
 
     /// Shows P198.
     @Test func `the next event after a period says how many were omitted, for each code alone`() throws {
-        let log = try #require(EventLog(events.sink))
+        let log = try #require(EventLog(events.sink, endpoint: "/a"))
         func report(_ code: TransportEvent.Code, at seconds: UInt64) {
-            let event = TransportEvent(.warning, code, "as told", endpoint: "/a")
-            log.report(event, at: seconds * 1_000_000_000)
+            log.report(.warning, code, "as told", at: seconds * 1_000_000_000)
         }
         for _ in 0..<25 { report(.refusedForPlace, at: 1) }
         report(.refusedForUser, at: 2)

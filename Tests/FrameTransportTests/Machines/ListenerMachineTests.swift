@@ -55,6 +55,8 @@ import Testing
 
         // MARK: ListenerMachine.System
 
+        func count(_ change: (inout FrameServer.Statistics) -> Void) { change(&statistics) }
+
         func accept() throws(Errno) -> Bool? {
             calls.append(.accept)
             return waiting.isEmpty ? nil : try waiting.removeFirst().get()

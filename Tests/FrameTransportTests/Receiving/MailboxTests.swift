@@ -134,15 +134,15 @@ import Testing
 
 /// How far a producer may read ahead of its consumer.
 @Suite struct ReadAheadTests {
-    private var mailbox: MailboxMachine<Int> {
+    private var mailbox: MailboxMachine<Int, UInt64> {
         MailboxMachine(capacity: .init(count: 1, longest: 8), overflow: .refused)
     }
 
     /// Lets a consumer take everything and come back for more.
-    private func drain(_ mailbox: inout MailboxMachine<Int>) {
+    private func drain(_ mailbox: inout MailboxMachine<Int, UInt64>) {
         while mailbox.take() != nil {}
         let waiter = mailbox.makeWaiter()
-        _ = mailbox.wait(waiter)
+        _ = mailbox.wait(waiter, waiter)
         _ = mailbox.cancel(waiter)
         _ = mailbox.takeDelivery(for: waiter)
     }
@@ -225,7 +225,7 @@ import Testing
     @Test func `a consumer is woken once for several elements`() {
         var mailbox = mailbox
         let waiter = mailbox.makeWaiter()
-        let isServed = mailbox.wait(waiter)
+        let isServed = mailbox.wait(waiter, waiter)
         #expect(!isServed)
         #expect(mailbox.reserve().room == 1)
         var woken = mailbox.put(1, more: true).woken
@@ -250,7 +250,7 @@ import Testing
     @Test func `a lone element is delivered at once, but never before one that was held back`() {
         var mailbox = mailbox
         let waiters = [mailbox.makeWaiter(), mailbox.makeWaiter()]
-        for waiter in waiters { _ = mailbox.wait(waiter) }
+        for waiter in waiters { _ = mailbox.wait(waiter, waiter) }
         var woken = mailbox.put(1).woken
         #expect(woken == waiters[0])
         _ = mailbox.put(2, more: true)
@@ -269,7 +269,7 @@ import Testing
     @Test func `a waiting consumer gets what exists before the end`() {
         var mailbox = mailbox
         let waiters = [mailbox.makeWaiter(), mailbox.makeWaiter()]
-        for waiter in waiters { _ = mailbox.wait(waiter) }
+        for waiter in waiters { _ = mailbox.wait(waiter, waiter) }
         _ = mailbox.put(1, more: true)
         #expect(mailbox.end(nil) == waiters)
         guard case .element(let taken) = mailbox.takeDelivery(for: waiters[0]),
@@ -282,9 +282,9 @@ import Testing
     }
 
     @Test func `elements that are replaced by newer ones wake their consumer at once`() {
-        var mailbox = MailboxMachine<Int>(capacity: .init(count: 1), overflow: .replacesOldest)
+        var mailbox = MailboxMachine<Int, UInt64>(capacity: .init(count: 1), overflow: .replacesOldest)
         let waiter = mailbox.makeWaiter()
-        _ = mailbox.wait(waiter)
+        _ = mailbox.wait(waiter, waiter)
         let woken = mailbox.put(1, more: true).woken
         #expect(woken == waiter)
     }

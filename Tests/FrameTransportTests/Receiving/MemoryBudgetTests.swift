@@ -122,7 +122,7 @@ import Testing
     /// Shows P185.
     @Test(.tooSlow(for: .brief))
     func `audio that waits for its consumers stays within the budget of all connections`() async throws {
-        func audio(_ seed: Int) -> [UInt8] {
+        @Sendable func audio(_ seed: Int) -> [UInt8] {
             AudioHeader(
                 contentLength: 256 << 10,
                 kind: .app,

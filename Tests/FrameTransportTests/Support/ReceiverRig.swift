@@ -34,7 +34,6 @@ final class ReceiverRig: ReceiverMachine.System {
     private(set) var audio: [AudioBlock] = []
     private(set) var statuses: [SenderStatus] = []
     private(set) var infos: [ControlRequest.SessionInfo] = []
-    private(set) var droppedAudio = 0
     private(set) var yields = 0
     var isCrowded = false
     private(set) var reads = 0
@@ -189,7 +188,6 @@ final class ReceiverRig: ReceiverMachine.System {
         infos.append(info)
     }
 
-    func countDroppedAudio() { droppedAudio += 1 }
     func endDelivery(_ reason: CloseReason) { noteEffect() }
 
     // MARK: Memory

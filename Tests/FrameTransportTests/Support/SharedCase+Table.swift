@@ -42,12 +42,6 @@
                 SharedCase("1 TiB announced as 1 GiB", .fails("announced size")) {
                     try await $0.announce(SealedMemory(1 << 40, isWhole: false), byteCount: 1 << 30)
                 },
-                SharedCase("1 TiB announced as it is", .isMalformed(.numberOutOfRange)) {
-                    try await $0.announce(SealedMemory(1 << 40, isWhole: false))
-                },
-                SharedCase("0 bytes announced", .isMalformed(.numberOutOfRange)) {
-                    try await $0.announce(SealedMemory(), byteCount: 0)
-                },
                 SharedCase("memory whose pages are missing", .fails("lacks pages")) {
                     try await $0.announce(SealedMemory(isWhole: false))
                 },
@@ -142,10 +136,6 @@
                         try await $0.socket.write([byte], passing: [memory.descriptor])
                     }
                 },
-                SharedCase("a buffer with index 8", .isMalformed(.numberOutOfRange)) {
-                    try await $0.announce(SealedMemory(), as: 8)
-                },
-                SharedCase("a frame in buffer 8", .isMalformed(.numberOutOfRange)) { try await $0.send(in: 8) },
                 SharedCase("a buffer with every index", .delivers(8)) { sender in
                     let memories = try (0..<8).map { _ in try SealedMemory() }
                     for index in memories.indices { try await sender.announce(memories[index], as: index) }
@@ -168,20 +158,12 @@
         }
 
         private static let unannounced: [SharedCase] = [
-            unannounced("before a frame", at: { _ in 0 }, after: 2),
-            unannounced("within a frame's header", at: { _ in 40 }, after: 2),
-            unannounced("within a body", at: { $0 - 100 }, after: 2),
             unannounced("at the very end", at: { $0 - 1 }, after: 2),
             SharedCase("a descriptor with the first byte of a header that goes on", .fails("without announcing")) {
                 let bytes = message(body(2, count: 300))
                 try await $0.socket.write([bytes[0]], passing: [$0.socket.descriptor])
                 await IOThread.shared.settle()
                 try await $0.socket.write(Array(bytes[1...]))
-            },
-            SharedCase("a descriptor with a shared frame", .fails("without announcing it", after: 1)) {
-                let memory = try SealedMemory()
-                try await $0.announce(memory)
-                try await $0.socket.write(SharedSender.frame(), passing: [memory.descriptor])
             },
             SharedCase("a descriptor with a body that is skipped and does not end", .fails("without announcing")) {
                 let header = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nMessage-Type: later\r\n\r\n"
@@ -210,15 +192,6 @@
                     try await $0.announce(SealedMemory())
                 }
             },
-            SharedCase("a frame in a buffer that is held", .fails("while this side holds it", after: 1)) {
-                try await $0.announce(SealedMemory())
-                try await $0.send()
-                try await $0.send()
-            },
-            SharedCase("a frame in a buffer that was never announced", .fails("which it did not announce")) {
-                try await $0.announce(SealedMemory())
-                try await $0.send(in: 1)
-            },
             SharedCase("a receiver that keeps every buffer", .delivers(8 + 20)) { sender in
                 for index in 0..<8 {
                     try await sender.announce(SealedMemory(), as: index)
@@ -228,47 +201,31 @@
             },
         ]
 
-        /// A frame whose planes are not within 4,096 bytes.
-        private static func outside(
-            _ what: String,
-            _ outcome: Outcome,
-            _ format: String,
-            _ width: Int,
-            _ height: Int,
-            _ planes: [(offset: Int, bytesPerRow: Int)]
-        ) -> SharedCase {
-            SharedCase("a frame with \(what)", outcome) {
-                try await $0.announce(SealedMemory())
-                let frame = PeerMessage.sharedFrame(
-                    in: 0,
-                    format: format,
-                    width: width,
-                    height: height,
-                    planes: planes
-                )
-                try await $0.socket.write(frame.bytes)
-            }
-        }
-
+        /// Frames at the edge of 4,096 bytes.
         private static let planes: [SharedCase] = [
-            outside("an offset of 1", [(1, 256)]),
-            outside("an offset behind the end", [(1 << 30, 256)]),
-            outside("rows that overlap", [(0, 255)]),
-            outside("rows of 1 GiB", [(0, 1 << 30)]),
-            outside("rows of 1 GiB, and as many as there may be", "bgra", 1, 16_384, [(1 << 30, 1 << 30)]),
-            outside("a row too many", "bgra", 64, 17, [(0, 256)]),
-            outside("a column too many", "bgra", 65, 16, [(0, 256)]),
-            outside("a third plane behind the end", "i420", 64, 32, [(0, 64), (2048, 32), (4096 - 511, 32)]),
-            outside("an odd height, whose chroma has a row more", "nv12", 64, 43, [(0, 64), (2752, 64)]),
-            outside("an offset over 1 GiB", .isMalformed(.numberOutOfRange), "bgra", 64, 16, [((1 << 30) + 1, 256)]),
-            outside("rows of 2^63 bytes", .isMalformed(.numberOutOfRange), "bgra", 64, 16, [(0, .max)]),
-            outside("no width", .isMalformed(.numberOutOfRange), "bgra", 0, 16, [(0, 256)]),
-            outside("too many pixels", .isMalformed(.pixelsTooMany), "bgra", 16_384, 16_384, [(0, 65_536)]),
-            outside("a plane less", .isMalformed(.fieldMissing), "nv12", 64, 16, [(0, 64)]),
-            outside("an unknown format", .isMalformed(.wordUnknown), "yuyv", 64, 16, [(0, 128)]),
-            outside("a plane more, which means nothing", .delivers(1), "bgra", 64, 16, [(0, 256), (0, 1)]),
-            outside("planes on top of each other", .delivers(1), "i420", 64, 16, [(0, 64), (0, 32), (0, 32)]),
+            SharedCase(
+                "rows of 1 GiB, and as many as there may be",
+                .fails("is not within its shared buffer of 4096 bytes")
+            ) {
+                try await $0.announce(SealedMemory())
+                try await $0.socket.write(frame("bgra", width: 1, height: 16_384, [(1 << 30, 1 << 30)]))
+            },
+            SharedCase("planes on top of each other", .delivers(1)) {
+                try await $0.announce(SealedMemory())
+                try await $0.socket.write(frame("i420", width: 64, height: 16, [(0, 64), (0, 32), (0, 32)]))
+            },
         ]
+
+        private static func frame(
+            _ format: String,
+            width: Int,
+            height: Int,
+            _ planes: [(offset: Int, bytesPerRow: Int)]
+        )
+            -> [UInt8]
+        {
+            PeerMessage.sharedFrame(in: 0, format: format, width: width, height: height, planes: planes).bytes
+        }
 
         // MARK: Declined
 
@@ -296,24 +253,5 @@
                 )
             },
         ]
-    }
-
-    extension SharedCase {
-        private static func outside(
-            _ what: String,
-            _ planes: [(offset: Int, bytesPerRow: Int)]
-        ) -> SharedCase {
-            outside(what, .fails("is not within its shared buffer of 4096 bytes"), "bgra", 64, 16, planes)
-        }
-
-        private static func outside(
-            _ what: String,
-            _ format: String,
-            _ width: Int,
-            _ height: Int,
-            _ planes: [(offset: Int, bytesPerRow: Int)]
-        ) -> SharedCase {
-            outside(what, .fails("is not within its shared buffer of 4096 bytes"), format, width, height, planes)
-        }
     }
 #endif

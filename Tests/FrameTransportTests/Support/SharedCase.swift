@@ -10,8 +10,6 @@
         enum Outcome: Sendable {
             /// The error `sharedMemory` with this in its sentence, after so many frames.
             case fails(String, after: Int = 0)
-            /// An error of the header.
-            case isMalformed(WireError.Code)
             /// The sender ends, and so many frames have arrived.
             case delivers(Int)
         }
@@ -84,8 +82,6 @@
             case .fails(let sentence, let count):
                 #expect(error?.code == .sharedMemory && error?.message.contains(sentence) == true, "\(reason)")
                 #expect(frames == count)
-            case .isMalformed(let code):
-                #expect(error?.code == .malformedMessage && error?.wireError?.code == code, "\(reason)")
             case .delivers(let count):
                 #expect(error == nil, "\(reason)")
                 #expect(frames == count && reason == .closedByPeer(.stoppedByUser))

@@ -73,7 +73,9 @@ struct WireCase: Sendable, CustomTestStringConvertible {
             : Transcript(of: stream, .requests)
         #expect(result.error == nil, sourceLocation: sourceLocation)
         #expect(
-            result.items == [Streams.item(.requests), .skipped(isPreference: name == "prefer"), Streams.item(.requests)],
+            result.items == [
+                Streams.item(.requests), .skipped(isPreference: name == "prefer"), Streams.item(.requests),
+            ],
             sourceLocation: sourceLocation
         )
     }

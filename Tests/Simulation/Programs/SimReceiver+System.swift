@@ -125,7 +125,6 @@ extension SimReceiver: ReceiverMachine.System {
     func deliver(_ message: AudioBlock) { perform("deliver audio") { world.deliver(message, to: self) } }
     func deliver(_ status: SenderStatus) { perform("deliver \(status)") { world.deliver(status, to: self) } }
     func deliver(_ info: ControlRequest.SessionInfo) { perform("deliver \(info)") { world.deliver(info, to: self) } }
-    func countDroppedAudio() {}
 
     func endDelivery(_ reason: CloseReason) {
         perform("end delivery") {

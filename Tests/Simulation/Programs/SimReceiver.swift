@@ -19,9 +19,9 @@ final class SimReceiver {
     var machine: ReceiverMachine
     /// What the machine has called during the present event.
     var calls = 0
-    var mailbox: MailboxMachine<SimFrame>
-    var audio: MailboxMachine<AudioBlock>
-    var statuses = MailboxMachine<SenderStatus>(capacity: .init(count: 16), overflow: .replacesOldest)
+    var mailbox: MailboxMachine<SimFrame, UInt64>
+    var audio: MailboxMachine<AudioBlock, UInt64>
+    var statuses = MailboxMachine<SenderStatus, UInt64>(capacity: .init(count: 16), overflow: .replacesOldest)
     var socket: Int
     var registration = -1
     /// The bodies that the budget counts for it.

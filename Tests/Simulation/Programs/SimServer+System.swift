@@ -10,6 +10,8 @@ extension SimServer: ListenerMachine.System {
         world.check(.toldOnce, !isFinished, "a server that has ended goes on")
     }
 
+    func count(_ change: (inout FrameServer.Statistics) -> Void) { change(&statistics) }
+
     // MARK: Accepting
 
     func accept() throws(Errno) -> Bool? {

@@ -9,7 +9,7 @@ final class SimServer {
     let limits: FrameServer.Limits
 
     var machine: ListenerMachine
-    var mailbox = MailboxMachine<Int>(capacity: .init(count: .max), overflow: .refused)
+    var mailbox = MailboxMachine<Int, UInt64>(capacity: .init(count: .max), overflow: .refused)
     var socket: Int
     var registration = -1
     var timer = -1

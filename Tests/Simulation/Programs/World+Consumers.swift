@@ -137,7 +137,7 @@ extension World {
     private func waitForFrames(_ receiver: SimReceiver) {
         let waiter = receiver.mailbox.makeWaiter()
         receiver.frames.waiter = waiter
-        if receiver.mailbox.wait(waiter) { wakeFrames(receiver) }
+        if receiver.mailbox.wait(waiter, waiter) { wakeFrames(receiver) }
     }
 
     /// A consumer that runs on the connection's thread goes on.
@@ -152,7 +152,7 @@ extension World {
         waitForFrames(receiver)
     }
 
-    private func consumed(_ taken: MailboxMachine<SimFrame>.Taken, by receiver: SimReceiver) {
+    private func consumed(_ taken: MailboxMachine<SimFrame, UInt64>.Taken, by receiver: SimReceiver) {
         if taken.mustCallProducer { execute(.roomAvailable, for: .receiver(receiver.index), on: receiver.thread) }
         consumed(taken.element, by: receiver)
     }
@@ -191,7 +191,7 @@ extension World {
         guard let waiter = receiver.frames.waiter, !receiver.frames.hasBeenWoken else { return }
         coverage.count(.cancelled)
         receiver.wasCancelled = true
-        check(.promptness, receiver.mailbox.cancel(waiter), "a cancelled consumer is not woken")
+        check(.promptness, receiver.mailbox.cancel(waiter) != nil, "a cancelled consumer is not woken")
         wakeFrames(receiver)
     }
 
@@ -245,7 +245,7 @@ extension World {
         if receiver.closeReason != nil, receiver.mailbox.count == 0 { forgetUnread(receiver) }
         let waiter = receiver.audio.makeWaiter()
         receiver.audioConsumer.waiter = waiter
-        if receiver.audio.wait(waiter) { wakeAudio(receiver) }
+        if receiver.audio.wait(waiter, waiter) { wakeAudio(receiver) }
     }
 
     private func statusConsumerGoesOn(_ receiver: SimReceiver) {
@@ -261,6 +261,6 @@ extension World {
         while receiver.statuses.take() != nil {}
         let waiter = receiver.statuses.makeWaiter()
         receiver.statusConsumer.waiter = waiter
-        if receiver.statuses.wait(waiter) { wakeStatus(receiver) }
+        if receiver.statuses.wait(waiter, waiter) { wakeStatus(receiver) }
     }
 }

@@ -12,7 +12,7 @@ struct SimFanOut {
 struct SimReader {
     let fanOut: Int
     let number: UInt64
-    var mailbox = MailboxMachine<SimFrame>(capacity: .init(count: 1), overflow: .replacesOldest)
+    var mailbox = MailboxMachine<SimFrame, UInt64>(capacity: .init(count: 1), overflow: .replacesOldest)
     var waiter: UInt64?
     var hasBeenWoken = false
     var last = -1
@@ -121,7 +121,7 @@ extension World {
         while let taken = readers[index].mailbox.take() { take(taken.element, index) }
         let waiter = readers[index].mailbox.makeWaiter()
         readers[index].waiter = waiter
-        if readers[index].mailbox.wait(waiter) { wakeReader(index) }
+        if readers[index].mailbox.wait(waiter, waiter) { wakeReader(index) }
     }
 
     /// The program lets go of its fan-outs and their readers.

@@ -208,7 +208,7 @@ extension World {
         while let taken = server.mailbox.take() { take(receivers[taken.element], server) }
         let waiter = server.mailbox.makeWaiter()
         server.waiter = waiter
-        if server.mailbox.wait(waiter) { wakeConnectionConsumer(server) }
+        if server.mailbox.wait(waiter, waiter) { wakeConnectionConsumer(server) }
     }
 
     private func take(_ receiver: SimReceiver, _ server: SimServer) {

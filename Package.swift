@@ -282,7 +282,7 @@ if Context.environment["FUZZ"] != nil {
         // The program's own sources, but for where it begins.
         (
             "FuzzOptions", ["FrameSocket", "Locking", "JPEGStreams", "PNGReading", "CMicroHTTPD", "CSndFile"],
-            ["Tool/FrameSocketTool.swift"]
+            ["Tool/Program/FrameSocketTool.swift"]
         ),
     ]
     // Images and messages end at a page that nobody may touch.

@@ -46,7 +46,7 @@ struct DoctorCommand: Command {
         if let shortage = Self.shortage { findings.append(shortage) }
         // The first of the most severe. Everything works without shared memory.
         let worst = findings.max { $0.severity.rawValue < $1.severity.rawValue } ?? findings[0]
-        findings.append(SharedMemoryCheck.finding)
+        findings.append(Self.sharing)
         do {
             if isJSON {
                 var line = JSONLine(event: "diagnosis")
@@ -174,6 +174,25 @@ struct DoctorCommand: Command {
             remedy: "raise the limit: ulimit -n 1024 before it starts, or LimitNOFILE=1024 in its unit",
             .unavailable
         )
+    }
+
+    /// Whether images can be sent in shared memory on this system.
+    private static var sharing: Finding {
+        let code = "memory.shared"
+        guard SharedMemory.isSupported else {
+            return .init(.note, code, "this system has no sealed memory: images are always sent as JPEGs")
+        }
+        do {
+            _ = try SharedMemory(byteCount: 4096)
+            return .init(.note, code, "images can be sent in shared memory (--shared)")
+        } catch {
+            return .init(
+                .warning,
+                code,
+                "no memory can be shared (\(error)): images are sent as JPEGs",
+                remedy: "raise the limits on memory, descriptors and file sizes; allow memfd_create if it is forbidden"
+            )
+        }
     }
 }
 

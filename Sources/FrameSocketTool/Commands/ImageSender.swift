@@ -10,7 +10,7 @@ final class ImageSender: Sendable {
         var badInputs = 0
         /// The number of files of which only the first image was sent.
         var partialFiles = 0
-        var reports = ReportLimit(burst: 20, perSecond: 1)
+        var reports = ReportLimit()
         /// Whether it is known whether the receiver takes images in shared memory.
         var isSharingKnown = false
         /// What is difficult.
@@ -24,7 +24,7 @@ final class ImageSender: Sendable {
     let command: SendCommand
     let configuration: SampleUploader.Configuration
     private let source: any ImageSource
-    let events: EventOutput
+    let reporter: Reporter
     private let link: ServerLink
     private let sound: SoundSender?
     /// Memory for decoding JPEGs, reused from one to the next.
@@ -32,17 +32,17 @@ final class ImageSender: Sendable {
     private let check: PassthroughCheck
     let state = Locked(State())
 
-    init(_ command: SendCommand, _ source: any ImageSource, _ events: EventOutput) throws(CommandFailure) {
+    init(_ command: SendCommand, _ source: any ImageSource, _ reporter: Reporter) throws(CommandFailure) {
         self.command = command
         self.source = source
-        self.events = events
+        self.reporter = reporter
         var configuration = command.configuration
         configuration.watermark = try command.watermark?.read()
         self.configuration = configuration
         check = PassthroughCheck(isLenient: command.isLenient)
         sound = try command.audio.map { [state] path throws(CommandFailure) in
             try SoundSender(path) { failure in
-                Self.report(failure, to: events)
+                reporter.warn(failure.message)
                 state.withLock { $0.audioFailure = failure }
             }
         }
@@ -50,7 +50,7 @@ final class ImageSender: Sendable {
         settings.padsShortBodies = command.padsShortBodies
         settings.info = command.info
         settings.tokens = try command.tokens?.read()
-        settings.log = { [state] in Self.report($0, command, events, state) }
+        settings.log = { [state] in Self.report($0, command, reporter, state) }
         link = ServerLink(to: command.endpoint, wait: command.wait, settings)
     }
 
@@ -274,23 +274,13 @@ final class ImageSender: Sendable {
             state.badInputs += 1
             // All files are named.
             guard !command.sendsFiles else { return 0 }
-            guard state.reports.hasRoom(at: MonotonicClock.now()) else {
-                state.reports.omit()
-                return nil
-            }
-            return state.reports.admit()
+            let parts = ReportLimit.Kind(name: "parts", burst: 20, perSecond: 1)
+            return state.reports.admit([parts], at: MonotonicClock.now())
         }
         guard let omitted else { return }
         let note = omitted > 0 ? " (\(Format.count(omitted, "similar message")) left out before)" : ""
-        Self.report(CommandFailure(failure.code, failure.message + note), to: events)
-        try events.check()
-    }
-
-    /// Reports a file without which the command continues.
-    private static func report(_ failure: CommandFailure, to events: EventOutput) {
-        Terminal.endProgress()
-        Terminal.say("framesocket send: \(failure.message)")
-        events.print(JSONLine(errorCode: "file.unfit", failure.message, connection: Int?.none))
+        reporter.warn(failure.message + note)
+        try reporter.check()
     }
 
     /// Reports images behind the first of a file, which has been sent.
@@ -299,8 +289,8 @@ final class ImageSender: Sendable {
         let message =
             "\(image.name): only the first image is sent, and another begins at byte \(omission.offset); send all of them "
             + "with \(omission.command)"
-        Self.report(CommandFailure(.badData, message), to: events)
-        try events.check()
+        reporter.warn(message)
+        try reporter.check()
     }
 
     /// A failure to send the first image of a file, and what sends the others, if there are any.
@@ -388,5 +378,92 @@ final class ImageSender: Sendable {
                 ?? limits.complaint(byteCount: jpeg.count)
         else { return }
         throw CommandFailure(.badData, "\(name): \(complaint); without --passthrough, --fit makes it smaller")
+    }
+}
+
+/// What `send` tells of what it does.
+extension ImageSender {
+    /// Reports what the receivers of a connection state about themselves, until it ends.
+    func follow(_ uploader: SampleUploader) -> Task<Void, Never> {
+        let connection = uploader.connection
+        return Task { [self] in
+            // At the end the receiver is forgotten, which is no statement.
+            var last = ControlRequest.SessionInfo()
+            for await info in connection.infos where info != last && info != ControlRequest.SessionInfo() {
+                last = info
+                reporter.print(info.event())
+                reporter.say("\(command.endpoint): the receiver states \(info.list)")
+            }
+        }
+    }
+
+    /// Reports a difficulty that begins or ends.
+    static func report(
+        _ event: TransportEvent,
+        _ command: SendCommand,
+        _ reporter: Reporter,
+        _ state: Locked<State>
+    ) {
+        guard let condition = SampleUploader.Conditions.all.first(where: { $0.code == event.code }) else { return }
+        let begins = event.level == .warning
+        let conditions = state.withLock { state in
+            if begins { state.conditions.insert(condition) } else { state.conditions.remove(condition) }
+            return state.conditions
+        }
+        var line = JSONLine(event: "conditions")
+        line.add("present", conditions.names)
+        reporter.print(line)
+        if begins { reporter.say("\(command.endpoint): \(event.message)") }
+    }
+
+    /// Tells a person once, after the first frame, that the receiver takes no images in shared memory.
+    func tellOfSharing(by uploader: SampleUploader) {
+        guard command.configuration.sharesMemory, !command.isQuiet, uploader.statistics.sent > 0 else { return }
+        let isKnown = state.withLock { state in
+            defer { state.isSharingKnown = true }
+            return state.isSharingKnown
+        }
+        guard !isKnown, uploader.connection.receiver.hello?.sharedMemory == nil else { return }
+        Terminal.endProgress()
+        Terminal.say("\(command.endpoint): the receiver accepts no images in shared memory; sending JPEGs")
+    }
+
+    /// What was sent so far; nil for nothing.
+    var statistics: SampleUploader.Statistics? { state.withLock { $0.uploader }?.statistics }
+
+    /// What was sent, as an event; nil for nothing.
+    static func event(_ statistics: SampleUploader.Statistics?) -> JSONLine {
+        var line = JSONLine(event: "sent")
+        line.add("offered", statistics?.offered ?? 0)
+        line.add("frames", statistics?.sent ?? 0)
+        line.add("dropped", statistics?.dropped ?? 0)
+        line.add("bytes", statistics?.bytes ?? 0)
+        if let shared = statistics?.shared, shared > 0 { line.add("shared", shared) }
+        if let sharpened = statistics?.sharpened, sharpened > 0 { line.add("sharpened", sharpened) }
+        return line
+    }
+
+    /// Prints what was sent for a person.
+    func summarise() {
+        let (uploader, startedAt) = state.withLock { ($0.uploader, $0.startedAt) }
+        guard !command.isQuiet, let statistics = uploader?.statistics, statistics.offered > 0 else { return }
+        let seconds = Double(MonotonicClock.now() - startedAt) / 1e9
+        var parts = [
+            "sent \(Format.count(statistics.sent, "frame")) of \(statistics.offered)",
+            Format.bytes(statistics.bytes),
+            "\(Format.decimal(Double(statistics.sent) / seconds, digits: 1)) frames/s",
+            "encoding \(Format.milliseconds(statistics.encoding.mean))",
+            "transfer \(Format.milliseconds(statistics.transfer.mean))",
+        ]
+        if command.configuration.sharesMemory {
+            parts.insert("\(statistics.shared == 0 ? "none" : "\(statistics.shared)") in shared memory", at: 1)
+        }
+        if statistics.sharpened > 0 {
+            parts.append("\(statistics.sharpened) sent again at the highest quality")
+        }
+        for cause in SampleUploader.DropCause.allCases {
+            if let count = statistics.drops[cause] { parts.append("\(count) dropped: \(cause)") }
+        }
+        Terminal.say(parts.joined(separator: ", "))
     }
 }

@@ -48,7 +48,6 @@ struct PreviewCommand: Command {
     let isLenient: Bool
     let isJSON: Bool
     let isQuiet: Bool
-    private let reporter: EventReporter
 
     init(_ arguments: inout Arguments) throws(UsageError) {
         let text = try arguments.value("--http") ?? "127.0.0.1:8080"
@@ -84,7 +83,6 @@ struct PreviewCommand: Command {
         isLenient = arguments.flag("--lenient")
         isJSON = arguments.flag("--json")
         isQuiet = arguments.flag("--quiet")
-        reporter = EventReporter(isJSON: isJSON, isQuiet: isQuiet)
         guard address.isLoopback || isOpen else {
             throw UsageError(message: "\(address) is reachable from other machines; add --http-open to allow that")
         }
@@ -100,44 +98,48 @@ struct PreviewCommand: Command {
 
     func run() async throws(CommandFailure) {
         let stage = PreviewStage(maximumViewers: viewers, limits: isLenient ? .lenient : JPEGDecoder.Limits())
-        let clients = HTTPConnections(maximum: viewers * Self.connectionsPerViewer + Self.furtherConnections)
-        let service = Locked(PreviewService())
+        let listening = Listening()
+        let page = Locked<HTTPServer?>(nil)
         // Without its events the preview ends, though not without a reader, since it has viewers.
-        let events = EventOutput(isOn: isJSON) { service.withLock { $0.server }?.close() }
-        let outcome: Result<Void, CommandFailure> = await Interruption.around {
-            do throws(CommandFailure) {
-                let server = try start(stage, clients, service, events)
-                return await follow(server, stage, clients, events)
-            } catch {
-                return .failure(error)
-            }
-        } end: {
-            // The lock waits for servers that are being created, since the socket's file has to be removed.
-            let service = service.withLock { $0 }
-            service.server?.close()
-            await stage.audience.close()
-            service.page?.stop()
-            try? await service.server?.closed()
-            await Interruption.settle()
+        let reporter = Reporter("preview", isJSON: isJSON, isQuiet: isQuiet) { failure in
+            if !failure.isBrokenPipe { listening.finish(failure) }
         }
-        try outcome.get()
-        try events.check()
+        let end = await listening.run { () throws(CommandFailure) in
+            guard let server = try start(stage, page, listening, reporter) else { return }
+            var failure: TransportError?
+            // Rotating images takes a while, and must hold up neither the sockets nor Swift's pool.
+            await withDiscardingTaskGroup { senders in
+                do throws(TransportError) {
+                    for try await connection in server.connections {
+                        senders.addTask { await stage.follow(connection) { reporter.report($0) } }
+                    }
+                } catch {
+                    failure = error
+                }
+            }
+            if let failure { throw CommandFailure(.unavailable, failure.description) }
+        } ending: {
+            await stage.audience.close()
+            page.withLock { $0 }?.stop()
+            return false
+        }
+        try CommandFailure.end(after: end.signal, end.failure)
     }
 
     /// Starts both servers; if the port is in use, nothing stays at the path.
     private func start(
         _ stage: PreviewStage,
-        _ clients: HTTPConnections,
-        _ service: Locked<PreviewService>,
-        _ events: EventOutput
-    ) throws(CommandFailure) -> FrameServer {
+        _ page: Locked<HTTPServer?>,
+        _ listening: Listening,
+        _ reporter: Reporter
+    ) throws(CommandFailure) -> FrameServer? {
+        let clients = HTTPConnections(maximum: viewers * Self.connectionsPerViewer + Self.furtherConnections)
         var configuration = FrameServer.Configuration()
         configuration.tokens = try tokens?.read()
         configuration.delivery = .newest
         configuration.log = { event in
-            guard event.isRefusal, let refused = reporter.report(of: .refused(event)) else { return }
             // Elsewhere, so that a blocked output holds up no socket.
-            Task { report(refused, to: events) }
+            if event.isRefusal { Task(preferring: listening.thread) { reporter.report(.refused(event)) } }
         }
         // A page server that cannot accept a connection would retry again and again.
         configuration.limits.maximumConnections = try ProcessLimits.places(
@@ -146,61 +148,29 @@ struct PreviewCommand: Command {
         )
         // Senders report that they are paused only if asked to.
         configuration.hello = ControlRequest.Hello()
-        let (server, page): (FrameServer, HTTPServer)
-        var refusal: TransportError?
-        do throws(CommandFailure) {
-            (server, page) = try service.withLock { service throws(CommandFailure) in
-                try Interruption.check()
-                let server: FrameServer
-                do throws(TransportError) {
-                    server = try FrameServer(at: endpoint, configuration: configuration)
-                } catch {
-                    refusal = error
-                    throw CommandFailure(ExitCode(error), error.description)
-                }
-                service.server = server
-                let routes = PreviewRoutes(stage, clients, access, at: server.endpoint)
-                let page = try HTTPServer(at: address, answering: routes)
-                service.page = page
-                return (server, page)
+        let server: FrameServer?
+        do throws(TransportError) {
+            server = try listening.start { () throws(TransportError) in
+                try FrameServer(at: endpoint, configuration: configuration)
             }
         } catch {
-            if let refusal {
-                let (code, message) = (refusal.code.rawValue, refusal.description)
-                report(.failed(connection: nil, code: code, message: message), to: events)
-            }
-            throw error
+            reporter.report(.failed(connection: nil, code: error.code.rawValue, message: error.description))
+            throw CommandFailure(ExitCode(error), error.description)
         }
-        report(.listening(at: server.endpoint), to: events)
-        reportPage(page.address, to: events)
+        guard let server else { return nil }
+        let routes = PreviewRoutes(stage, clients, access, at: server.endpoint)
+        let pages = try HTTPServer(at: address, answering: routes)
+        page.withLock { $0 = pages }
+        listening.every(.milliseconds(500)) { clients.closeLate() }
+        reporter.report(.listening(at: server.endpoint))
+        let url = pages.address.url + (access.token.map { "?token=" + $0 } ?? "")
+        var line = JSONLine(event: "preview")
+        line.add("url", url)
+        line.add("port", pages.address.port)
+        reporter.print(line)
+        // To people, unless scripts have been told.
+        reporter.say("preview at \(url)")
         return server
-    }
-
-    /// Receives until the server ends.
-    private func follow(
-        _ server: FrameServer,
-        _ stage: PreviewStage,
-        _ clients: HTTPConnections,
-        _ events: EventOutput
-    ) async -> Result<Void, CommandFailure> {
-        let tending = Task {
-            while (try? await Task.sleep(for: .milliseconds(500))) != nil { clients.closeLate() }
-        }
-        defer { tending.cancel() }
-        // Rotating images takes a while, and must hold up neither the sockets nor Swift's pool.
-        let thread = IOThread()
-        return await Task(preferring: thread) {
-            await withDiscardingTaskGroup { senders in
-                do throws(TransportError) {
-                    for try await connection in server.connections {
-                        senders.addTask { await stage.follow(connection) { report($0, to: events) } }
-                    }
-                    return .success(())
-                } catch {
-                    return .failure(CommandFailure(.unavailable, error.description))
-                }
-            }
-        }.value
     }
 
     /// The host names by which other machines may address this one.
@@ -210,33 +180,4 @@ struct PreviewCommand: Command {
         let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return [text, text + ".local"]
     }
-
-    // MARK: Reporting
-
-    private func report(_ event: Reception.Event, to events: EventOutput) {
-        if let report = reporter.report(of: event) { self.report(report, to: events) }
-    }
-
-    private func report(_ report: EventReporter.Report, to events: EventOutput) {
-        switch report {
-        case .event(let line): events.print(line)
-        case .sentence(let sentence): Terminal.say(sentence)
-        }
-    }
-
-    private func reportPage(_ address: HTTPAddress, to events: EventOutput) {
-        let url = address.url + (access.token.map { "?token=" + $0 } ?? "")
-        var line = JSONLine(event: "preview")
-        line.add("url", url)
-        line.add("port", address.port)
-        events.print(line)
-        // To people, unless scripts have been told.
-        if !isJSON, !isQuiet { Terminal.say("preview at \(url)") }
-    }
-}
-
-/// What has to be closed at the end: where senders connect, and the page.
-private struct PreviewService: Sendable {
-    var server: FrameServer?
-    var page: HTTPServer?
 }

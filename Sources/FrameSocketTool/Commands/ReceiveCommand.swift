@@ -177,17 +177,7 @@ struct ReceiveCommand: Command {
             )
         }
         place = try ListeningPlace(&arguments)
-        var files = DistinctFiles()
-        if case .at(let endpoint) = place {
-            if acceptsSharedMemory { try endpoint.checkSharesMemory() }
-            try files.add(endpoint)
-        }
-        try files.add(tokens)
-        try files.add(directory, as: "--output")
-        try files.add(wireLog, as: "--wire-log")
-        try files.add(audio, as: "--audio")
-        try files.add(metrics, as: "--metrics")
-        try files.add(metrics.map(Files.temporaryName), as: "--metrics")
+        if case .at(let endpoint) = place, acceptsSharedMemory { try endpoint.checkSharesMemory() }
     }
 
     /// The format of raw video; nil if none is written.
@@ -251,101 +241,49 @@ struct ReceiveCommand: Command {
         return requests
     }
 
+    /// The interval at which the counters are written.
+    private static let metricsInterval = TimeLimit.of(.seconds(5))
+
     func run() async throws(CommandFailure) {
         let reception = Reception(self)
-        let holder = Locked<FrameServer?>(nil)
-        let gate = AcceptingGate()
-        let log = wireLog.map { _ in
-            WireLog { failure in Task { await reception.finish(failure) } }
-        }
+        let listening = reception.listening
         let manager = ServiceManager()
-        prepare(for: manager)
-        let outcome: Result<Void, CommandFailure> = await Interruption.around {
-            let timer = startTimer(for: reception)
-            defer { timer?.cancel() }
-            do throws(CommandFailure) {
-                // Opening a named pipe blocks, and must hold up neither the timer nor Swift's pool.
-                let server = try await withPreference(for: reception.thread) { () throws(CommandFailure) in
-                    try await listen(reception, log, holder, gate)
-                }
-                await announce(server, reception, to: manager)
-                return await receive(from: server, reception, manager)
-            } catch {
-                return .failure(error)
-            }
-        } end: {
-            // The lock waits for a server that is being created, since its socket has to be removed.
-            guard let server = holder.withLock({ $0 }) else { return }
-            // If nobody has been accepted, there is nothing to deliver and nothing to report.
-            guard gate.isOpen else { return server.close() }
-            await end(server, reception, manager)
-            // After a signal, nobody looks at the outcome.
-            if Interruption.isInterrupted, let failure = await failure(of: reception, log) {
-                await reception.report(failure)
-                Interruption.termination = failure.code
-                if let failure = await reception.metricsFailure { Interruption.failure = failure.code }
-            }
+        let isService = manager.isThere || place.isPassed
+        if isService { signal(SIGHUP, SIG_IGN) }
+        let started = Latch<FrameServer>()
+        let timeout = timeout
+        let end = await listening.run(for: timeout, or: { reception.timeOut(after: timeout ?? 0) }) {
+            () throws(CommandFailure) in
+            let server = try await reception.listen()
+            started.set(server)
+            manager.tell(.ready(status: "listening at \(server.endpoint)"))
+            serve(server, reception, manager)
+            try await reception.receive(from: server)
+        } ending: {
+            // If nobody has been accepted, there is nothing to end.
+            guard started.value != nil else { return false }
+            manager.tell(.stopping)
+            reception.stopSenders()
+            return true
         }
-        try outcome.get()
-        if let failure = await failure(of: reception, log) { throw failure }
+        let metricsFailure = started.value.flatMap { reception.summarise($0) }
+        let failure = end.failure ?? listening.outputFailure.value
+        if failure == nil, let metricsFailure { throw metricsFailure }
+        // A service manager regards any other code as a failure.
+        try CommandFailure.end(after: end.signal, failure, termination: isService ? .done : .interrupted)
     }
 
-    /// Why something could not be written, even if that was after the last frame; nil if all is there.
-    private func failure(of reception: Reception, _ log: WireLog?) async -> CommandFailure? {
-        if let failure = await reception.outputFailure { return failure }
-        if let failure = await reception.lossFailure { return failure }
-        if let failure = await reception.metricsFailure { return failure }
-        // What a frame has ended, it ends after a signal too.
-        if Interruption.isInterrupted, let failure = await reception.failure { return failure }
-        // As for every output, a reader that has gone is not a failure.
-        guard let failure = log?.failure, !failure.isBrokenPipe else { return nil }
-        guard failure.isGivenUp else { return CommandFailure(.cannotCreate, failure.message) }
-        return Reception.lossFailure(of: failure.name)
-    }
-
-    /// Ends the reception when its time is over, even if a file is still being opened.
-    private func startTimer(for reception: Reception) -> Task<Void, Never>? {
-        timeout.map { seconds in
-            Task {
-                guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
-                BlockedCall.hurry()
-                await reception.timeOut(after: seconds)
-            }
+    /// Does what else is to be done while frames arrive.
+    private func serve(_ server: FrameServer, _ reception: Reception, _ manager: ServiceManager) {
+        let listening = reception.listening
+        if metrics != nil { listening.every(Self.metricsInterval) { reception.updateMetrics(server) } }
+        if audio != nil { listening.every(.seconds(1)) { await reception.checkSound() } }
+        if printsStatistics || (Terminal.isInteractive && !isQuiet) {
+            listening.every(.seconds(1)) { await reception.tick() }
         }
-    }
-
-    /// Receives frames until there are enough, or until something ends it.
-    private func receive(
-        from server: FrameServer,
-        _ reception: Reception,
-        _ manager: ServiceManager
-    ) async -> Result<Void, CommandFailure> {
-        let thread = reception.thread
-        return await withTaskGroup(of: Void.self) { group in
-            group.addTask(preferring: thread) {
-                await withDiscardingTaskGroup { senders in
-                    do {
-                        for try await connection in server.connections {
-                            senders.addTask { await reception.follow(connection) }
-                        }
-                    } catch {
-                        await reception.finish(.failure(CommandFailure(.unavailable, "\(error)")))
-                    }
-                }
-                // The server has ended, and everything received from it is handled.
-                await reception.finish(.success(()))
-            }
-            group.addTask { await serve(server, reception, manager) }
-            if printsStatistics || (Terminal.isInteractive && !isQuiet) {
-                // Elsewhere than on the thread that writes frames.
-                group.addTask {
-                    while (try? await Task.sleep(for: .seconds(1))) != nil { await reception.tick() }
-                }
-            }
-            let outcome = await reception.outcome()
-            server.close()
-            group.cancelAll()
-            return outcome
+        if let interval = manager.watchdogInterval {
+            // Sent by way of the thread that reads the sockets: if that hangs, the watchdog is not notified.
+            listening.every(interval) { await Task(preferring: IOThread.shared) { manager.tell(.alive) }.value }
         }
     }
 }

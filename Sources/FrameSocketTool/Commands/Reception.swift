@@ -1,28 +1,13 @@
+import Dispatch
 import FrameSocket
 import Locking
 
 /// What `framesocket receive` does with frames: counts, writes and reports them.
 ///
-/// Its tasks run on a thread of the command's own, so that a slow disk or reader blocks nobody else.
+/// Its tasks run on the thread of the listening, so that a slow disk or reader blocks nobody else. What is known at the end must be
+/// there even if they are stuck.
 actor Reception {
-    /// Something to report.
-    enum Event {
-        case listening(at: SocketEndpoint)
-        case connected(FrameConnection)
-        case frame(Frame, connection: Int, index: Int, jpegSize: (width: Int, height: Int)?)
-        case failed(connection: Int?, code: String, message: String)
-        /// The frames of a connection have ended with an error.
-        case broken(connection: Int, TransportError)
-        /// A sender was refused.
-        case refused(TransportEvent)
-        case status(SenderStatus, connection: Int)
-        case info(ControlRequest.SessionInfo, connection: Int)
-        /// A connection has ended; the error is the one that was reported as `broken`.
-        case closed(connection: Int, reason: CloseReason, told: TransportError?)
-    }
-
-    /// The thread on which frames are handled: writing may block, and must hold up neither the sockets nor Swift's pool.
-    nonisolated let thread = IOThread()
+    nonisolated let listening: Listening
 
     /// A connected sender.
     private final class Sender: Sendable {
@@ -39,6 +24,8 @@ actor Reception {
         /// The totals, without what is known only of each sender.
         var statistics = ReceptionTotals()
         var meter = ReceptionMeter()
+        /// Whether a frame has arrived that is to be written.
+        var hasFrame = false
 
         var totals: ReceptionTotals {
             senders.values.reduce(statistics) { totals, sender in
@@ -48,32 +35,24 @@ actor Reception {
     }
 
     private let command: ReceiveCommand
-    private let reporter: EventReporter
+    nonisolated let reporter: Reporter
     private let decoder: FrameDecoder
     private var raw: RawOutput?
     private var statistics = ReceptionTotals()
     private var sound: WAVWriter?
     /// The numbers of the frames that earlier runs have left in the directory, and the first of this run.
     private var former: (frames: ArraySlice<Int>, next: Int) = ([], 0)
-    private let end = Latch<Result<Void, CommandFailure>>()
-    private var result: Result<Void, CommandFailure>? { end.value }
-    /// Why something could not be written: a frame, audio or an event, whether before or after the end.
-    private(set) var outputFailure: CommandFailure?
-    /// The output whose reader was given up, because the end of the reception has been decided on.
-    private var givenUp: String?
-    /// Why the counters could not be written the last time.
-    private(set) var metricsFailure: CommandFailure?
-    /// Whether a frame has arrived that could not be written.
-    private var hasUnwrittenFrame = false
-    /// Standard output, if there is nothing on it but statistics.
-    private let readings = LineOutput(1, name: "standard output")
     /// For whoever cannot wait until a frame is written.
     private let counters = Locked(Counters())
+    /// Why the counters could not be written the last time.
+    private let metricsFailure = Locked<CommandFailure?>(nil)
 
     init(_ command: ReceiveCommand) {
         self.command = command
+        let listening = Listening()
+        self.listening = listening
         let isJSON = if case .json = command.output { true } else { false }
-        reporter = EventReporter(isJSON: isJSON, isQuiet: command.isQuiet)
+        reporter = Reporter("receive", isJSON: isJSON, isQuiet: command.isQuiet) { listening.finish($0) }
         var configuration = FrameDecoder.Configuration()
         configuration.isUpright = command.isUpright
         if command.isLenient { configuration.jpeg.limits = .lenient }
@@ -86,78 +65,133 @@ actor Reception {
         }
     }
 
+    // MARK: Listening
+
+    /// Starts listening, and then opens the files: a path that is in use must not cost anybody a file.
+    ///
+    /// - Throws: The failure to listen or to open a file.
+    func listen() async throws(CommandFailure) -> FrameServer {
+        let log = command.wireLog.map { _ in WireLog { [listening] in listening.finish($0) } }
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = try command.tokens?.read()
+        configuration.info = command.info
+        if let log { configuration.onRead = { log.write($1, of: $0) } }
+        configuration.acceptsSharedMemory = command.acceptsSharedMemory
+        configuration.log = { self.reportRefusal($0) }
+        configuration.delivery = command.takesNewest ? .newest : .everyFrame
+        configuration.limits.maximumConnections = try ProcessLimits.places(
+            configuration.limits.maximumConnections,
+            beside: ProcessLimits.laterDescriptors
+        )
+        // Who connects before the files are open waits in the backlog, as a server begins to accept on its thread.
+        let gate = DispatchSemaphore(value: 0)
+        Task(preferring: configuration.thread) { Self.pass(gate) }
+        let server = try start(configuration)
+        do throws(Files.Failure) {
+            if let directory = command.directory { try prepare(directory) }
+            // Before the log, which is emptied.
+            if let audio = command.audio { sound = WAVWriter(try soundFile(audio)) }
+            if let wireLog = command.wireLog { try log?.open(wireLog) }
+            // If they cannot be written now, nothing is received, and nothing written at the end.
+            try writeMetrics(server)
+        } catch {
+            server.close()
+            gate.signal()
+            throw CommandFailure(.cannotCreate, opening: error)
+        }
+        gate.signal()
+        report(.listening(at: server.endpoint))
+        return server
+    }
+
+    private static func pass(_ gate: DispatchSemaphore) { gate.wait() }
+
+    private func start(_ configuration: FrameServer.Configuration) throws(CommandFailure) -> FrameServer {
+        do throws(TransportError) {
+            if let server = try listening.start({ () throws(TransportError) in try command.place.server(configuration) }
+            ) {
+                return server
+            }
+        } catch {
+            throw refuse(error.code.rawValue, CommandFailure(ExitCode(error), error.description))
+        }
+        guard listening.goesOn else { throw CommandFailure(.interrupted, "") }
+        throw refuse("socket.missing", CommandFailure(.noInput, command.place.complaint))
+    }
+
+    private func refuse(_ code: String, _ failure: CommandFailure) -> CommandFailure {
+        report(.failed(connection: nil, code: code, message: failure.message))
+        return failure
+    }
+
+    /// Creates the file for audio; a pipe or a device has nothing to lose.
+    private func soundFile(_ path: String) throws(Files.Failure) -> OutputFile {
+        let kind = Files.status(of: path)?.kind
+        return try OutputFile(path, overwrites: command.overwrites || (kind != nil && kind != S_IFREG))
+    }
+
+    /// Creates the directory for frames, which must contain none unless they are replaced.
+    private func prepare(_ directory: String) throws(Files.Failure) {
+        try Files.makeDirectory(directory)
+        guard unsafe access(directory, W_OK | X_OK) == 0 else { throw Files.Failure(directory) }
+        let frames = try Files.names(in: directory).filter(Self.isFrame)
+        guard command.overwrites else {
+            if let name = frames.first { throw Files.Failure("\(directory)/\(name)", EEXIST) }
+            return
+        }
+        guard command.keep != nil else { return }
+        // Those of earlier runs count among those that are kept.
+        let numbers = frames.compactMap(Self.number(of:)).sorted()
+        former = (numbers[...], numbers.last.map { $0 + 1 } ?? 0)
+    }
+
+    /// Receives from a server until it ends, and everything that came from it is handled.
+    func receive(from server: FrameServer) async throws(CommandFailure) {
+        var failure: TransportError?
+        await withDiscardingTaskGroup { senders in
+            do throws(TransportError) {
+                for try await connection in server.connections {
+                    senders.addTask { await self.follow(connection) }
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw CommandFailure(.unavailable, "\(failure)") }
+        checkSound()
+    }
+
     // MARK: The end
 
-    /// Waits until there are enough frames, or until ``finish(_:)`` is called.
-    func outcome() async -> Result<Void, CommandFailure> { await end.wait() }
-
-    /// Ends the reception; the first call counts.
-    func finish(_ result: Result<Void, CommandFailure>) {
-        guard end.set(result) else { return }
-        if command.stopsSenders {
-            for sender in counters.withLock({ $0.senders.values }) { sender.connection.close(.requestedByHost) }
-        }
+    /// Asks every sender to stop for good, if that is wanted.
+    nonisolated func stopSenders() {
+        guard command.stopsSenders, !listening.goesOn else { return }
+        for sender in counters.withLock({ $0.senders.values }) { sender.connection.close(.requestedByHost) }
     }
 
-    /// Ends the reception because a file or standard output cannot be written; if its reader has gone, in order.
-    func finish(_ failure: Files.Failure) {
-        guard !failure.isBrokenPipe else { return finish(.success(())) }
-        guard !failure.isGivenUp else { return givenUp = failure.name }
-        let message = failure.isTaken ? Files.refusal(failure.name) : failure.message
-        let failure = CommandFailure(.cannotCreate, message)
-        if outputFailure == nil { outputFailure = failure }
-        finish(.failure(failure))
+    /// What the reception has come to when its time is over.
+    nonisolated func timeOut(after seconds: Double) -> Result<Void, CommandFailure> {
+        let (frames, hasFrame) = counters.withLock { ($0.statistics.frames, $0.hasFrame) }
+        if command.count == nil, hasFrame { return .success(()) }
+        let message = command.count.map { "\(frames) of \($0) frames" } ?? "no frame"
+        return .failure(CommandFailure(.timedOut, "\(message) within \(Format.seconds(seconds))"))
     }
 
-    /// Notes whether the counters could be written: without them frames go on, and the exit code tells.
-    func noteMetrics(_ failure: Files.Failure?) {
-        defer { metricsFailure = failure.map { CommandFailure(.cannotCreate, $0.message) } }
-        guard let failure, metricsFailure == nil else { return }
-        report(.failed(connection: nil, code: "metrics.unwritten", message: failure.message))
-    }
-
-    /// Why the reception has ended, if it has failed.
-    var failure: CommandFailure? {
-        if case .failure(let failure)? = result { failure } else { nil }
-    }
-
-    /// The failure if frames that had arrived were not written, because their reader was given up; nil if they were.
-    var lossFailure: CommandFailure? {
-        givenUp.map(Self.lossFailure)
-    }
-
-    /// The failure of a reception whose output of that name was given up.
-    static func lossFailure(of output: String) -> CommandFailure {
-        CommandFailure(
-            .cannotCreate,
-            "\(output): its reader did not read everything in time; frames that had arrived are lost"
-        )
-    }
-
-    /// Ends the reception because its time is over.
-    func timeOut(after seconds: Double) {
-        if command.count == nil, statistics.frames > 0 || hasUnwrittenFrame { return finish(.success(())) }
-        let message =
-            command.count.map { "\(statistics.frames) of \($0) frames" } ?? "no frame"
-        let loss = lossFailure.map { "; " + $0.message } ?? ""
-        finish(.failure(CommandFailure(.timedOut, "\(message) within \(Format.seconds(seconds))\(loss)")))
-    }
-
-    /// Prints the totals for a person.
-    func summarise() async {
-        if command.printsStatistics {
-            await tick()
-            readings.flush()
-            checkReadings()
-        }
+    /// Writes and prints the totals; returns why the counters could not be written.
+    nonisolated func summarise(_ server: FrameServer) -> CommandFailure? {
+        updateMetrics(server)
+        if command.printsStatistics { printStatistics(reading) }
         Terminal.endProgress()
-        guard !command.isQuiet else { return }
-        var summary = statistics.summary(decoding: decoder.decoding)
-        if command.acceptsSharedMemory, statistics.frames > 0, statistics.shared == 0 {
-            summary += ", none in shared memory"
+        if !command.isQuiet {
+            let totals = counts.totals
+            var summary = totals.summary(decoding: decoder.decoding)
+            if command.acceptsSharedMemory, totals.frames > 0, totals.shared == 0 {
+                summary += ", none in shared memory"
+            }
+            if reporter.omitted > 0 { summary += "; \(Format.count(reporter.omitted, "message")) left out" }
+            Terminal.say(summary)
         }
-        if reporter.omitted > 0 { summary += "; \(Format.count(reporter.omitted, "message")) left out" }
-        Terminal.say(summary)
+        return metricsFailure.withLock { $0 }
     }
 
     // MARK: Frames
@@ -170,7 +204,7 @@ actor Reception {
         report(.connected(connection))
         for request in command.requests { connection.send(request) }
         // A task that nobody cancels: at the end, the audio that has arrived is still written.
-        let others = Task(preferring: thread) { [self] in
+        let others = Task(preferring: listening.thread) { [self] in
             async let statuses: Void = followStatuses(of: connection)
             async let infos: Void = followInfos(of: connection)
             await followSound(of: connection)
@@ -179,7 +213,7 @@ actor Reception {
         var failure: TransportError?
         do throws(TransportError) {
             for try await frame in connection.frames {
-                guard result == nil, givenUp == nil else { break }
+                guard listening.goesOn else { break }
                 sender.received.withLock { $0.add(frame) }
                 take(frame, of: connection)
             }
@@ -187,7 +221,10 @@ actor Reception {
             failure = error
             report(.broken(connection: connection.id, error))
         }
-        if result != nil || givenUp != nil { connection.close() }
+        if !listening.goesOn {
+            // This may come before `stopSenders()`.
+            if command.stopsSenders { connection.close(.requestedByHost) } else { connection.close() }
+        }
         let reason = await connection.ended()
         await others.value
         statistics = statistics.adding(sender.received.withLock { $0 }, connection.statistics.supersededFrames)
@@ -196,26 +233,29 @@ actor Reception {
     }
 
     private func followStatuses(of connection: FrameConnection) async {
-        await connection.followStates { status in report(.status(status, connection: connection.id)) }
+        var last: SenderStatus?
+        for await status in connection.statuses where status.differs(from: last) {
+            last = status
+            report(.status(status, connection: connection.id))
+        }
     }
 
     private func followInfos(of connection: FrameConnection) async {
-        await connection.followInfos { info in report(.info(info, connection: connection.id)) }
+        var last = ControlRequest.SessionInfo()
+        for await info in connection.infos where info != last {
+            last = info
+            report(.info(info, connection: connection.id))
+        }
     }
 
     // MARK: Audio
-
-    /// Writes the app's audio to a file.
-    func writeSound(to output: OutputFile) {
-        sound = WAVWriter(output)
-    }
 
     /// Ends the reception if the file of its audio has been removed, even if no audio arrives.
     func checkSound() {
         do {
             try sound?.checkFile()
         } catch {
-            finish(error)
+            listening.finish(error)
         }
     }
 
@@ -235,7 +275,7 @@ actor Reception {
                     )
                 )
             } catch {
-                finish(error)
+                listening.finish(error)
             }
         }
     }
@@ -254,37 +294,37 @@ actor Reception {
             if let directory = command.directory, let keep = command.keep {
                 try removeFrames(in: directory, upTo: keep, of: statistics.frames)
             }
-            if statistics.frames == command.count { finish(.success(())) }
+            if statistics.frames == command.count { listening.finish(.success(())) }
         } catch let error as TurboJPEGError where error.code == .allocationFailed {
-            finish(.failure(CommandFailure(.systemError, "\(error)")))
+            listening.finish(.failure(CommandFailure(.systemError, "\(error)")))
         } catch let error as TurboJPEGError {
             statistics.undecodable += 1
             counters.withLock { $0.statistics = statistics }
             report(.failed(connection: connection.id, code: error.code.rawValue, message: error.advice))
         } catch let error as Files.Failure {
-            hasUnwrittenFrame = true
-            finish(error)
+            listening.finish(error)
         } catch let failure as CommandFailure {
-            finish(.failure(failure))
+            listening.finish(.failure(failure))
         } catch {
-            finish(.failure(CommandFailure(.unavailable, "\(error)")))
+            listening.finish(.failure(CommandFailure(.unavailable, "\(error)")))
         }
     }
 
     /// Decodes and writes a frame; returns the JPEG's own size if it was decoded.
     private func consume(_ frame: Frame, _ byteCount: Int) throws -> (width: Int, height: Int)? {
+        var bytes = frame.jpeg
+        var count = byteCount
+        if case .raw = command.output {
+            bytes = try raw?.bytes(of: frame)
+            count = bytes?.count ?? 0
+        } else if command.decodes {
+            _ = try decoder.decode(frame, as: .bgra)
+        }
+        counters.withLock { $0.hasFrame = true }
         switch command.output {
-        case .raw:
-            if let bytes = try raw?.bytes(of: frame) {
-                try bytes.withSpan { try Files.write($0, to: 1, name: "standard output") }
-            }
-        case .mjpeg:
-            if command.decodes { _ = try decoder.decode(frame, as: .bgra) }
-            if let jpeg = frame.jpeg {
-                try jpeg.withSpan { try Files.write($0.extracting(..<byteCount), to: 1, name: "standard output") }
-            }
-        case .json, .nothing:
-            if command.decodes { _ = try decoder.decode(frame, as: .bgra) }
+        case .raw, .mjpeg:
+            try bytes?.withSpan { try Files.write($0.extracting(..<count), to: 1, name: "standard output") }
+        case .json, .nothing: break
         }
         if let directory = command.directory {
             let path = "\(directory)/\(Self.fileName(former.next + statistics.frames))"
@@ -293,11 +333,6 @@ actor Reception {
         // After decoding, which counts frames that are not images.
         guard command.decodes, let jpeg = frame.jpeg else { return nil }
         return try jpeg.withSpan { try JPEGHeader.size(of: $0) }
-    }
-
-    /// Counts the frames of earlier runs among those that are kept.
-    func keep(_ numbers: [Int]) {
-        former = (numbers[...], numbers.last.map { $0 + 1 } ?? 0)
     }
 
     /// Removes the oldest frames: all but `limit`, once this run has written `count`.
@@ -331,69 +366,80 @@ actor Reception {
     // MARK: Reporting
 
     /// The number of connected senders, and the totals of all senders including these.
-    nonisolated var counts: (senders: Int, totals: ReceptionTotals) {
+    private nonisolated var counts: (senders: Int, totals: ReceptionTotals) {
         let current = counters.withLock { $0 }
         return (current.senders.count, current.totals)
     }
 
-    /// Reports progress every second, even while a frame waits to be written.
+    /// Reports progress, even while a frame waits to be written.
     nonisolated func tick() async {
-        let (senders, totals) = counts
-        let reading = counters.withLock { $0.meter.read(connections: senders, totals: totals) }
-        if command.printsStatistics { await printStatistics(reading.json) }
+        let reading = reading
+        // Among events statistics wait like them, on the thread that may.
+        if command.printsStatistics, case .json = command.output {
+            await Task(preferring: listening.thread) { self.printStatistics(reading) }.value
+        } else if command.printsStatistics {
+            printStatistics(reading)
+        }
         if !command.isQuiet { Terminal.showProgress(reading.line) }
+    }
+
+    private nonisolated var reading: ReceptionMeter.Reading {
+        let (senders, totals) = counts
+        return counters.withLock { $0.meter.read(connections: senders, totals: totals) }
     }
 
     /// Frames on standard output leave no room for anything else there.
     ///
-    /// Readings that nobody reads are dropped, unless they have a place among events.
-    private nonisolated func printStatistics(_ line: String) async {
-        switch command.output {
-        case .mjpeg, .raw: Terminal.say(line)
-        case .nothing:
-            readings.write(line + "\n")
-            Task(preferring: thread) { await self.checkReadings() }
-        // Among events it waits like them, on the thread that may.
-        case .json: await Task(preferring: thread) { await self.print(line) }.value
-        }
-    }
-
-    /// Ends the reception if statistics can no longer be written, for another reason than that nobody reads them.
-    private func checkReadings() {
-        if let failure = readings.failure, !failure.isGivenUp { finish(failure) }
-    }
-
-    private func print(_ line: String) {
-        do {
-            try Terminal.print(line)
+    /// Readings that nobody reads are left out, unless they have a place among events.
+    private nonisolated func printStatistics(_ reading: ReceptionMeter.Reading) {
+        let line = reading.json
+        do throws(Files.Failure) {
+            switch command.output {
+            case .mjpeg, .raw: Terminal.say(line)
+            case .nothing: try Terminal.offer(line)
+            case .json: try Terminal.print(line)
+            }
         } catch {
-            finish(error)
+            listening.finish(error)
         }
     }
 
-    /// Reports an event on standard output if requested, or else to a person.
-    func report(_ event: Event) {
-        if let report = reporter.report(of: event) { self.report(report) }
-    }
+    private func report(_ event: ServerEvent) { reporter.report(event) }
 
     /// Reports a refusal, on a thread that reads sockets, which a blocked output must not hold up.
-    nonisolated func reportRefusal(_ refusal: TransportEvent) {
-        guard refusal.isRefusal, let report = reporter.report(of: .refused(refusal)) else { return }
-        Task(preferring: thread) { await self.report(report) }
+    private nonisolated func reportRefusal(_ refusal: TransportEvent) {
+        guard refusal.isRefusal else { return }
+        Task(preferring: listening.thread) { self.reporter.report(.refused(refusal)) }
     }
 
-    private func report(_ report: EventReporter.Report) {
-        switch report {
-        case .event(let line): print(line)
-        case .sentence(let sentence):
-            Terminal.endProgress()
-            Terminal.say(sentence)
+    /// Writes the counters again; a full disk costs them and the exit code, and no frames.
+    nonisolated func updateMetrics(_ server: FrameServer) {
+        var news: CommandFailure?
+        // One after another: each uses the same temporary file.
+        metricsFailure.withLock { failure in
+            do throws(Files.Failure) {
+                try writeMetrics(server)
+                failure = nil
+            } catch {
+                if failure == nil { news = CommandFailure(.cannotCreate, error.message) }
+                failure = CommandFailure(.cannotCreate, error.message)
+            }
         }
+        guard let news else { return }
+        reporter.report(.failed(connection: nil, code: "metrics.unwritten", message: news.message))
     }
 
-    /// Prints why the reception has failed as the last event, after a signal, when nobody looks at the outcome.
-    func report(_ failure: CommandFailure) {
-        if case .json = command.output { print(failure.event.text) }
-        Terminal.say("framesocket receive: \(failure.message)")
+    /// Writes the counters, if a file is named for them.
+    private nonisolated func writeMetrics(_ server: FrameServer) throws(Files.Failure) {
+        guard let metrics = command.metrics else { return }
+        let (senders, totals) = counts
+        let text = ReceptionMetrics(
+            endpoint: server.endpoint,
+            connections: senders,
+            server: server.statistics,
+            totals: totals
+        ).text
+        let bytes = Array(text.utf8)[...]
+        try Files.create(metrics, bytes.span, overwrites: true)
     }
 }

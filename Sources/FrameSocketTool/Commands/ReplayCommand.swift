@@ -65,44 +65,36 @@ struct ReplayCommand: Command {
         return Files.isSocket(second) || (Files.isRegular(first) && !Files.isRegular(second))
     }
 
-    /// What is known of a replay at its end.
-    private struct State {
-        var replay: FileReplay?
-        /// Whether the command was typed wrong, so that nothing is reported.
-        var isUsageError = false
-    }
-
     func run() async throws(CommandFailure) {
-        let events = EventOutput(isOn: isJSON)
-        let state = Locked(State())
-        let outcome: Result<Void, CommandFailure> = await Interruption.around {
-            // Files and sockets block, so they are used on a thread of their own.
-            await withPreference(for: IOThread()) {
-                do throws(CommandFailure) {
-                    try ServerLink.checkIsSocket(endpoint)
-                    let input = try open()
-                    guard loops == 1 || input.isRepeatable else {
-                        throw CommandFailure(.usage, "\(file): a pipe cannot be sent more than once")
-                    }
-                    try check(input)
-                    let replay = try FileReplay(self, events)
-                    state.withLock { $0.replay = replay }
-                    try await replay.send(input)
-                    return Result<Void, CommandFailure>.success(())
-                } catch {
-                    state.withLock { $0.isUsageError = error.code == .usage }
-                    return .failure(error)
-                }
+        let reporter = Reporter("replay", isJSON: isJSON, isQuiet: isQuiet)
+        let replay = Latch<FileReplay>()
+        // Files and sockets block.
+        let result = await Signals.interrupting { () throws(CommandFailure) in
+            try ServerLink.checkIsSocket(endpoint)
+            let input = try open()
+            guard loops == 1 || input.isRepeatable else {
+                throw CommandFailure(.usage, "\(file): a pipe cannot be sent more than once")
             }
-        } end: {
-            let state = state.withLock { $0 }
-            await state.replay?.close()
-            Terminal.endProgress()
-            if !state.isUsageError { events.print(state.replay?.event ?? Self.nothing) }
-            if !isQuiet, let replay = state.replay { Terminal.say(replay.sentence) }
+            try check(input)
+            let made = try FileReplay(self, reporter)
+            replay.set(made)
+            try await made.send(input)
         }
-        try outcome.get()
-        try events.check()
+        await replay.value?.close()
+        Terminal.endProgress()
+        // Of a command that was typed wrong, nothing else is reported.
+        if case .failure(let failure)? = result, failure.code == .usage { throw failure }
+        let sent = replay.value?.sent.withLock { $0 }
+        var line = JSONLine(event: "sent")
+        line.add("frames", sent?.frames ?? 0)
+        line.add("bytes", sent?.bytes ?? 0)
+        reporter.print(line)
+        if !isQuiet, let sent {
+            Terminal.say("sent \(Format.count(sent.frames, "frame")), \(Format.bytes(sent.bytes))")
+        }
+        guard let result else { throw CommandFailure(.interrupted, "") }
+        try result.get()
+        try reporter.check()
     }
 
     /// Checks that the file begins as a recording does.
@@ -125,27 +117,6 @@ struct ReplayCommand: Command {
         throw CommandFailure(.badData, "\(input.name): not a Matroska file\(remedy)")
     }
 
-    /// The event of a replay of which nothing is known but that nothing was sent.
-    private static var nothing: JSONLine {
-        var line = JSONLine(event: "sent")
-        line.add("frames", 0)
-        line.add("bytes", 0)
-        return line
-    }
-
-    /// Reports something without which the replay continues.
-    func report(_ failure: CommandFailure, to events: EventOutput) {
-        events.print(JSONLine(errorCode: "file.unfit", failure.message, connection: Int?.none))
-        if !isQuiet { Terminal.say("framesocket replay: \(failure.message)") }
-    }
-
-    /// Reports to scripts and people that the file ends too early.
-    func reportCut(_ input: InputFile, to events: EventOutput) {
-        let message = "\(input.name) is cut off after its last frame"
-        events.print(JSONLine(errorCode: "file.truncated", message, connection: Int?.none))
-        if !isQuiet { Terminal.say("framesocket replay: \(message)") }
-    }
-
     /// Opens the file, which is read from its beginning each time.
     func open() throws(CommandFailure) -> InputFile {
         do {
@@ -153,58 +124,5 @@ struct ReplayCommand: Command {
         } catch {
             throw CommandFailure(.noInput, error.message)
         }
-    }
-}
-
-/// When recorded events are due during a replay.
-struct ReplayPace {
-    private let speed: Double
-    private let clock = ContinuousClock()
-    private let start: ContinuousClock.Instant
-    /// When the replay began, on the clock of timestamps.
-    private let startedAt = MonotonicClock.now()
-    private var last: UInt64?
-    /// The part of the recording that has been replayed, since its beginning.
-    private var elapsed: UInt64 = 0
-    /// What had elapsed when this recording began, and the number of distances in it so far.
-    private var begun: UInt64 = 0
-    private var distances: UInt64 = 0
-
-    init(speed: Double) {
-        self.speed = speed
-        start = clock.now
-    }
-
-    /// Advances to what was recorded at `time`; what is not later than its predecessor is due at once.
-    mutating func advance(to time: UInt64) {
-        if let last {
-            if time > last { elapsed = elapsed.addingReportingOverflow(time - last).partialValue }
-            distances += 1
-        }
-        last = time
-    }
-
-    /// Advances to another recording, which begins a mean distance after the last event of this one.
-    mutating func rewind() {
-        if distances > 0 {
-            let mean = elapsed.subtractingReportingOverflow(begun).partialValue / distances
-            elapsed = elapsed.addingReportingOverflow(mean).partialValue
-        }
-        (begun, distances, last) = (elapsed, 0, nil)
-    }
-
-    /// The timestamp of what is due: its distance from the first, in the replay's time.
-    ///
-    /// As fast as possible, the distances are those of the recording.
-    var timestamp: UInt64 {
-        let scaled = speed > 0 ? Double(elapsed) / speed : 0
-        let offset = speed == 0 || speed == 1 ? elapsed : UInt64(exactly: min(scaled, 1e18).rounded()) ?? 0
-        return startedAt.addingReportingOverflow(offset).partialValue
-    }
-
-    /// Waits until it is due.
-    func wait() async {
-        guard speed > 0 else { return }
-        try? await clock.sleep(until: start + .seconds(min(Double(elapsed) / 1e9 / speed, 1e9)))
     }
 }

@@ -1,5 +1,4 @@
 import FrameSocket
-import Locking
 import PNGReading
 
 /// `framesocket send`: sends images to a server, every one of them.
@@ -58,7 +57,6 @@ struct SendCommand: Command {
     let tokens: HandshakeTokenFiles?
     /// What this side states about itself.
     let info: ControlRequest.SessionInfo
-    /// The lowest version that is accepted of a receiver.
     let audio: String?
     let stopAfter: Int?
     let paths: [String]
@@ -173,40 +171,23 @@ struct SendCommand: Command {
         return FileSource(try ImageFile.expand(paths), loops: loops, over: background)
     }
 
-    /// What is known of the sending at its end.
-    private struct State {
-        var sender: ImageSender?
-        /// Whether the command was typed wrong, so that nothing is reported.
-        var isUsageError = false
-    }
-
     func run() async throws(CommandFailure) {
-        let events = EventOutput(isOn: isJSON)
-        let state = Locked(State())
-        let outcome: Result<Void, CommandFailure> = await Interruption.around {
-            // Opening and reading files and pipes blocks, so it happens on a thread of its own.
-            await Task(preferring: IOThread()) {
-                do throws(CommandFailure) {
-                    try ServerLink.checkIsSocket(endpoint)
-                    let sender = try ImageSender(self, makeSource(), events)
-                    try state.withLock { state throws(CommandFailure) in
-                        try Interruption.check()
-                        state.sender = sender
-                    }
-                    try await sender.send()
-                    return Result<Void, CommandFailure>.success(())
-                } catch {
-                    state.withLock { $0.isUsageError = error.code == .usage }
-                    return .failure(error)
-                }
-            }.value
-        } end: {
-            let state = state.withLock { $0 }
-            await state.sender?.close()
-            if !state.isUsageError { events.print(state.sender?.event ?? ImageSender.event(nil)) }
-            state.sender?.summarise()
+        let reporter = Reporter("send", isJSON: isJSON, isQuiet: isQuiet)
+        let sender = Latch<ImageSender>()
+        // Opening and reading files and pipes blocks.
+        let result = await Signals.interrupting { () throws(CommandFailure) in
+            try ServerLink.checkIsSocket(endpoint)
+            let made = try ImageSender(self, makeSource(), reporter)
+            sender.set(made)
+            try await made.send()
         }
-        try outcome.get()
-        try events.check()
+        await sender.value?.close()
+        // Of a command that was typed wrong, nothing else is reported.
+        if case .failure(let failure)? = result, failure.code == .usage { throw failure }
+        reporter.print(ImageSender.event(sender.value?.statistics))
+        sender.value?.summarise()
+        guard let result else { throw CommandFailure(.interrupted, "") }
+        try result.get()
+        try reporter.check()
     }
 }

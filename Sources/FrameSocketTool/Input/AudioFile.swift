@@ -1,6 +1,177 @@
 internal import CSndFile
 import FrameSocket
 
+/// The bytes of a file or a pipe of audio, which libsndfile reads at places of its choice.
+///
+/// A pipe is read once and in order. Its beginning is kept, so that what was read while the format was being recognized can be read
+/// again.
+final class AudioInput {
+    /// The length of what states its own length or none, as it is told to libsndfile, which requires one.
+    ///
+    /// Samples of 48 kHz stereo take ten weeks to reach it, and half as many bytes of a compressed block still count its blocks in 32 bits.
+    static let unknownLength = 1 << 40
+
+    /// The maximum number of bytes that may precede the samples of a pipe.
+    static let maximumHeadLength = 16 << 20
+
+    /// The path, or what stands for it in messages.
+    let path: String
+    private let descriptor: Int32
+    /// Whether any place can be read at any time.
+    private let isSeekable: Bool
+    /// The beginning of a pipe, as far as it is kept.
+    private var head: [UInt8] = []
+    /// The number of bytes that were taken from a pipe.
+    private var taken = 0
+    /// The place that is libsndfile's 0.
+    private var origin = 0
+    /// Where libsndfile reads next.
+    private var position = 0
+    /// Where the input ends for libsndfile.
+    private var length: Int
+    /// How often libsndfile has read where there was nothing.
+    private var emptyReads = 0
+    /// Whether the beginning is still kept, and may be skipped.
+    var isOpening = true
+    /// Whether libsndfile has asked for more samples when there was nothing left.
+    private(set) var isExhausted = false
+    /// Why reading failed.
+    private(set) var failure: Files.Failure?
+
+    /// Opens a file or a pipe; `-` is standard input.
+    init(_ path: String) throws(CommandFailure) {
+        self.path = path == "-" ? "standard input" : path
+        descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw CommandFailure(.noInput, Files.Failure(path).message) }
+        var status = stat()
+        let isKnown = unsafe fstat(descriptor, &status) == 0
+        isSeekable = isKnown && status.st_mode & S_IFMT == S_IFREG
+        length = isSeekable ? Int(status.st_size) : Self.unknownLength
+        let start = try firstBytes(4)
+        guard !start.isEmpty else { throw failure("the file is empty") }
+        // libsndfile would cut what these state before their samples to what is there, and hide that something is missing.
+        let kinds = ["RIFF", "RIFX", "RF64", ".snd", "FORM", "caff"]
+        if kinds.contains(where: { start.elementsEqual($0.utf8) }) { length = Self.unknownLength }
+    }
+
+    deinit {
+        if descriptor > STDIN_FILENO { close(descriptor) }
+    }
+
+    func failure(_ reason: String) -> CommandFailure { CommandFailure(.badData, "\(path): \(reason)") }
+
+    /// The first bytes, which remain to be read; fewer if the input ends.
+    private func firstBytes(_ count: Int) throws(CommandFailure) -> ArraySlice<UInt8> {
+        var room = [UInt8](repeating: 0, count: count)
+        let found = unsafe room.withUnsafeMutableBytes { unsafe read(into: $0) }
+        if let failure { throw CommandFailure(.noInput, failure.message) }
+        position = 0
+        return room.prefix(found)
+    }
+
+    /// Makes the place where libsndfile would read next the beginning of an input without an end.
+    func beginHere() {
+        origin = position
+        length = Self.unknownLength
+    }
+
+    /// Begins again with a length that libsndfile can express in samples of any kind; returns false if it has that already.
+    ///
+    /// It counts the compressed samples of WAVE in 32 bits, and refuses more, although there are only the stated ones.
+    func shorten() -> Bool {
+        guard length == Self.unknownLength, failure == nil else { return false }
+        (length, position, emptyReads) = (1 << 30, 0, 0)
+        return true
+    }
+
+    // MARK: What libsndfile calls
+
+    /// Functions whose context is an input.
+    static let functions = unsafe SF_VIRTUAL_IO(
+        get_filelen: { context in unsafe AudioInput.at(context).map { sf_count_t($0.length - $0.origin) } ?? 0 },
+        seek: { offset, whence, context in
+            unsafe sf_count_t(AudioInput.at(context)?.seek(to: Int(offset), from: whence) ?? -1)
+        },
+        read: { buffer, count, context in
+            let room = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: max(0, Int(count)))
+            return unsafe sf_count_t(AudioInput.at(context)?.read(into: room) ?? 0)
+        },
+        write: nil,
+        tell: { context in unsafe AudioInput.at(context).map { sf_count_t($0.place) } ?? 0 }
+    )
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> AudioInput? {
+        unsafe context.map { unsafe Unmanaged<AudioInput>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Where libsndfile is: at the end, if it looks for chunks where there are none, as it would until the stated length.
+    private var place: Int { (isOpening && emptyReads > 8 ? length : position) - origin }
+
+    /// Moves to a place; returns it, or -1 if there is no such place.
+    private func seek(to offset: Int, from whence: Int32) -> Int {
+        let start = whence == SEEK_CUR ? position : whence == SEEK_END ? length : origin
+        let (place, overflow) = start.addingReportingOverflow(offset)
+        guard !overflow, place >= origin else { return -1 }
+        position = place
+        return place - origin
+    }
+
+    /// Reads until the buffer is full, or the input ends; returns the number of bytes.
+    private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let wanted = max(0, min(buffer.count, length - position))
+        var done = 0
+        defer {
+            position += done
+            if done == 0 { emptyReads += 1 }
+        }
+        if !isSeekable {
+            if isOpening { reach(position) }
+            if position < head.count {
+                done = min(wanted, head.count - position)
+                unsafe buffer.copyBytes(from: head[position..<position + done])
+            }
+            // What was not kept of a pipe is gone, and what is far ahead would have to be kept.
+            guard position + done == taken else { return done }
+        }
+        while done < wanted {
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done..<wanted])
+            let count = unsafe transfer(into: rest, at: position + done)
+            if count == 0 { break }
+            done += count
+        }
+        isExhausted = isExhausted || done == 0 && !isOpening
+        return done
+    }
+
+    /// Reads and keeps what precedes a place of a pipe.
+    private func reach(_ place: Int) {
+        // Behind the samples, libsndfile looks for more chunks of WAVE; a pipe may take hours to get there.
+        guard place <= Self.maximumHeadLength, !head.suffix(8).starts(with: "data".utf8) else { return }
+        var isAtEnd = false
+        while taken < place, !isAtEnd {
+            var room = [UInt8](repeating: 0, count: min(place - taken, Files.pipeCapacity))
+            isAtEnd = unsafe room.withUnsafeMutableBytes { unsafe transfer(into: $0, at: taken) } == 0
+        }
+    }
+
+    /// Reads once; returns 0 at the end, and after a failure.
+    private func transfer(into buffer: UnsafeMutableRawBufferPointer, at place: Int) -> Int {
+        while failure == nil, unsafe !buffer.isEmpty {
+            let count =
+                unsafe isSeekable
+                ? pread(descriptor, buffer.baseAddress, buffer.count, off_t(place))
+                : systemRead(descriptor, buffer)
+            if count >= 0 {
+                if !isSeekable { taken += count }
+                if !isSeekable, isOpening, head.count < Self.maximumHeadLength { unsafe head += buffer[..<count] }
+                return count
+            }
+            if errno != EINTR { failure = Files.Failure(path) }
+        }
+        return 0
+    }
+}
+
 /// A file or a pipe of audio in any format that libsndfile reads, as blocks of 16-bit PCM: all of it would not fit into a sending
 /// process.
 struct AudioFile: ~Copyable {

@@ -1,4 +1,6 @@
 import FrameSocket
+import JPEGStreams
+import Locking
 import PNGReading
 
 /// An image file: JPEG or PNG, detected from its first bytes and not from its name.
@@ -98,5 +100,275 @@ struct ImageFile {
             throw CommandFailure(.noInput, "no images in \(paths.joined(separator: ", "))")
         }
         return files
+    }
+}
+
+/// An image to send, with its name in error messages.
+struct InputImage: Sendable {
+    /// The image as it was read.
+    enum Content: Sendable {
+        case jpeg([UInt8])
+        case pixels(PixelBuffer)
+    }
+
+    /// Images behind the first of a file.
+    struct Omission: Sendable {
+        /// Where the next one begins.
+        let offset: Int
+        /// What sends all of them.
+        let command: String
+    }
+
+    let name: String
+    private(set) var content: Content
+    /// Whether a JPEG of a stream had its end marker.
+    let isComplete: Bool
+    /// Whether zeros followed a JPEG of a stream without its end marker, of which the first may belong to it.
+    private let isBeforeZeros: Bool
+    /// The version of the image's file; nil for one of a stream or a pipe.
+    let version: Files.Version?
+    /// What is not sent of the image's file, if that has not been reported yet.
+    var omission: Omission?
+
+    init(name: String, content: Content, version: Files.Version? = nil) {
+        (self.name, self.content, self.version) = (name, content, version)
+        (isComplete, isBeforeZeros) = (true, false)
+    }
+
+    /// The image of a stream.
+    init(name: String, _ image: JPEGStreamImage) {
+        (self.name, content) = (name, .jpeg(image.bytes))
+        (isComplete, isBeforeZeros, version) = (image.isComplete, image.isBeforeZeros, nil)
+    }
+
+    /// The pixels; those of a JPEG, which may deviate from the format if `isLenient`, are decoded into memory of `pool`.
+    ///
+    /// From then on, the content of a JPEG without an end marker is what could be decoded.
+    mutating func pixels(_ pool: PixelBuffer.Pool, isLenient: Bool) throws(CommandFailure) -> PixelBuffer {
+        switch content {
+        case .pixels(let pixels): return pixels
+        case .jpeg(let jpeg):
+            var decoder = JPEGDecoder(pool: pool)
+            decoder.limits = .ownFiles
+            decoder.limits.acceptsDeviations = isLenient
+            let bytes = jpeg[...]
+            do {
+                return try decoder.decode(bytes.span, as: .bgrx)
+            } catch {
+                let failure = CommandFailure(.badData, "\(name): \(error.advice)")
+                guard isBeforeZeros else { throw failure }
+                let whole = Array(bytes.dropLast(2) + [0] + bytes.suffix(2))
+                let again = whole[...]
+                guard let pixels = try? decoder.decode(again.span, as: .bgrx) else { throw failure }
+                content = .jpeg(whole)
+                return pixels
+            }
+        }
+    }
+}
+
+/// The kind of a file, detected from its first bytes.
+enum FileKind {
+    case jpeg
+    case png
+    case empty
+    /// A format that is not supported, with its name.
+    case foreign(String)
+    case unknown
+
+    /// The number of bytes that tell one kind from another.
+    static let byteCount = 16
+
+    init(_ bytes: some Sequence<UInt8>) {
+        let start = Array(bytes.prefix(Self.byteCount))
+        func begins(_ signature: String, at offset: Int = 0) -> Bool {
+            start.dropFirst(offset).starts(with: Array(signature.utf8))
+        }
+        if start.isEmpty {
+            self = .empty
+        } else if start.starts(with: [0xFF, 0xD8]) {
+            self = .jpeg
+        } else if start.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
+            self = .png
+        } else if start.count > 1, start[0] == UInt8(ascii: "P"), (0x31...0x37).contains(start[1]) {
+            self = .foreign("PNM")
+        } else if let format = Self.formats.first(where: { begins($0.signature, at: $0.offset) }) {
+            self = .foreign(format.name)
+        } else if start.starts(with: [0x49, 0x49, 0x2A, 0]) || start.starts(with: [0x4D, 0x4D, 0, 0x2A]) {
+            self = .foreign("TIFF")
+        } else if start.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) {
+            self = .foreign("Matroska")
+        } else {
+            self = .unknown
+        }
+    }
+
+    /// What a stream on standard input is, and what to do with it, if it is no stream of JPEGs; nil if it may be one.
+    var isNoStream: String? {
+        switch self {
+        case .jpeg, .empty, .unknown: nil
+        case .png: "PNG images; convert them with ffmpeg -f image2pipe -c:v png -i - -c:v mjpeg -q:v 2 -f mjpeg -"
+        case .foreign where video(in: "-") != nil: video(in: "-")
+        case .foreign(let name): "\(name), which is not supported; convert it to JPEG"
+        }
+    }
+
+    /// What a file of video is, and how to send it, or standard input (`-`); nil for other kinds.
+    func video(in path: String) -> String? {
+        let word = path.shellWord
+        let (file, sending) = path == "-" ? ("", "") : (" PATH \(word)", " | framesocket send PATH -")
+        switch self {
+        case .foreign("Y4M"): return "Y4M video; send it with framesocket send PATH -\(path == "-" ? "" : " < \(word)")"
+        case .foreign("Matroska"):
+            return
+                "a Matroska file; send it with framesocket replay\(file), or convert it with ffmpeg -i \(word) -c:v mjpeg "
+                + "-q:v 2 -f mjpeg -\(sending)"
+        case .foreign(let name) where Self.containers.contains(name):
+            return
+                "\(name); if its video is Motion JPEG, take it out with ffmpeg -i \(word) -c:v copy -f mjpeg -\(sending)"
+        case .jpeg, .png, .empty, .foreign, .unknown: return nil
+        }
+    }
+
+    /// The command that sends every image of a file that holds several of this kind.
+    func commandForAll(in path: String) -> String {
+        guard case .png = self else { return "framesocket send PATH - < \(path.shellWord)" }
+        return
+            "ffmpeg -f image2pipe -c:v png -i \(path.shellWord) -c:v mjpeg -q:v 2 -f mjpeg - | framesocket send PATH -"
+    }
+
+    private static let containers = ["AVI", "MP4", "QuickTime", "MPEG-TS", "FLV", "Ogg"]
+
+    private static let formats: [(signature: String, offset: Int, name: String)] = [
+        ("YUV4MPEG2", 0, "Y4M"), ("GIF8", 0, "GIF"), ("WEBP", 8, "WebP"),
+        ("BM", 0, "BMP"), ("%PDF", 0, "PDF"),
+        ("qoif", 0, "QOI"),
+        ("ftypavif", 4, "AVIF"), ("ftyphei", 4, "HEIF"), ("ftypmif1", 4, "HEIF"), ("ftypqt", 4, "QuickTime"),
+        ("ftyp", 4, "MP4"),
+        ("moov", 4, "QuickTime"), ("mdat", 4, "QuickTime"), ("wide", 4, "QuickTime"), ("AVI ", 8, "AVI"),
+        ("FLV\u{1}", 0, "FLV"), ("OggS", 0, "Ogg"), ("<svg", 0, "SVG"), ("<?xml", 0, "XML"), ("JXL ", 4, "JPEG XL"),
+    ]
+}
+
+/// An image behind the first of a file, which `send` does not send: programs write several into one file, and cameras append
+/// previews that nobody wants to see as a frame.
+enum FurtherImage {
+    /// How much of a file is searched at once: the file is in memory already.
+    private static let pieceByteCount = 1 << 20
+
+    /// The offset of an image that begins at or behind `end`, where the first one ends.
+    ///
+    /// Images that a JPEG lists itself (multi-picture format) belong to it, as on standard input.
+    ///
+    /// - Parameters:
+    ///   - bytes: The file.
+    ///   - kind: The kind of its first image.
+    ///   - end: Where the first image ends; nil if only the search can tell.
+    /// - Returns: The offset; nil if there is no other image.
+    static func offset(in bytes: [UInt8], _ kind: FileKind, behind end: Int?) -> Int? {
+        guard end.map({ $0 < bytes.count }) ?? true else { return nil }
+        if let end, let offset = nextPNG(in: bytes, from: end) { return offset }
+        guard case .jpeg = kind else { return nil }
+        return firstJPEG(in: bytes, from: end ?? 1)
+    }
+
+    /// Whether there is a JPEG somewhere.
+    static func hasJPEG(_ bytes: [UInt8]) -> Bool { firstJPEG(in: bytes, from: 0) != nil }
+
+    private static func firstJPEG(in bytes: [UInt8], from end: Int) -> Int? {
+        var reader = JPEGStreamReader()
+        for start in stride(from: 0, to: bytes.count, by: pieceByteCount) {
+            _ = reader.fill { buffer in
+                buffer += bytes[start..<min(start + pieceByteCount, bytes.count)]
+                return true
+            }
+            if let offset = nextImage(of: &reader, from: end) { return offset }
+        }
+        reader.finish()
+        return nextImage(of: &reader, from: end)
+    }
+
+    /// Where a PNG ends; nil if its chunks do not lead to an end.
+    static func endOfPNG(_ bytes: [UInt8]) -> Int? {
+        var offset = 8
+        while offset + 12 <= bytes.count {
+            let length = bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+            let isLast = bytes[offset + 4..<offset + 8].elementsEqual("IEND".utf8)
+            offset += 12 + length
+            if isLast { return offset }
+        }
+        return nil
+    }
+
+    /// The offset of a PNG that nothing but padding separates from the first image.
+    private static func nextPNG(in bytes: [UInt8], from end: Int) -> Int? {
+        let rest = bytes[end...].drop { $0 == 0 || $0 == 0x20 || (0x09...0x0D).contains($0) }
+        guard case .png = FileKind(rest) else { return nil }
+        return rest.startIndex
+    }
+
+    private static func nextImage(of reader: inout JPEGStreamReader, from end: Int) -> Int? {
+        while let part = reader.next() {
+            if case .image = part.content, part.offset >= end { return part.offset }
+        }
+        return nil
+    }
+}
+
+/// Checks JPEGs that are to be sent unchanged, as a receiver with the default limits does, or with lenient ones.
+final class PassthroughCheck: Sendable {
+    /// The versions of files that passed: each is decoded once, however often it is sent.
+    private let good = Locked<[String: Files.Version?]>([:])
+    private let decoder: JPEGDecoder
+
+    init(isLenient: Bool) {
+        // A receiver's limits, and no more pixels than are needed to show that the JPEG can be decoded.
+        var decoder = JPEGDecoder(pool: PixelBuffer.Pool(maximumIdleImages: 1))
+        decoder.limits.acceptsDeviations = isLenient
+        self.decoder = decoder
+    }
+
+    /// Returns the JPEG up to its end: receivers reject what cameras append, and padding beyond the size of a short body.
+    static func trimmed(_ jpeg: [UInt8]) -> [UInt8] {
+        let bytes = jpeg[...]
+        guard let end = JPEGHeader.endOfImage(in: bytes.span), end < jpeg.count else { return jpeg }
+        return Array(jpeg[..<end])
+    }
+
+    /// Checks that receivers accept the JPEG.
+    ///
+    /// - Throws: a failure that names the file and the reason.
+    func check(_ jpeg: [UInt8], of image: InputImage) throws(CommandFailure) {
+        let (name, version) = (image.name, image.version)
+        if good.withLock({ $0[name] == .some(version) }) { return }
+        if let complaint = FrameMessageDecoder.Limits().complaint(byteCount: jpeg.count) {
+            throw CommandFailure(.badData, "\(name): \(complaint)")
+        }
+        do {
+            let bytes = jpeg[...]
+            _ = try decoder.decode(bytes.span, as: .gray)
+        } catch {
+            throw CommandFailure(
+                .badData,
+                "\(name): \(error.advice); receivers reject it, use --force to send it anyway"
+            )
+        }
+        good.withLock { $0[name] = .some(version) }
+    }
+}
+
+extension FrameMessageDecoder.Limits {
+    /// Why receivers with these limits reject an image of that size; nil if they accept it.
+    func complaint(width: Int, height: Int) -> String? {
+        let (pixels, overflow) = width.multipliedReportingOverflow(by: height)
+        guard max(width, height) > maximumDimension || overflow || pixels > maximumPixels else { return nil }
+        return
+            "\(width)x\(height) pixels; receivers accept at most \(maximumPixels) pixels and \(maximumDimension) per side"
+    }
+
+    /// Why receivers with these limits reject a JPEG of so many bytes; nil if they accept it.
+    func complaint(byteCount: Int) -> String? {
+        guard byteCount > maximumContentLength else { return nil }
+        return "\(byteCount) bytes; receivers accept at most \(maximumContentLength)"
     }
 }

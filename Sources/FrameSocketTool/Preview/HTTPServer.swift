@@ -1,5 +1,6 @@
 internal import CMicroHTTPD
 import FrameSocket
+import Locking
 
 /// The parts of a request that this program uses.
 struct HTTPRequest: Sendable {
@@ -181,4 +182,158 @@ struct HTTPResponse: Error {
             return unsafe response
         }
     }
+}
+
+/// The connections of an HTTP server: how many there may be, and how long each of their clients may take.
+///
+/// The library's own timeout is for the time without a byte, and a client that sends or reads one now and then would keep
+/// its place. If there are too many connections, the one that has been without a request for longest makes way: a new one,
+/// if all others are being answered.
+final class HTTPConnections: Sendable {
+    /// How long a client may take over each request, from the opening of the connection or the answer before on.
+    private static let requestLimit = TimeLimit.of(.seconds(10))
+
+    /// How long a client may take over an answer, or over an image of an endless one.
+    static let answerLimit = TimeLimit.of(.seconds(60))
+
+    /// A connection, while it is open.
+    struct Key: Hashable, Sendable {
+        private let number: UInt
+
+        init(_ connection: OpaquePointer) { number = UInt(bitPattern: connection) }
+    }
+
+    private struct Client {
+        enum Phase { case asking, answered, closing }
+
+        let socket: Int32
+        var phase = Phase.asking
+        /// On the monotonic clock; nil while this program makes the client wait.
+        var deadline: UInt64?
+
+        mutating func close() {
+            shutdown(socket, Int32(truncatingIfNeeded: SHUT_RDWR))
+            (phase, deadline) = (.closing, nil)
+        }
+    }
+
+    /// The maximum number of connections that last.
+    let maximum: Int
+
+    /// The same with those that are being closed; beyond it, the library closes new ones.
+    var hardMaximum: Int { maximum + 32 }
+
+    private let clients = Locked<[Key: Client]>([:])
+
+    init(maximum: Int) { self.maximum = maximum }
+
+    /// Closes the connections of clients that are late; must be called from time to time.
+    ///
+    /// Within the lock, which ``closed(_:)`` takes before the library closes the socket: the descriptor is still the client's.
+    func closeLate() {
+        let now = MonotonicClock.now()
+        clients.withLock { clients in
+            for (key, client) in clients where client.deadline.map({ $0 <= now }) ?? false { clients[key]?.close() }
+        }
+    }
+
+    /// Returns whether the client has left, or sends no more.
+    func hasLeft(_ key: Key) -> Bool {
+        clients.withLock { clients in
+            guard let client = clients[key] else { return true }
+            var byte: UInt8 = 0
+            let count = unsafe recv(client.socket, &byte, 1, Int32(truncatingIfNeeded: MSG_PEEK | MSG_DONTWAIT))
+            return count == 0 || count < 0 && ![EAGAIN, EWOULDBLOCK, EINTR].contains(errno)
+        }
+    }
+
+    /// Records that a client is being answered, and has to read within a time if there is one.
+    func answers(_ key: Key, within limit: Duration?) {
+        change(key, to: .answered, within: limit)
+    }
+
+    /// Records that a request is awaited.
+    func awaitsRequest(_ key: Key) {
+        change(key, to: .asking, within: Self.requestLimit)
+    }
+
+    private func change(_ key: Key, to phase: Client.Phase, within limit: Duration?) {
+        clients.withLock { clients in
+            guard let client = clients[key], client.phase != .closing else { return }
+            clients[key] = Client(socket: client.socket, phase: phase, deadline: limit.map(Self.deadline))
+        }
+    }
+
+    func opened(_ key: Key, socket: Int32) {
+        clients.withLock { clients in
+            clients[key] = Client(socket: socket, deadline: Self.deadline(Self.requestLimit))
+            guard clients.values.count(where: { $0.phase != .closing }) > maximum else { return }
+            // All have the same time for a request: the earliest deadline is that of the oldest wait.
+            let idle = clients.filter { $0.value.phase == .asking }
+            if let oldest = idle.min(by: { $0.value.deadline ?? 0 < $1.value.deadline ?? 0 }) {
+                clients[oldest.key]?.close()
+            }
+        }
+    }
+
+    func closed(_ key: Key) {
+        clients.withLock { _ = $0.removeValue(forKey: key) }
+    }
+
+    private static func deadline(_ limit: Duration) -> UInt64 { MonotonicClock.now() &+ limit.nanoseconds }
+}
+
+/// Where pages are served: an address of this machine and a port, such as `127.0.0.1:8080` or `[::1]:8080`.
+struct HTTPAddress: Sendable {
+    /// The address, without brackets.
+    let host: String
+    /// The port; 0 asks for any free one.
+    var port: UInt16
+    /// The four or sixteen bytes of the address.
+    private let bytes: [UInt8]
+
+    /// Parses an address and a port; nil if the text is not of that form.
+    ///
+    /// Names are not resolved, since they might lead anywhere; `localhost` is 127.0.0.1.
+    init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        let name = text[..<colon]
+        let isBracketed = name.hasPrefix("[") && name.hasSuffix("]")
+        host = name == "localhost" ? "127.0.0.1" : String(isBracketed ? name.dropFirst().dropLast() : name)
+        self.port = port
+        guard let bytes = isBracketed ? Self.bytes(version6: host) : Self.bytes(version4: host) else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Whether only this machine can reach the address.
+    var isLoopback: Bool {
+        bytes.count == 4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1]
+    }
+
+    /// The URL for a browser, which cannot connect to an address that stands for all of the machine.
+    var url: String {
+        let isEverywhere = bytes.allSatisfy { $0 == 0 }
+        let name = bytes.count == 4 ? isEverywhere ? "127.0.0.1" : host : isEverywhere ? "[::1]" : "[\(host)]"
+        return "http://\(name):\(port)/"
+    }
+
+    /// The four bytes of an IPv4 address in dotted decimal; nil for any other text.
+    static func bytes(version4 text: String) -> [UInt8]? { bytes(text, AF_INET, count: 4) }
+
+    /// The sixteen bytes of an IPv6 address; nil for any other text, including one with a zone.
+    static func bytes(version6 text: String) -> [UInt8]? { bytes(text, AF_INET6, count: 16) }
+
+    private static func bytes(_ text: String, _ family: Int32, count: Int) -> [UInt8]? {
+        unsafe withUnsafeTemporaryAllocation(byteCount: 16, alignment: 16) { room in
+            guard unsafe inet_pton(family, text, room.baseAddress) == 1 else { return nil }
+            return unsafe Array(room[..<count])
+        }
+    }
+}
+
+extension HTTPAddress: CustomStringConvertible {
+    /// The address as it is typed.
+    var description: String { bytes.count == 4 ? "\(host):\(port)" : "[\(host)]:\(port)" }
 }

@@ -100,3 +100,255 @@ enum PreviewPage {
 
         """
 }
+
+extension PreviewPage {
+    /// How the page asks for the state and the images, and shows them.
+    static let script = #"""
+        "use strict";
+
+        // In milliseconds: how often the state is requested, and by a page that nobody sees; for how long it must have been out
+        // of reach until the page says so; how long its answer and that of an image may take.
+        const interval = 500, hiddenInterval = 5000, patience = 2000, timeout = 6000, imageTimeout = 60000;
+        const element = (id) => document.getElementById(id);
+        const image = element("image"), context = image.getContext("bitmaprenderer");
+        const name = [...crypto.getRandomValues(new Uint32Array(2))].map((number) => number.toString(36)).join("-");
+
+        // What the page's address selects: the connection of a sender, empty for the latest, and how its image is fitted.
+        const query = new URLSearchParams(location.search);
+        let chosen = query.get("sender") ?? "", mode = query.get("mode") ?? "";
+        // The tag of the latest image, whether one has been drawn, when each was, and what is wrong with the latest.
+        let tag = "", isDrawn = false, firstAt, times = [], drawing = Promise.resolve(), trouble = "";
+        // The last state, since when there has been none, and whether the preview has ended.
+        let latest = {}, failingSince, hasEnded = false;
+
+        const figure = (value, text) => (value === undefined || Number.isNaN(value) ? "–" : text(value));
+        const rate = (value) => figure(value, () => `${value.toFixed(1)} frames/s`);
+        const bytes = (count) =>
+          count < 1e3 ? `${count} B` : count < 1e6 ? `${(count / 1e3).toFixed(1)} kB` : `${(count / 1e6).toFixed(1)} MB`;
+        const duration = (seconds) =>
+          seconds < 60 ? `${Math.floor(seconds)} s` : `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+        const processOf = ({ connection, pid, uid }) => (pid === undefined ? `no. ${connection}` : `process ${pid}, user ${uid}`);
+        const positionOf = (state) => state.choices.findIndex(({ connection }) => connection === state.connection) + 1;
+        const isAbsent = (state) => state.viewers === undefined;
+        // Whose image is shown: that of a sender which has left stays.
+        const shown = (state) => state.last ?? state;
+
+        const facts = {
+          "Size": (state) => figure(shown(state).width, (width) => `${width} × ${shown(state).height}`),
+          "Rate": ({ framesPerSecond }) => rate(framesPerSecond),
+          "Shown here": (state) => rate(state.width && drawnRate()),
+          "Data": ({ bytesPerSecond }) => figure(bytesPerSecond, (count) => `${bytes(count)}/s`),
+          "Latency": ({ latency }) => figure(latency, (time) => `${(time / 1e6).toFixed(1)} ms`),
+          "Frames": ({ frames }) => figure(frames, String),
+          "Dropped": ({ missing, superseded, undecodable }) => figure(missing + superseded + undecodable, (total) => total === 0 ? "0"
+            : `${missing} by the sender, ${superseded} superseded, ${undecodable} not decodable`),
+          "Last frame": (state) =>
+            figure(shown(state).age, (age) => `${duration(age / 1e9 + (performance.now() - state.at) / 1e3)} ago`),
+          "Sender": (state) => figure(shown(state).connection, () => processOf(shown(state)) + (isAbsent(state) ? ""
+            : state.last ? ", has left" : state.senders < 2 ? "" : `, ${positionOf(state)} of ${state.senders}`)),
+          "Viewers": ({ viewers, maximumViewers }) => figure(viewers, () => `${viewers} of ${maximumViewers}`),
+        };
+
+        // Images drawn here per second, over two seconds; none before the first image is as old.
+        function drawnRate() {
+          const start = performance.now() - 2000;
+          return firstAt < start ? times.filter((time) => time > start).length / 2 : undefined;
+        }
+
+        function say(element, text) {
+          // Unchanged text is not announced again by screen readers.
+          if (element.textContent !== text) element.textContent = text;
+        }
+
+        function address(path, values = {}) {
+          const search = new URLSearchParams(chosen ? { ...values, sender: chosen } : values).toString();
+          return search ? `${path}?${search}` : path;
+        }
+
+        // Keeps the choices in the page's address, and the token out of it.
+        function select(sender, fit) {
+          if (sender !== chosen) [tag, isDrawn, firstAt, trouble] = ["", false, undefined, ""];
+          [chosen, mode] = [sender, ["fill", "stretch"].includes(fit) ? fit : ""];
+          element("senders").value = chosen;
+          element("mode").value = document.body.dataset.mode = mode || "fit";
+          history.replaceState(null, "", address(location.pathname, mode ? { mode } : {}));
+        }
+
+        // Until some milliseconds have passed, or the page comes into view.
+        const pause = (milliseconds) => new Promise((resolve) => {
+          const end = () => {
+            clearTimeout(timer);
+            document.removeEventListener("visibilitychange", end);
+            resolve();
+          };
+          const timer = setTimeout(end, milliseconds);
+          document.addEventListener("visibilitychange", end);
+        });
+
+        // A command that starts a sender, if there is none; a port would also need a token, which does not belong on a page.
+        function commandFor({ state, path }) {
+          if (state !== "none" || !path.startsWith("/")) return "";
+          const quoted = /^[\w./:@%+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+          return `framesocket send ${quoted} image.jpg --loop 0 --fps 10`;
+        }
+
+        const isHere = /^(localhost|127\..*|\[::1\])$/.test(location.hostname);
+
+        // A headline, a sentence, and a detail that changes by itself and is therefore not announced.
+        const descriptions = {
+          none: (state) => ["No sender", (state.lastEnd ? `The last sender has left: ${state.lastEnd.replace(/\.?$/, ".")}`
+            : "No sender is connected.") + (commandFor(state) ? ` To start one${isHere ? "" : " on the machine of the preview"}, run:` : "")],
+          waiting: ({ undecodable }) => ["Waiting", undecodable > 0 ? "A sender is connected, but none of its frames can be decoded."
+            : "A sender is connected but has not sent a frame yet."],
+          paused: ({ width }) => ["Paused", `The sender has paused.${width ? " This is its last frame." : ""}`],
+          live: () => ["Live", trouble],
+          lost: ({ message, since }) => ["Not reachable", message, `Retrying for ${duration((performance.now() - since) / 1e3)}.`],
+          ended: ({ time }) => ["Preview ended", `It ended at ${time}. This page continues if the preview is started again with the same token.`],
+        };
+
+        function show(state) {
+          const [summary, message, detail = ""] = descriptions[state.state](state), command = commandFor(state);
+          document.body.dataset.state = state.state === "live" && message ? "stale" : state.state;
+          for (const [id, text] of Object.entries({ summary, message, detail, command, path: state.path ?? "" })) say(element(id), text);
+          for (const [id, isHidden] of [["start", !command], ["note", !message], ["view", !isDrawn]]) element(id).hidden = isHidden;
+          document.title = `${summary} – FrameSocket preview`;
+          for (const [label, text] of Object.entries(facts)) say(document.querySelector(`dd[data-fact="${label}"]`), text(state));
+          image.setAttribute("aria-label", `Latest frame, ${image.width} by ${image.height} pixels`);
+          for (const id of ["full", "zoom"]) element(id).disabled = !isDrawn;
+          element("save").hidden = !isDrawn || isAbsent(state);
+          if (isDrawn) element("save").href = address("image");
+          offer(state.choices);
+        }
+
+        function offer(choices) {
+          const options = [["", "the latest"], ...choices.map((sender) => [String(sender.connection),
+            `sender ${sender.connection}, ${processOf(sender)}${sender.width === undefined ? "" : `, ${sender.width} × ${sender.height}`}`])];
+          element("choice").hidden = choices.length < 2 && !chosen;
+          // Replacing the options would close an open list.
+          const text = JSON.stringify(options), list = element("senders");
+          if (list.dataset.options === text) return;
+          list.dataset.options = text;
+          list.replaceChildren(...options.map(([value, label]) => new Option(label, value)));
+          list.value = chosen;
+        }
+
+        // What was true when the preview last answered is not shown as if it were true now, except of the image, which stays.
+        const showAbsence = (state) => show({ ...state, choices: [], at: latest.at, last: shown(latest) });
+
+        function ended() {
+          hasEnded ||= new Intl.DateTimeFormat(undefined, { timeStyle: "medium" }).format();
+          showAbsence({ state: "ended", time: hasEnded });
+        }
+
+        // Nothing that fails tells that the preview has ended: the network may be down, or the browser may have no connection
+        // left for this page.
+        function failed(message, askedAt) {
+          failingSince ??= askedAt;
+          if (hasEnded) ended();
+          else if (performance.now() - failingSince >= patience) showAbsence({ state: "lost", message, since: failingSince });
+        }
+
+        const ask = (path, limit, headers = {}) => fetch(path, { headers, cache: "no-store", signal: AbortSignal.timeout(limit) });
+
+        async function watchState() {
+          for (;;) {
+            const asked = chosen, askedAt = performance.now();
+            try {
+              const answer = await ask(address("state"), timeout);
+              if (answer.status === 200) {
+                const state = await answer.json();
+                if (asked === chosen) show(latest = { ...state, at: performance.now() });
+                failingSince = hasEnded = undefined;
+              } else if (answer.status === 410) {
+                ended();
+              } else if (asked && [400, 404].includes(answer.status)) {
+                // The sender has left, or never existed.
+                if (asked === chosen) select("", mode);
+                continue;
+              } else {
+                if (answer.status === 403) hasEnded = undefined;
+                failed(answer.status === 403 ? "The preview has another token now: open the address that it prints."
+                  : `${location.host} answers with status ${answer.status} in place of the preview.`, askedAt);
+              }
+            } catch (error) {
+              failed({
+                TimeoutError: "The preview does not answer: it is busy, or other tabs use all of this browser’s connections to it.",
+                TypeError: `Cannot connect to ${location.host}: the preview may have ended, or the network is interrupted.`,
+              }[error.name] ?? `What ${location.host} answers is not from a preview.`, askedAt);
+            }
+            await pause(document.hidden ? hiddenInterval : interval);
+          }
+        }
+
+        const troubles = { 404: "The latest frame is damaged.", 503: "No place left for another viewer: all are taken." };
+
+        async function draw(data) {
+          try {
+            const bitmap = await createImageBitmap(data);
+            [image.width, image.height] = [bitmap.width, bitmap.height];
+            context.transferFromImageBitmap(bitmap);
+            const now = performance.now();
+            firstAt ??= now;
+            times = [...times.filter((time) => time > now - 2000), now];
+            const isNews = !isDrawn || trouble;
+            [isDrawn, trouble] = [true, ""];
+            if (isNews && latest.state) show(latest);
+          } catch {
+            trouble = "The latest frame is damaged, or of a kind that this browser cannot decode.";
+          }
+          await new Promise(requestAnimationFrame);
+        }
+
+        // An image is requested when the one before the last has been drawn: that is the pace of this browser.
+        async function watchImages() {
+          for (;;) {
+            while (document.hidden) await pause(hiddenInterval);
+            const asked = chosen;
+            try {
+              const answer = await ask(address("image", { viewer: name }), imageTimeout, tag ? { "If-None-Match": tag } : {});
+              const data = answer.status === 200 ? await answer.blob() : undefined;
+              if (asked !== chosen) continue;
+              if (data) {
+                tag = answer.headers.get("ETag");
+                await drawing;
+                drawing = draw(data);
+              }
+              if (answer.status === 410) ended();
+              if (troubles[answer.status]) trouble = troubles[answer.status];
+              else if (trouble === troubles[503]) trouble = "";
+              // Those have waited; everything else would be the same at once.
+              if (![200, 204, 304].includes(answer.status)) await pause(interval);
+            } catch {
+              // The state tells why, if it lasts.
+              await pause(interval);
+            }
+          }
+        }
+
+        for (const label of Object.keys(facts)) {
+          const [row, term, text] = ["div", "dt", "dd"].map((tag) => document.createElement(tag));
+          [term.textContent, text.textContent, text.dataset.fact] = [label, "–", label];
+          row.append(term, text);
+          element("facts").append(row);
+        }
+        element("senders").onchange = () => select(element("senders").value, mode);
+        element("mode").onchange = () => select(chosen, element("mode").value);
+        element("copy").onclick = () => {
+          getSelection().selectAllChildren(element("command"));
+          // Browsers grant navigator.clipboard to pages from this machine only.
+          if (document.execCommand("copy")) say(element("copy"), "Copied");
+          setTimeout(() => say(element("copy"), "Copy"), patience);
+        };
+        element("full").onclick = () => (document.fullscreenElement ? document.exitFullscreen() : element("stage").requestFullscreen());
+        element("zoom").onclick = () => {
+          const isActual = document.body.toggleAttribute("data-actual");
+          element("zoom").setAttribute("aria-pressed", String(isActual));
+          // So that it can be scrolled with keys.
+          element("view").tabIndex = isActual ? 0 : -1;
+        };
+        select(chosen, mode);
+        watchState();
+        watchImages();
+
+        """#
+}

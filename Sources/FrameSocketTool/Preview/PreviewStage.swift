@@ -68,14 +68,11 @@ final class PreviewStage: Sendable {
     var state: State { locked.withLock { $0 } }
 
     /// Receives what one sender sends, to its end.
-    func follow(_ connection: FrameConnection, report: @escaping @Sendable (Reception.Event) -> Void) async {
+    func follow(_ connection: FrameConnection, report: @escaping @Sendable (ServerEvent) -> Void) async {
         let id = connection.id
         report(.connected(connection))
         locked.withLock { $0.senders.append(Sender(id: id, peer: connection.peer)) }
-        async let statuses: Void = connection.followStates { status in
-            change(id) { sender, _ in sender.isPaused = status.state == .paused }
-            report(.status(status, connection: id))
-        }
+        async let statuses: Void = followStatuses(of: connection, report)
         var failure: TransportError?
         do throws(TransportError) {
             for try await frame in connection.frames {
@@ -90,6 +87,15 @@ final class PreviewStage: Sendable {
         await statuses
         end(id, reason: reason)
         report(.closed(connection: id, reason: reason, told: failure))
+    }
+
+    private func followStatuses(of connection: FrameConnection, _ report: @Sendable (ServerEvent) -> Void) async {
+        var last: SenderStatus?
+        for await status in connection.statuses where status.differs(from: last) {
+            last = status
+            change(connection.id) { sender, _ in sender.isPaused = status.state == .paused }
+            report(.status(status, connection: connection.id))
+        }
     }
 
     /// Handles a frame; returns the error if it is not a valid image.
@@ -141,5 +147,128 @@ final class PreviewStage: Sendable {
             body(&sender, &state)
             state.senders[index] = sender
         }
+    }
+}
+
+/// The current rate of one sender's frames, and their latency.
+struct PreviewMeter {
+    /// The length of the window in nanoseconds, and the least of it that makes a rate.
+    private static let window: UInt64 = 2_000_000_000
+    private static let leastWindow: UInt64 = 1_000_000_000
+
+    /// The maximum number of frames that are remembered, whatever the rate.
+    private static let capacity = 512
+
+    private struct Sample {
+        let receivedAt: UInt64
+        let byteCount: Int
+        let latency: UInt64?
+    }
+
+    private var samples: [Sample] = []
+    private var firstAt: UInt64?
+
+    /// Adds a frame whose JPEG has `byteCount` bytes without its padding.
+    mutating func add(receivedAt: UInt64, timestamp: UInt64?, byteCount: Int) {
+        if firstAt == nil { firstAt = receivedAt }
+        let (age, isAhead) = receivedAt.subtractingReportingOverflow(timestamp ?? .max)
+        samples.append(Sample(receivedAt: receivedAt, byteCount: byteCount, latency: isAhead ? nil : age))
+        if samples.count > Self.capacity { samples.removeFirst(samples.count - Self.capacity) }
+    }
+
+    /// Frames and bytes per second until `now`; nil until a second has passed since the first frame.
+    func rates(at now: UInt64) -> (frames: Double, bytes: Double)? {
+        guard let firstAt, let oldest = samples.first, now > firstAt,
+            now - firstAt >= Self.leastWindow
+        else { return nil }
+        // The frame with which the measurement begins is not in it: a second after the first of ten a second there are ten.
+        let start = max(now > Self.window ? now - Self.window : 0, oldest.receivedAt)
+        let recent = samples.filter { $0.receivedAt > start }
+        guard now > start else { return nil }
+        let seconds = Double(now - start) / 1e9
+        let bytes = recent.reduce(0) { $0 + Double($1.byteCount) } / seconds
+        return (Double(recent.count) / seconds, bytes.rounded())
+    }
+
+    /// The time from presentation to last byte of the latest frames that state one.
+    func latency(at now: UInt64) -> TimeSummary {
+        var summary = TimeSummary()
+        for sample in samples where now < sample.receivedAt &+ Self.window {
+            if let latency = sample.latency { summary.add(nanoseconds: latency) }
+        }
+        return summary
+    }
+}
+
+extension PreviewStage.State {
+    /// The headline of a page: `none` if nobody is connected, `waiting` before the first frame, `live`, or `paused` if the
+    /// sender has announced that it sends none for now.
+    private static func summary(of sender: PreviewStage.Sender?) -> String {
+        guard let sender else { return "none" }
+        if sender.isPaused { return "paused" }
+        return sender.image == nil ? "waiting" : "live"
+    }
+
+    /// The state for a page and for scripts, of the selected sender or of the latest, as a JSON object; times are in
+    /// nanoseconds.
+    func json(choosing choice: Int?, endpoint: SocketEndpoint, audience: PreviewAudience) -> String {
+        let now = MonotonicClock.now()
+        let shown = sender(choice)
+        var line = JSONLine(event: "state")
+        line.add("state", Self.summary(of: shown))
+        line.add("path", endpoint.description)
+        line.add("senders", senders.count)
+        line.add("viewers", audience.count)
+        line.add("maximumViewers", audience.maximum)
+        line.add("choices", senders.map { $0.description(at: nil) })
+        if let shown { shown.describe(in: &line, at: now) }
+        if let lastEnd { line.add("lastEnd", lastEnd.description) }
+        if shown?.image == nil, choice == nil, let last { line.add("last", last.description(at: now)) }
+        return line.text
+    }
+}
+
+extension PreviewStage.Sender {
+    /// Who it is, and its image, with its age if a time is given.
+    fileprivate func description(at now: UInt64?) -> JSONLine {
+        var line = JSONLine()
+        identify(in: &line)
+        measure(in: &line, at: now)
+        return line
+    }
+
+    fileprivate func describe(in line: inout JSONLine, at now: UInt64) {
+        identify(in: &line)
+        line.add("frames", statistics.frames)
+        line.add("bytes", byteCount)
+        line.add("missing", statistics.missing)
+        line.add("superseded", superseded)
+        line.add("undecodable", undecodable)
+        if let (frames, bytes) = meter.rates(at: now) {
+            line.add("framesPerSecond", frames, digits: 2)
+            line.add("bytesPerSecond", UInt64(exactly: bytes) ?? .max)
+        }
+        let latency = meter.latency(at: now)
+        if latency.count > 0 {
+            line.add("latency", latency.mean.nanoseconds)
+            line.add("latencyMaximum", latency.maximum.nanoseconds)
+        }
+        measure(in: &line, at: now)
+    }
+
+    private func identify(in line: inout JSONLine) {
+        line.add("connection", id)
+        guard let peer else { return }
+        line.add("pid", peer.processID)
+        line.add("uid", peer.userID)
+    }
+
+    private func measure(in line: inout JSONLine, at now: UInt64?) {
+        guard let image else { return }
+        line.add("width", image.size.width)
+        line.add("height", image.size.height)
+        guard let now else { return }
+        line.add("orientation", image.orientation.rawValue)
+        line.add("age", now > image.receivedAt ? now - image.receivedAt : 0)
     }
 }

@@ -4,32 +4,19 @@ import Locking
 /// Sends the frames of a Matroska file again.
 struct FileReplay: Sendable {
     private let command: ReplayCommand
-    private let events: EventOutput
+    private let reporter: Reporter
     private let link: ServerLink
-    private let sent = Locked((offered: 0, frames: 0, bytes: UInt64(0), bad: 0))
+    let sent = Locked((offered: 0, frames: 0, bytes: UInt64(0), bad: 0))
 
-    init(_ command: ReplayCommand, _ events: EventOutput) throws(CommandFailure) {
+    init(_ command: ReplayCommand, _ reporter: Reporter) throws(CommandFailure) {
         self.command = command
-        self.events = events
+        self.reporter = reporter
         var settings = SocketConnection.Configuration()
         settings.tokens = try command.tokens?.read()
         link = ServerLink(to: command.endpoint, wait: command.wait, settings)
     }
 
     func close() async { await link.close() }
-
-    var event: JSONLine {
-        let sent = sent.withLock { $0 }
-        var line = JSONLine(event: "sent")
-        line.add("frames", sent.frames)
-        line.add("bytes", sent.bytes)
-        return line
-    }
-
-    var sentence: String {
-        let sent = sent.withLock { $0 }
-        return "sent \(Format.count(sent.frames, "frame")), \(Format.bytes(sent.bytes))"
-    }
 
     func send(_ input: InputFile) async throws(CommandFailure) {
         var connection = try await link.open()
@@ -49,8 +36,8 @@ struct FileReplay: Sendable {
                 } catch {
                     // One bad frame costs no other.
                     sent.withLock { $0.bad += 1 }
-                    command.report(error, to: events)
-                    try events.check()
+                    reporter.warn(error.message, always: false)
+                    try reporter.check()
                     continue
                 }
                 while try await !send(message, over: connection, of: link) { connection = try await link.open() }
@@ -62,7 +49,10 @@ struct FileReplay: Sendable {
                     "\(input.name) has no frame\(reader.isCut ? ": it is cut off before the first" : "")"
                 )
             }
-            if reader.isCut { command.reportCut(input, to: events) }
+            if reader.isCut {
+                let message = "\(input.name) is cut off after its last frame"
+                reporter.warn(message, code: "file.truncated", always: false)
+            }
             pace.rewind()
         }
         try await link.deliver(connection)

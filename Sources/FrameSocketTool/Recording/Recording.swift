@@ -1,88 +1,90 @@
 import FrameSocket
+import Locking
 
 /// What `framesocket record` does with frames: those of one sender at a time go into the file.
 actor Recording {
-    /// The thread on which frames are handled: writing may block, and must hold up neither the sockets nor Swift's pool.
-    nonisolated let thread = IOThread()
-
+    nonisolated let listening: Listening
     private let command: RecordCommand
-    private let reporter: EventReporter
+    private let reporter: Reporter
     private var output: OutputFile?
     private var writer: MatroskaWriter?
     private var clock = RecordingClock()
-    private var statistics = ReceptionTotals()
-    /// The time of the last frame that was written.
-    private var duration: UInt64 = 0
-    private let end = Latch<Result<Void, CommandFailure>>()
-    private var result: Result<Void, CommandFailure>? { end.value }
-    /// The output whose reader was given up, because the end of the recording has been decided on; nil if none was.
-    private var givenUp: String?
-    /// Why something could not be written: a frame, the end of the file or an event, whether before or after the end.
-    private(set) var outputFailure: CommandFailure?
+    /// What was recorded, and the time of the last frame; for whoever cannot wait until a frame is written.
+    private let recorded = Locked((statistics: ReceptionTotals(), duration: UInt64(0), isOpen: false))
 
     init(_ command: RecordCommand) {
-        self.command = command
-        reporter = EventReporter(isJSON: command.isJSON, isQuiet: command.isQuiet)
+        let listening = Listening()
+        (self.command, self.listening) = (command, listening)
+        reporter = Reporter("record", isJSON: command.isJSON, isQuiet: command.isQuiet) { listening.finish($0) }
     }
 
-    /// Creates the file.
-    func open() throws(Files.Failure) {
-        output = try OutputFile(command.path, overwrites: command.overwrites)
+    /// Listens, and records until there are enough frames, or until something ends it.
+    func record() async throws(CommandFailure) {
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = try command.tokens?.read()
+        configuration.log = { self.reportRefusal($0) }
+        // Another sender is turned away before any of its frames is read, so that it knows that none has arrived.
+        configuration.limits.maximumConnections = try ProcessLimits.places(1, beside: ProcessLimits.laterDescriptors)
+        let server: FrameServer?
+        do throws(TransportError) {
+            // The file comes second: a path that is in use must not cost anybody a file.
+            server = try listening.start { () throws(TransportError) in
+                try FrameServer(at: command.endpoint, configuration: configuration)
+            }
+        } catch {
+            report(.failed(connection: nil, code: error.code.rawValue, message: error.description))
+            throw CommandFailure(ExitCode(error), error.description)
+        }
+        guard let server else { return }
+        do throws(Files.Failure) {
+            output = try OutputFile(command.path, overwrites: command.overwrites)
+        } catch {
+            throw CommandFailure(.cannotCreate, opening: error)
+        }
+        recorded.withLock { $0.isOpen = true }
+        report(.listening(at: server.endpoint))
+        listening.every(.seconds(1)) { await self.checkFile() }
+        defer { close() }
+        do throws(TransportError) {
+            // One after another: the next may connect while frames of one that has left are still written.
+            for try await connection in server.connections { await follow(connection) }
+        } catch {
+            throw CommandFailure(.unavailable, "\(error)")
+        }
     }
 
     // MARK: The end
 
-    /// Waits until there are enough frames, or until ``finish(_:)`` is called.
-    func outcome() async -> Result<Void, CommandFailure> { await end.wait() }
-
-    /// Ends the recording; the first call counts.
-    func finish(_ result: Result<Void, CommandFailure>) { end.set(result) }
-
-    /// Why the recording has ended, if it has failed.
-    var failure: CommandFailure? {
-        if let failure = outputFailure ?? lossFailure { return failure }
-        return if case .failure(let failure)? = result { failure } else { nil }
-    }
-
-    /// The failure if frames that had arrived were not written, because their reader was given up; nil if they were.
-    var lossFailure: CommandFailure? { givenUp.map(Reception.lossFailure) }
-
     /// Ends the recording if its file has been removed, even if no frame arrives.
-    func checkFile() {
+    private func checkFile() {
         do {
             try output?.checkExists()
         } catch {
-            finish(error)
+            listening.finish(error)
         }
     }
 
-    private func finish(_ failure: Files.Failure) {
-        guard !failure.isBrokenPipe else { return finish(.success(())) }
-        guard !failure.isGivenUp else { return givenUp = failure.name }
-        let failure = CommandFailure(.cannotCreate, failure.message)
-        if outputFailure == nil { outputFailure = failure }
-        finish(.failure(failure))
-    }
-
-    /// Completes the file, and reports what was recorded.
-    func close() {
-        finish(.success(()))
-        Terminal.endProgress()
-        guard output != nil else { return }
+    /// Completes the file.
+    private func close() {
         do {
             if let writer = writer.take() { try writer.finish() }
             try output?.checkExists()
         } catch {
-            finish(error)
+            listening.finish(error)
         }
         output = nil
-        if command.isJSON {
-            var line = JSONLine(event: "recorded")
-            line.add("frames", statistics.frames)
-            line.add("bytes", statistics.bytes)
-            line.add("duration", duration)
-            print(line.text)
-        }
+    }
+
+    /// Reports what was recorded.
+    nonisolated func summarise() {
+        let (statistics, duration, isOpen) = recorded.withLock { $0 }
+        Terminal.endProgress()
+        guard isOpen else { return }
+        var line = JSONLine(event: "recorded")
+        line.add("frames", statistics.frames)
+        line.add("bytes", statistics.bytes)
+        line.add("duration", duration)
+        reporter.print(line)
         guard !command.isQuiet else { return }
         let time = Format.decimal(Double(duration) / 1e9, digits: 2)
         Terminal.say(
@@ -108,7 +110,7 @@ actor Recording {
         do throws(TransportError) {
             for try await frame in connection.frames {
                 isSender = true
-                guard result == nil, givenUp == nil else { break }
+                guard listening.goesOn else { break }
                 take(frame, of: connection)
             }
         } catch {
@@ -116,8 +118,8 @@ actor Recording {
             report(.broken(connection: connection.id, error))
         }
         // Who has sent no frame was only a visitor, such as the doctor.
-        if command.endsWithSender, isSender { finish(.success(())) }
-        if result != nil || givenUp != nil { connection.close() }
+        if command.endsWithSender, isSender { listening.finish(.success(())) }
+        if !listening.goesOn { connection.close() }
         return failure
     }
 
@@ -127,16 +129,17 @@ actor Recording {
             let byteCount = frame.jpegByteCount
             let (jpeg, size) = try frame.reading { () throws(TurboJPEGError) in try frame.sizedJPEG() }
             try jpeg.withSpan { try write($0.extracting(..<byteCount), size, frame, connection.id) }
-            report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
-            statistics.add(frame, byteCount: byteCount)
-            if !command.isQuiet { Terminal.showProgress("recorded \(Format.count(statistics.frames, "frame"))") }
-            if statistics.frames == command.count { finish(.success(())) }
+            let index = recorded.withLock { $0.statistics.frames }
+            report(.frame(frame, connection: connection.id, index: index, jpegSize: size))
+            recorded.withLock { $0.statistics.add(frame, byteCount: byteCount) }
+            if !command.isQuiet { Terminal.showProgress("recorded \(Format.count(index + 1, "frame"))") }
+            if index + 1 == command.count { listening.finish(.success(())) }
         } catch let error as TurboJPEGError {
             report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))
         } catch let error as Files.Failure {
-            finish(error)
+            listening.finish(error)
         } catch {
-            finish(.failure(CommandFailure(.unavailable, "\(error)")))
+            listening.finish(.failure(CommandFailure(.unavailable, "\(error)")))
         }
     }
 
@@ -152,41 +155,43 @@ actor Recording {
         }
         let time = clock.time(timestamp: frame.timestamp, receivedAt: frame.receivedAt, connection: connection)
         try writer?.append(jpeg, frame.orientation, at: time)
-        duration = time
+        recorded.withLock { $0.duration = time }
     }
 
     // MARK: Reporting
 
-    func report(_ event: Reception.Event) {
-        if let report = reporter.report(of: event) { self.report(report) }
-    }
+    private func report(_ event: ServerEvent) { reporter.report(event) }
 
     /// Reports a refusal, on a thread that reads sockets, which a blocked output must not hold up.
-    nonisolated func reportRefusal(_ refusal: TransportEvent) {
-        guard refusal.isRefusal, let report = reporter.report(of: .refused(refusal)) else { return }
-        Task(preferring: thread) { await self.report(report) }
+    private nonisolated func reportRefusal(_ refusal: TransportEvent) {
+        guard refusal.isRefusal else { return }
+        Task(preferring: listening.thread) { self.reporter.report(.refused(refusal)) }
     }
+}
 
-    private func report(_ report: EventReporter.Report) {
-        switch report {
-        case .event(let line): print(line)
-        case .sentence(let sentence):
-            Terminal.endProgress()
-            Terminal.say(sentence)
+/// When each frame of a recording is shown, in nanoseconds since the first.
+///
+/// The time between two frames is the one that their sender states. If it states none, or an impossible one such as
+/// a time before that of the previous frame, and from one sender to the next, it is the time between their arrivals.
+struct RecordingClock {
+    /// The maximum time between two frames that is believed: an hour.
+    static let maximumStep: UInt64 = 3_600_000_000_000
+
+    private var last: (time: UInt64, connection: Int, timestamp: UInt64?, receivedAt: UInt64)?
+
+    /// The time of the next frame, which is later than that of the previous one.
+    mutating func time(timestamp: UInt64?, receivedAt: UInt64, connection: Int) -> UInt64 {
+        let time = last.map { last in
+            let arrived = receivedAt > last.receivedAt ? receivedAt - last.receivedAt : 0
+            var step = arrived
+            if last.connection == connection, let timestamp, let before = last.timestamp, timestamp >= before,
+                timestamp - before <= Self.maximumStep
+            {
+                step = timestamp - before
+            }
+            return last.time.addingReportingOverflow(max(1, step)).partialValue
         }
-    }
-
-    /// Prints why the recording has failed as the last event, after a signal, when nobody looks at the outcome.
-    func report(_ failure: CommandFailure) {
-        if command.isJSON { print(failure.event.text) }
-        Terminal.say("framesocket record: \(failure.message)")
-    }
-
-    private func print(_ line: String) {
-        do {
-            try Terminal.print(line)
-        } catch {
-            finish(error)
-        }
+        last = (time ?? 0, connection, timestamp, receivedAt)
+        return time ?? 0
     }
 }

@@ -69,36 +69,19 @@ import Testing
         return TransportEvent(.warning, .refusedForUser, error.message, endpoint: "", error: error)
     }
 
-    @Test func `a refusal of each kind is reported once, whatever the others are, and kinds are limited`() {
-        let reporter = EventReporter(isJSON: true, isQuiet: false)
-        var reports: [String] = []
-        for round in 0..<100 {
-            for refusal in [Self.refusal(for: nil), Self.refusal(for: 6), Self.refusal(for: 7)] {
-                guard case .event(let line)? = reporter.report(of: .refused(refusal), at: UInt64(round)) else {
-                    continue
-                }
-                reports.append(line)
-            }
-        }
-        #expect(reports.count == 3 && reports[0].contains(#""code":"server.full""#))
-        #expect(reports[1].contains("user 6") && reports[2].contains("user 7"))
+    @Test func `a refusal of each kind is reported once, whatever the others are, and again later; kinds are limited`()
+    {
+        let reporter = Reporter("receive", isJSON: true, isQuiet: false)
+        let refusals = [nil, 6, 7].map { ServerEvent.refused(Self.refusal(for: $0)) }
+        #expect(refusals[0].json.text.contains(#""code":"server.full""#))
+        #expect(refusals[1].json.text.contains("user 6"))
+        for refusal in refusals { #expect(reporter.admit(refusal, at: 1) == 0) }
+        for refusal in refusals { #expect(reporter.admit(refusal, at: 2) == nil) }
         // Nobody expects a sentence where there are events.
         #expect(reporter.omitted == 0)
-        for user in 0..<1_000 {
-            if reporter.report(of: .refused(Self.refusal(for: 100 + user)), at: 200) != nil { reports.append("") }
-        }
-        #expect(reports.count == 17)
         // Later they are worth a word again, which says how many there were.
-        let later = EventReporter(isJSON: false, isQuiet: false)
-        _ = later.report(of: .refused(Self.refusal(for: nil)), at: 1)
-        _ = later.report(of: .refused(Self.refusal(for: nil)), at: 2)
-        guard case .sentence(let sentence)? = later.report(of: .refused(Self.refusal(for: nil)), at: 20_000_000_000)
-        else {
-            Issue.record("it is not reported again")
-            return
-        }
-        #expect(sentence.hasSuffix("(1 similar message left out before)"))
-        #expect(later.omitted == 1)
+        #expect(reporter.admit(refusals[0], at: 20_000_000_000) == 1)
+        #expect((0..<2_000).count { reporter.admit(.refused(Self.refusal(for: 100 + $0)), at: 200) != nil } <= 1_000)
     }
 
     @Test func `a server without a place for a sender says so`() async throws {

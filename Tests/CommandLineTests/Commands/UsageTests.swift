@@ -30,12 +30,6 @@ import Testing
         #expect(ending.lines.allSatisfy { $0.count <= 80 })
     }
 
-    @Test func `a device may serve several purposes`() async throws {
-        let command = "receive $S --wire-log /dev/null --audio /dev/null --timeout 0.01"
-        let ending = try await place.shell("$F \(command)").ended()
-        #expect(ending.status == 75, "\(ending)")
-    }
-
     @Test(arguments: [
         "$F receive $D/-p --count=1 --output=$D/out --json",
         "$F receive --count 1 --json --output $D/out $D/-p",

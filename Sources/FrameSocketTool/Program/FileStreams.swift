@@ -1,0 +1,266 @@
+import FrameSocket
+import Locking
+
+/// A file that is written piece by piece, or standard output.
+final class OutputFile: Sendable {
+    let name: String
+    private let descriptor: Int32
+
+    /// Whether it is a file in which places can be overwritten.
+    let isSeekable: Bool
+
+    /// Creates a file; `-` is standard output.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - overwrites: Whether an existing one may be emptied; otherwise that is an error.
+    /// - Throws: The system's error.
+    init(_ path: String, overwrites: Bool) throws(Files.Failure) {
+        guard path != "-" else {
+            (name, descriptor, isSeekable) = ("standard output", STDOUT_FILENO, false)
+            return
+        }
+        let opened = try Files.openForWriting(path, overwrites: overwrites)
+        (name, descriptor, isSeekable) = (path, opened, lseek(opened, 0, SEEK_CUR) >= 0)
+    }
+
+    deinit {
+        if descriptor != STDOUT_FILENO { close(descriptor) }
+    }
+
+    func write(_ bytes: [UInt8]) throws(Files.Failure) {
+        let bytes = bytes[...]
+        try write(bytes.span)
+    }
+
+    func write(_ bytes: Span<UInt8>) throws(Files.Failure) {
+        try checkExists()
+        try Files.write(bytes, to: descriptor, name: name)
+    }
+
+    /// Checks that nobody has removed the file: the system goes on to write one that has no name.
+    func checkExists() throws(Files.Failure) {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.kind == S_IFREG, status.st_nlink == 0 else { return }
+        throw Files.Failure(name, ESTALE)
+    }
+
+    /// Writes a few bytes at a place in a seekable file, without moving the position for later writes.
+    func write(_ bytes: [UInt8], at offset: UInt64) throws(Files.Failure) {
+        guard let offset = off_t(exactly: offset) else { return }
+        let count = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, offset) }
+        guard count >= 0 else { throw Files.Failure(name) }
+        // Only a file that cannot grow takes a part.
+        guard count == bytes.count else { throw Files.Failure(name, ENOSPC) }
+    }
+}
+
+/// A file that is read from beginning to end, or standard input.
+final class InputFile {
+    let name: String
+    private let descriptor: Int32
+    private var buffer: [UInt8] = []
+    private var position = 0
+    /// The place of the buffer's first byte in the file.
+    private var base: UInt64 = 0
+
+    /// The place of the next byte.
+    var offset: UInt64 { base + UInt64(position) }
+
+    /// Whether its bytes are still there once they have been read, unlike those of a pipe.
+    var isRepeatable: Bool {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { return true }
+        return status.kind == S_IFREG || status.kind == S_IFBLK
+    }
+
+    /// Opens a file; `-` is standard input.
+    init(_ path: String) throws(Files.Failure) {
+        guard path != "-" else {
+            (name, descriptor) = ("standard input", STDIN_FILENO)
+            return
+        }
+        name = path
+        descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Files.Failure(path) }
+    }
+
+    /// Reads bytes that are in memory, as a file of that name.
+    init(_ bytes: [UInt8], name: String) {
+        (self.name, descriptor) = (name, -1)
+        buffer = bytes
+    }
+
+    deinit {
+        if descriptor > STDIN_FILENO { close(descriptor) }
+    }
+
+    /// The next bytes, without consuming them; fewer if the file ends.
+    func peek(_ count: Int) throws(Files.Failure) -> ArraySlice<UInt8> {
+        while buffer.count - position < count, try fill() {}
+        return buffer[position...].prefix(max(0, count))
+    }
+
+    /// The next `count` bytes; nil if there are not that many.
+    ///
+    /// No more memory is allocated than there are bytes, whatever `count` claims.
+    func bytes(_ count: Int) throws(Files.Failure) -> [UInt8]? {
+        let found = try peek(count)
+        guard count >= 0, found.count == count else { return nil }
+        position += count
+        return Array(found)
+    }
+
+    /// Skips the next `count` bytes; returns false if there are not that many.
+    func skip(_ count: UInt64) throws(Files.Failure) -> Bool {
+        var left = count
+        while left > 0 {
+            if position == buffer.count, try !fill() { return false }
+            let step = min(left, UInt64(buffer.count - position))
+            position += Int(step)
+            left -= step
+        }
+        return true
+    }
+
+    /// Reads once; returns false at the end.
+    private func fill() throws(Files.Failure) -> Bool {
+        guard descriptor >= 0 else { return false }
+        // Moving the rest costs less than was consumed since the last time.
+        if position > 0, position >= buffer.count / 2 {
+            buffer.removeFirst(position)
+            base += UInt64(position)
+            position = 0
+        }
+        return try Files.read(from: descriptor, into: &buffer, name: name)
+    }
+}
+
+/// A file's path as the system sees it: bytes, which need not be UTF-8.
+///
+/// A `String` would replace bytes that are not UTF-8 by other characters, and so name another file.
+struct FilePath: Sendable, Hashable {
+    private let bytes: [UInt8]
+
+    init(_ text: String) {
+        bytes = Array(text.utf8)
+    }
+
+    /// The bytes up to the first NUL.
+    init(_ bytes: some Sequence<UInt8>) {
+        self.bytes = Array(bytes.prefix { $0 != 0 })
+    }
+
+    /// The path for display: bytes that are not UTF-8 are shown as `\xFF`, so only a path without any opens the same
+    /// file.
+    var text: String { Self.text(of: bytes) }
+
+    /// The path as a `String`; nil if it has bytes that are not UTF-8.
+    var exactText: String? { String(validating: bytes, as: UTF8.self) }
+
+    /// The last component.
+    var name: String { Self.text(of: bytes.split(separator: UInt8(ascii: "/")).last ?? []) }
+
+    /// Returns the path of an entry of this directory.
+    func appending(_ entry: FilePath) -> FilePath {
+        let slash = bytes.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]
+        return FilePath(bytes + slash + entry.bytes)
+    }
+
+    /// Calls `body` with the path as a C string.
+    func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result? {
+        let text = bytes.map { CChar(bitPattern: $0) } + [0]
+        return unsafe text.withUnsafeBufferPointer { text in
+            guard let base = text.baseAddress else { return nil }
+            return unsafe body(base)
+        }
+    }
+
+    private static func text(of bytes: some Collection<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var text = ""
+        var rest = Array(bytes)[...]
+        while let first = rest.first {
+            // The one to four bytes of a character that begins here, or a single byte.
+            let whole = (1...4).lazy.compactMap { String(validating: rest.prefix($0), as: UTF8.self) }.first
+            text += whole ?? "\\x" + (first < 16 ? "0" : "") + String(first, radix: 16, uppercase: true)
+            rest = rest.dropFirst(whole?.utf8.count ?? 1)
+        }
+        return text
+    }
+}
+
+extension FilePath: Comparable {
+    /// Orders paths as people number files: by their bytes, but runs of digits by their value, so that `frame-2` comes
+    /// before `frame-10`.
+    static func < (first: FilePath, second: FilePath) -> Bool {
+        var (left, right) = (first.bytes[...], second.bytes[...])
+        while let one = left.first, let other = right.first {
+            if isDigit(one), isDigit(other) {
+                let (number, otherNumber) = (takeNumber(from: &left), takeNumber(from: &right))
+                if number.count != otherNumber.count { return number.count < otherNumber.count }
+                if number != otherNumber { return number.lexicographicallyPrecedes(otherNumber) }
+            } else {
+                if one != other { return one < other }
+                left.removeFirst()
+                right.removeFirst()
+            }
+        }
+        if left.isEmpty != right.isEmpty { return left.isEmpty }
+        // They differ in leading zeros at most.
+        return first.bytes.lexicographicallyPrecedes(second.bytes)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    /// Removes a run of digits; returns it without leading zeros.
+    private static func takeNumber(from bytes: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let digits = bytes.prefix(while: isDigit)
+        bytes = bytes.dropFirst(digits.count)
+        return digits.drop { $0 == UInt8(ascii: "0") }
+    }
+}
+
+/// Writes the raw bytes of one connection, the first that sends any, for `receive --wire-log`.
+///
+/// - Note: The thread that reads the connection waits for the disk, and a slow disk holds up the senders. Nothing is
+///   lost.
+final class WireLog: Sendable {
+    private struct State {
+        /// The file; nil until it is opened, and after a failure.
+        var output: OutputFile?
+        /// The connection whose bytes are written; nil until one sends any.
+        var connection: Int?
+    }
+
+    private let state = Locked(State())
+    private let failed: @Sendable (Files.Failure) -> Void
+
+    /// Creates a log, whose file has to be opened before a server accepts a connection.
+    ///
+    /// - Parameter failed: Called once, if bytes cannot be written; later bytes are left out.
+    init(failed: @escaping @Sendable (Files.Failure) -> Void) {
+        self.failed = failed
+    }
+
+    /// Creates the file, or empties it.
+    func open(_ path: String) throws(Files.Failure) {
+        let output = try OutputFile(path, overwrites: true)
+        state.withLock { $0.output = output }
+    }
+
+    /// Writes what was read from a connection, if it is the first.
+    func write(_ bytes: Span<UInt8>, of connection: Int) {
+        let output = state.withLock { state in
+            if state.connection == nil { state.connection = connection }
+            return state.connection == connection ? state.output : nil
+        }
+        do throws(Files.Failure) {
+            // Outside the lock: a connection is read by one thread.
+            try output?.write(bytes)
+        } catch {
+            state.withLock { $0.output = nil }
+            failed(error)
+        }
+    }
+}

@@ -1,0 +1,400 @@
+import FrameSocket
+import Locking
+
+/// Files and streams, by direct system calls: Foundation would cost a sending process more memory than its image.
+enum Files {
+    /// A call that failed, and on what.
+    struct Failure: Error {
+        let name: String
+        let error: Int32
+
+        init(_ name: String, _ error: Int32 = errno) {
+            self.name = name
+            self.error = error
+        }
+
+        /// Whether the reader of a pipe has gone, which ends a program quietly.
+        var isBrokenPipe: Bool { error == EPIPE }
+
+        /// Whether there is no such file.
+        var isMissing: Bool { error == ENOENT }
+
+        /// Whether the file to be created already exists.
+        var isTaken: Bool { error == EEXIST }
+
+        var message: String {
+            if error == ENOTSUP { return "\(name): not a regular file, and not replaced; name another file" }
+            if error == EWOULDBLOCK { return "\(name): another program still writes it; name another file" }
+            if error == ESTALE { return "\(name): removed while it was written; what it held is lost" }
+            if error == EISDIR { return "\(name): Is a directory; name a file in it" }
+            if error == ELOOP { return "\(name): a symbolic link, which is not followed" }
+            guard let words = unsafe strerror(error) else { return "\(name): error \(error)" }
+            return unsafe "\(name): \(String(cString: words))"
+        }
+    }
+
+    /// Returns the path that a symbolic link holds; nil if there is no link, or one that is not UTF-8.
+    static func target(ofLink path: String) -> String? {
+        let capacity = Int(PATH_MAX)
+        var target = [CChar](repeating: 0, count: capacity)
+        let count = unsafe readlink(path, &target, capacity)
+        guard count >= 0 else { return nil }
+        return String(validating: target.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// The maximum number of links that lead to a file, more than any system follows.
+    private static let maximumLinkCount = 40
+
+    /// Returns a path and, if it is a symbolic link, the paths to which it leads, link by link.
+    static func chain(of path: String) -> [String] {
+        var (path, chain) = (path, [path])
+        while chain.count <= maximumLinkCount, let target = target(ofLink: path) {
+            path = target.hasPrefix("/") ? target : split(path).directory + "/" + target
+            chain.append(path)
+        }
+        return chain
+    }
+
+    static func split(_ path: String) -> (directory: String, name: String) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+        return (String(path[...slash]), String(path[path.index(after: slash)...]))
+    }
+
+    /// The maximum size of a file that is read into memory.
+    static let maximumByteCount = 1 << 30
+
+    static func write(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(Failure) {
+        let bytes = bytes[...]
+        try write(bytes.span, to: descriptor, name: name)
+    }
+
+    static func write(_ bytes: Span<UInt8>, to descriptor: Int32, name: String) throws(Failure) {
+        var offset = 0
+        while offset < bytes.count {
+            let count = unsafe bytes.extracting(offset...).withUnsafeBytes { rest in
+                blocking(on: name, isOpening: false) { unsafe systemWrite(descriptor, rest) }
+            }
+            guard count >= 0 || errno == EINTR else { throw Failure(name) }
+            offset += max(0, count)
+        }
+    }
+
+    /// A call that lasts for as long as another program likes: writing to a pipe whose reader does not read, opening a named pipe
+    /// that nobody opens.
+    struct Blockage {
+        let id: Int
+        /// Of the file.
+        let name: String
+        let isOpening: Bool
+    }
+
+    private static let calls = Locked((last: 0, blockages: [Int: Blockage]()))
+
+    /// What a thread has been waiting for longest; nil if none waits.
+    static var blockage: Blockage? { calls.withLock { $0.blockages.min { $0.key < $1.key }?.value } }
+
+    private static func blocking<Result>(on name: String, isOpening: Bool = true, _ call: () -> Result) -> Result {
+        let id = calls.withLock { calls in
+            calls.last += 1
+            calls.blockages[calls.last] = Blockage(id: calls.last, name: name, isOpening: isOpening)
+            return calls.last
+        }
+        let result = call()
+        // Taking the lock may change it.
+        let error = errno
+        calls.withLock { $0.blockages[id] = nil }
+        errno = error
+        return result
+    }
+
+    /// Whether a descriptor takes bytes without waiting, within so many milliseconds.
+    static func takes(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
+        var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return unsafe poll(&state, 1, milliseconds) != 0
+    }
+
+    /// Reads a whole file.
+    static func contents(of path: String) throws(Failure) -> [UInt8] {
+        try contents(of: FilePath(path))
+    }
+
+    /// Reads a whole file.
+    static func contents(of path: FilePath) throws(Failure) -> [UInt8] {
+        let descriptor = unsafe path.withCString { unsafe open($0, O_RDONLY | O_CLOEXEC) } ?? -1
+        guard descriptor >= 0 else { throw Failure(path.text) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        while bytes.count < maximumByteCount, try read(from: descriptor, into: &bytes, name: path.text) {}
+        return bytes
+    }
+
+    /// Reads a file that nobody else may read, as ssh reads a key.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - limit: The maximum number of bytes to read.
+    /// - Returns: Its first bytes.
+    /// - Throws: The system's error, or a failure if others can read the file.
+    static func secret(in path: String, limit: Int) throws -> [UInt8] {
+        let descriptor = blocking(on: path) { unsafe open(path, O_RDONLY | O_CLOEXEC) }
+        guard descriptor >= 0 else { throw Failure(path) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw Failure(path) }
+        // A pipe or a device has no contents of its own.
+        if status.kind == S_IFREG, status.st_mode & 0o077 != 0 {
+            throw CommandFailure(
+                .noInput,
+                "\(path): other users can read this token; run: chmod 600 \(path.shellWord)"
+            )
+        }
+        var bytes: [UInt8] = []
+        while bytes.count < limit, try read(from: descriptor, into: &bytes, atMost: limit - bytes.count, name: path) {}
+        return bytes
+    }
+
+    /// The maximum capacity of a pipe, and so of one read of it.
+    static let pipeCapacity = 1 << 16
+
+    /// Reads once, at most `limit` bytes, and appends them to `bytes`; returns false at the end.
+    static func read(
+        from descriptor: Int32,
+        into bytes: inout [UInt8],
+        atMost limit: Int = pipeCapacity,
+        name: String
+    ) throws(Failure) -> Bool {
+        try unsafe withUnsafeTemporaryAllocation(byteCount: pipeCapacity, alignment: 16) { buffer throws(Failure) in
+            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(limit, pipeCapacity)])
+            let count = try unsafe read(from: descriptor, room, name: name)
+            unsafe bytes.append(contentsOf: room[..<count])
+            return count > 0
+        }
+    }
+
+    /// Waits until a descriptor has something to read, or its input has ended.
+    static func wait(for descriptor: Int32) {
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while unsafe poll(&state, 1, -1) < 0, errno == EINTR {}
+    }
+
+    /// Reads until `bytes` is full or there is no more, and returns how many bytes there were.
+    static func read(
+        from descriptor: Int32,
+        filling bytes: inout MutableSpan<UInt8>,
+        name: String
+    ) throws(Failure) -> Int {
+        try unsafe bytes.withUnsafeMutableBytes { bytes throws(Failure) in
+            var filled = 0
+            while filled < bytes.count {
+                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[filled...])
+                let count = try unsafe read(from: descriptor, rest, name: name)
+                if count == 0 { break }
+                filled += count
+            }
+            return filled
+        }
+    }
+
+    /// Reads once; returns 0 at the end.
+    private static func read(
+        from descriptor: Int32,
+        _ room: UnsafeMutableRawBufferPointer,
+        name: String
+    ) throws(Failure) -> Int {
+        while true {
+            let count = unsafe systemRead(descriptor, room)
+            if count >= 0 { return count }
+            if errno != EINTR { throw Failure(name) }
+        }
+    }
+
+    /// What the system says of a path; nil if nothing can be seen there.
+    static func status(of path: String, followsLinks: Bool = true) -> stat? {
+        var status = stat()
+        return unsafe (followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 ? status : nil
+    }
+
+    static func isDirectory(_ path: String) -> Bool { status(of: path)?.kind == S_IFDIR }
+
+    static func isRegular(_ path: String) -> Bool { status(of: path)?.kind == S_IFREG }
+
+    static func isSocket(_ path: String) -> Bool { status(of: path)?.kind == S_IFSOCK }
+
+    static func checkExists(_ path: String) throws(Failure) {
+        guard unsafe access(path, F_OK) == 0 else { throw Failure(path) }
+    }
+
+    /// Whether a path names a regular file, or one of which that cannot be told, such as a link to nothing.
+    static func mayBeRegular(_ path: FilePath) -> Bool {
+        var status = stat()
+        let result = unsafe path.withCString { unsafe stat($0, &status) } ?? -1
+        return result != 0 || status.kind == S_IFREG
+    }
+
+    /// What tells the content of a regular file from what it was before, without reading it.
+    struct Version: Equatable {
+        private let facts: [Int64]
+
+        /// nil for what is not a regular file, or cannot be seen.
+        init?(of path: FilePath) {
+            var status = stat()
+            guard unsafe path.withCString({ unsafe stat($0, &status) }) == 0, status.kind == S_IFREG else { return nil }
+            #if canImport(Darwin)
+                let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+            #else
+                let (modified, changed) = (status.st_mtim, status.st_ctim)
+            #endif
+            facts = [
+                Int64(status.st_dev), Int64(truncatingIfNeeded: status.st_ino), Int64(status.st_size),
+                Int64(modified.tv_sec), Int64(modified.tv_nsec), Int64(changed.tv_sec), Int64(changed.tv_nsec),
+            ]
+        }
+    }
+
+    /// The names in a directory that are UTF-8, sorted by their bytes.
+    static func names(in directory: String) throws(Failure) -> [String] {
+        try entries(in: directory).compactMap(\.exactText)
+    }
+
+    /// The names in a directory, in the order of ``FilePath``.
+    static func entries(in directory: String) throws(Failure) -> [FilePath] {
+        guard let stream = unsafe opendir(directory) else { throw Failure(directory) }
+        defer { unsafe closedir(stream) }
+        var names: [FilePath] = []
+        while let entry = unsafe readdir(stream) {
+            names.append(unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe FilePath($0) })
+        }
+        return names.sorted()
+    }
+
+    /// Creates a directory, and its parents, if they do not exist.
+    static func makeDirectory(_ path: String) throws(Failure) {
+        var soFar = path.hasPrefix("/") ? "/" : ""
+        for part in path.split(separator: "/") {
+            soFar += soFar.isEmpty || soFar.hasSuffix("/") ? part : "/" + part
+            if isDirectory(soFar) { continue }
+            if unsafe mkdir(soFar, 0o777) == 0 { continue }
+            let error = errno
+            if error == EEXIST, isDirectory(soFar) { continue }
+            throw Failure(soFar, error == EEXIST ? ENOTDIR : error)
+        }
+    }
+
+    /// Removes a file, unless somebody else has removed it.
+    static func remove(_ path: String) throws(Failure) {
+        guard unsafe unlink(path) != 0, errno != ENOENT else { return }
+        throw Failure(path, errno == EISDIR ? ENOTSUP : errno)
+    }
+}
+
+extension stat {
+    /// Whether it is a file, a directory, a link, a device, a pipe or a socket.
+    var kind: mode_t { st_mode & S_IFMT }
+}
+
+extension Files {
+    /// The failure if an existing file is not overwritten.
+    static func refusal(_ path: String) -> String {
+        "\(path): already exists; use --overwrite to replace it"
+    }
+
+    /// Creates a file that holds `bytes`, completely or not at all.
+    ///
+    /// They are written to a hidden file in the same directory, which is then renamed: readers see the file as it was
+    /// or as it is, and a full disk leaves no part of it. Whatever exists at either name is neither written to nor
+    /// followed; only files are replaced, and links to files or to nothing, not devices, pipes, sockets or directories,
+    /// nor links to them or to what a process has open.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - bytes: Its contents.
+    ///   - overwrites: Whether the file replaces an existing one; otherwise that is an error.
+    /// - Throws: The system's error.
+    static func create(_ path: String, _ bytes: Span<UInt8>, overwrites: Bool) throws(Failure) {
+        try checkReplaceable(path)
+        let temporary = temporaryName(of: path)
+        // Left behind by an earlier process.
+        unsafe unlink(temporary)
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        let descriptor = unsafe open(temporary, flags, 0o666)
+        guard descriptor >= 0 else { throw Failure(path) }
+        do {
+            defer { close(descriptor) }
+            try write(bytes, to: descriptor, name: path)
+        } catch {
+            unsafe unlink(temporary)
+            throw error
+        }
+        // A link fails if the name is taken; a rename would not.
+        let result = unsafe overwrites ? rename(temporary, path) : link(temporary, path)
+        let failure = result == 0 ? nil : Failure(path)
+        if !overwrites || failure != nil { unsafe unlink(temporary) }
+        if let failure { throw failure }
+    }
+
+    private static func checkReplaceable(_ path: String) throws(Failure) {
+        guard let kind = status(of: path, followsLinks: false)?.kind else { return }
+        let isHarmlessLink = kind == S_IFLNK && mayBeRegular(FilePath(path)) && !isStream(path)
+        guard kind == S_IFREG || isHarmlessLink else { throw Failure(path, ENOTSUP) }
+    }
+
+    /// Whether a path leads to an open file of a process, as `/dev/stdout` does.
+    ///
+    /// To root, that is a link like any other.
+    private static func isStream(_ path: String) -> Bool {
+        // A file behind such a link may be a regular one, and behind links to directories the link itself has any name.
+        let system = status(of: "/proc/self/fd")?.st_dev
+        return chain(of: path).contains { link in
+            link.hasPrefix("/proc/") || (system != nil && status(of: split(link).directory)?.st_dev == system)
+        }
+    }
+
+    /// Returns a name beside a file that belongs to this program: what an earlier process has left there is deleted.
+    static func temporaryName(of path: String) -> String {
+        let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        return path[..<start] + ".framesocket." + path[start...]
+    }
+
+    /// Opens a file to be written from its beginning, and empties it if it exists.
+    ///
+    /// It is locked until it is closed, so that two programs do not write one file at the same time.
+    ///
+    /// A symbolic link is followed only if it belongs to this user or to root: others may plant one in a directory that
+    /// everybody may write to.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - overwrites: Whether it may already exist.
+    /// - Returns: The descriptor, which the caller closes.
+    /// - Throws: The system's error; `ELOOP` for a link that is not followed, `EISDIR` for a directory, `EWOULDBLOCK` for a
+    ///   file that another program writes.
+    static func openForWriting(_ path: String, overwrites: Bool) throws(Failure) -> Int32 {
+        let status = status(of: path, followsLinks: false)
+        let isLink = status?.kind == S_IFLNK
+        let isTrusted = isLink && (status?.st_uid == geteuid() || status?.st_uid == 0)
+        guard isTrusted || !isLink else { throw Failure(path, ELOOP) }
+        // That it exists would suggest to replace it.
+        guard !isDirectory(path) else { throw Failure(path, EISDIR) }
+        var flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrites ? 0 : O_EXCL)
+        // A link that is planted after the check is not followed either.
+        if !isTrusted { flags |= O_NOFOLLOW }
+        let descriptor = blocking(on: path) { unsafe open(path, flags, 0o666) }
+        guard descriptor >= 0 else { throw Failure(path) }
+        do throws(Failure) {
+            try takeOver(descriptor, path)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+
+    /// Locks a file, and then empties it; does nothing to what is not a regular file.
+    private static func takeOver(_ descriptor: Int32, _ path: String) throws(Failure) {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.kind == S_IFREG else { return }
+        // Some file systems have no locks.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else { throw Failure(path) }
+        guard ftruncate(descriptor, 0) == 0 else { throw Failure(path) }
+    }
+}

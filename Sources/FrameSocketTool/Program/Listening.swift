@@ -1,0 +1,269 @@
+import FrameSocket
+import Locking
+
+/// The server of a command, and what ends it: enough frames, a failure, the time or a signal.
+///
+/// What arrives is handled on one thread, which the reader of a pipe or whoever opens one may block for as long as it likes. That
+/// is back pressure; at the end the thread gets a second, and is then left wherever it is stuck.
+final class Listening: Sendable {
+    /// How long frames that have arrived may take to be handled after SIGTERM: well below the 90 s after which systemd
+    /// kills.
+    private static let drainLimit = TimeLimit.of(.seconds(20))
+    /// How long the thread may take at the end.
+    private static let patience = TimeLimit.of(.seconds(1))
+
+    private struct State {
+        var server: FrameServer?
+        var signal: Signals.Signal?
+        /// Whether nobody reads the frames that have arrived any longer.
+        var isOver = false
+        var isHurried = false
+    }
+
+    /// The thread on which frames are handled: writing may block, and must hold up neither the sockets nor Swift's pool.
+    let thread = IOThread()
+    private let result = Latch<Result<Void, CommandFailure>>()
+    /// Set once there is a result or a signal.
+    private let end = Latch<Void>()
+    /// Why something could not be written, whether before or after the end.
+    let outputFailure = Latch<CommandFailure>()
+    private let state = Locked(State())
+
+    // MARK: The server
+
+    /// Creates the server, whose socket is removed at the end; nil if `make` returns nil, or once the end has begun.
+    func start(_ make: () throws(TransportError) -> FrameServer?) throws(TransportError) -> FrameServer? {
+        try state.withLock { state throws(TransportError) in
+            if !state.isOver { state.server = try make() }
+            return state.server
+        }
+    }
+
+    // MARK: The end
+
+    /// Whether frames are still handled.
+    var goesOn: Bool { result.value == nil }
+
+    /// Whether everything is over but the reports.
+    private var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// Why the command has failed so far.
+    private var failure: CommandFailure? {
+        if let failure = outputFailure.value { return failure }
+        guard case .failure(let failure)? = result.value, !failure.message.isEmpty else { return nil }
+        return failure
+    }
+
+    /// Ends the command; the first call counts.
+    func finish(_ outcome: Result<Void, CommandFailure>) {
+        if result.set(outcome) { end.set(()) }
+    }
+
+    /// Ends the command because something cannot be written; if its reader has gone, in order.
+    func finish(_ failure: Files.Failure) {
+        guard !failure.isBrokenPipe else { return finish(.success(())) }
+        let failure = CommandFailure(.cannotCreate, opening: failure)
+        outputFailure.set(failure)
+        finish(.failure(failure))
+    }
+
+    /// Does something again and again until the end.
+    func every(_ interval: Duration, _ action: @escaping @Sendable () async -> Void) {
+        Task { [self] in
+            while (try? await Task.sleep(for: interval)) != nil, !isOver { await action() }
+        }
+    }
+
+    /// Works on the thread until the work or something else ends, and closes the server.
+    ///
+    /// - Parameters:
+    ///   - seconds: When the time is over.
+    ///   - outcome: What the command has come to then.
+    ///   - work: Listens, and handles connections until the server ends.
+    ///   - ending: Called before the server is closed; returns whether what has arrived is handled first after SIGTERM.
+    /// - Returns: The signal that ended the command, and the failure if it left something unwritten.
+    func run(
+        for seconds: Double? = nil,
+        or outcome: @escaping @Sendable () -> Result<Void, CommandFailure> = { .success(()) },
+        _ work: @escaping @Sendable () async throws(CommandFailure) -> Void,
+        ending: () async -> Bool = { false }
+    ) async -> (signal: Signals.Signal?, failure: CommandFailure?) {
+        Signals.handle { [self] signal in
+            state.withLock { state in
+                if state.signal == nil { state.signal = signal }
+                // Ctrl-C waits for no reader.
+                if signal == .interrupt { state.isHurried = true }
+            }
+            end.set(())
+        }
+        let hasStopped = Latch<Void>()
+        Task(preferring: thread) { [self] in
+            do throws(CommandFailure) {
+                try await work()
+                finish(.success(()))
+            } catch {
+                finish(.failure(error))
+            }
+            hasStopped.set(())
+        }
+        if let seconds {
+            Task { [self] in
+                if (try? await Task.sleep(for: .seconds(seconds))) != nil { finish(outcome()) }
+            }
+        }
+        await end.wait()
+        let drains = await ending()
+        let (server, signal) = state.withLock { ($0.server, result.value == nil ? $0.signal : nil) }
+        if drains, signal == .terminate, let server {
+            server.drain()
+            _ = await Self.wait(atMost: Self.drainLimit) { result.value != nil || state.withLock { $0.isHurried } }
+            let message = "frames that had arrived are lost: they were not written in time"
+            finish(.failure(CommandFailure(.cannotCreate, message)))
+        }
+        // One that is being created is waited for, since its socket has to be removed.
+        let last = state.withLock { state in
+            state.isOver = true
+            return state.server
+        }
+        last?.close()
+        let isClosed = Latch<Void>()
+        Task {
+            try? await last?.closed()
+            await hasStopped.wait()
+            isClosed.set(())
+        }
+        guard await !Self.wait(atMost: Self.patience, until: { isClosed.value != nil }) else {
+            return (signal, failure)
+        }
+        if let blockage = await Self.blockage {
+            Terminal.abandonOutput()
+            return (signal, failure(beside: blockage, signal))
+        }
+        // Senders have a second, too.
+        finish(.success(()))
+        _ = await Self.wait(atMost: Self.patience * 2) { isClosed.value != nil }
+        return (signal, failure)
+    }
+
+    /// What a thread is stuck in.
+    private static var blockage: Files.Blockage? {
+        get async {
+            guard let blockage = Files.blockage else { return nil }
+            try? await Task.sleep(for: .milliseconds(20))
+            return Files.blockage?.id == blockage.id ? blockage : nil
+        }
+    }
+
+    /// Why the command has failed, and what its thread has left where it is stuck.
+    private func failure(beside blockage: Files.Blockage, _ signal: Signals.Signal?) -> CommandFailure? {
+        var loss: CommandFailure?
+        if !blockage.isOpening {
+            let message = "its reader did not read everything in time; frames that had arrived are lost"
+            loss = CommandFailure(.cannotCreate, "\(blockage.name): \(message)")
+        } else if signal == nil {
+            let message = "not opened in time; is it a pipe that no other program opens?"
+            loss = CommandFailure(.timedOut, "\(blockage.name): \(message)")
+        }
+        guard let failure else { return loss }
+        return CommandFailure(failure.code, failure.message + (loss.map { "; " + $0.message } ?? ""))
+    }
+
+    /// Waits until something is the case, but not longer than `limit`; returns whether it is.
+    private static func wait(atMost limit: Duration, until isTrue: () -> Bool) async -> Bool {
+        let deadline = ContinuousClock.now + limit
+        while !isTrue() {
+            guard ContinuousClock.now < deadline else { return false }
+            try? await Task.sleep(for: .milliseconds(2))
+        }
+        return true
+    }
+}
+
+extension CommandFailure {
+    /// Throws what a command ends with, if a signal or a failure has ended it.
+    ///
+    /// - Parameters:
+    ///   - signal: The signal; Ctrl-C decides on the exit code whatever has failed.
+    ///   - failure: Why the command has failed.
+    ///   - termination: The exit code after SIGTERM.
+    /// - Throws: The failure, or one without words that has the exit code of the signal.
+    static func end(
+        after signal: Signals.Signal?,
+        _ failure: CommandFailure?,
+        termination: ExitCode = .interrupted
+    ) throws(CommandFailure) {
+        guard let signal else {
+            if let failure { throw failure }
+            return
+        }
+        let code = signal == .terminate ? termination : .interrupted
+        guard var failure else { throw CommandFailure(code, "") }
+        if signal == .interrupt { failure.status = code }
+        throw failure
+    }
+}
+
+/// Where `framesocket receive` listens.
+enum ListeningPlace {
+    case at(SocketEndpoint)
+    /// A socket that the service manager created and passed: the one with this name, or the only one.
+    case passed(name: String?)
+
+    /// Parses the options that concern the place, after all others have been taken.
+    init(_ arguments: inout Arguments) throws(UsageError) {
+        let isPassed = arguments.flag("--systemd")
+        let name = try arguments.value("--socket-name")
+        let paths = try arguments.rest()
+        if isPassed {
+            guard paths.isEmpty else { throw UsageError(message: "--systemd and a path are mutually exclusive") }
+            self = .passed(name: name)
+            return
+        }
+        guard name == nil else { throw UsageError(message: "--socket-name requires --systemd") }
+        guard paths.count == 1, let path = paths.first else {
+            throw UsageError(message: "receive expects one path to listen at")
+        }
+        self = .at(try Arguments.endpoint(path))
+    }
+
+    /// Whether a service manager created the socket.
+    var isPassed: Bool {
+        if case .passed = self { true } else { false }
+    }
+
+    /// Starts listening there.
+    func server(_ configuration: FrameServer.Configuration) throws(TransportError) -> FrameServer? {
+        switch self {
+        case .at(let endpoint):
+            return try FrameServer(at: endpoint, configuration: configuration)
+        case .passed(let name):
+            let sockets = try FrameServer.InheritedSocket.passed().filter { name == nil || $0.name == name }
+            guard sockets.count == 1, let socket = sockets.first else { return nil }
+            return try FrameServer(inheriting: socket, configuration: configuration)
+        }
+    }
+
+    /// Explains why ``server(_:)`` returned no server.
+    var complaint: String {
+        let sockets = (try? FrameServer.InheritedSocket.passed()) ?? []
+        if sockets.isEmpty {
+            if let process = ServiceManager.value("LISTEN_PID").flatMap(Int32.init),
+                process != FrameServer.InheritedSocket.processID,
+                ServiceManager.value("LISTEN_FDS") != nil
+            {
+                return "the sockets were passed to process \(process) (LISTEN_PID), and this is process "
+                    + "\(FrameServer.InheritedSocket.processID); start the command without a shell, or with exec: sh -c 'exec framesocket …'"
+            }
+            return
+                "no socket was passed (LISTEN_FDS); start the command from a .socket unit or with "
+                + "systemd-socket-activate"
+        }
+        let names = sockets.map { $0.name ?? "?" }.joined(separator: ", ")
+        guard case .passed(let name?) = self else {
+            return "\(Format.count(sockets.count, "socket")) passed (\(names)); name one with --socket-name"
+        }
+        let count = sockets.count { $0.name == name }
+        let found = count == 0 ? "no socket" : "\(count) sockets"
+        return "--socket-name \(name): \(found) passed with this name (\(names))"
+    }
+}

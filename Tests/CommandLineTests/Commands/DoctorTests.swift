@@ -35,7 +35,7 @@ import Testing
     // MARK: Situations
 
     /// How the remedy of a situation is shown to work.
-    enum Remedy: Sendable {
+    enum Remedy: Equatable, Sendable {
         case none
         /// After the command behind its last colon nothing is wrong.
         case command
@@ -47,252 +47,101 @@ import Testing
         case later
         /// It says this, which a test cannot do.
         case words(String)
+
+        init(_ text: String) {
+            let cases: [String: Remedy] = [
+                "": .none, "(command)": .command, "(path)": .path, "(receiver)": .receiver, "(later)": .later,
+            ]
+            self = cases[text] ?? .words(text)
+        }
     }
 
-    /// What may be wrong with a path, what is said of it, and what helps.
+    /// What may be wrong with a path, what is said of it, and what helps: a row of a table.
     struct Situation: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let status: Int32
         let code: String
         /// A part of the first finding's message.
         let words: String
-        var remedy = Remedy.none
+        let remedy: Remedy
         /// Commands that make the situation.
-        var made = ":"
+        let made: String
         /// A command that runs another one in it.
-        var within = ""
-        var path = "$D/t"
-        var timeout = 60.0
+        let within: String
+        let path: String
+        var timeout: Double { status == 75 ? 0.3 : 60 }
+
+        init(_ row: Substring) {
+            let cells = row.split(separator: "|", omittingEmptySubsequences: false)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            func cell(_ index: Int, _ fallback: String = "") -> String {
+                let text = index < cells.count ? cells[index] : ""
+                return text.isEmpty ? fallback : text.replacing("DEEP", with: DoctorTests.deep)
+            }
+            testDescription = cell(0)
+            status = Int32(cell(1)) ?? -1
+            (code, words, remedy) = (cell(2), cell(3), Remedy(cell(4)))
+            (path, made) = (cell(5, "$D/t"), cell(6, ":"))
+            let context = cell(7)
+            within = context.hasPrefix("python ") ? DoctorTests.python(String(context.dropFirst(7))) : context + " "
+        }
     }
 
     /// Runs a command while a socket of Python's is what `steps` make it.
-    private static func python(_ steps: String, type: String = "STREAM") -> String {
-        "rm -f $D/t; python3 -c \"import socket, subprocess, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_\(type)); s.bind('$D/t'); "
-            + "\(steps); sys.exit(subprocess.call(sys.argv[1:]))\" "
+    fileprivate static func python(_ steps: String) -> String {
+        "rm -f $D/t; python3 -c \"import os, socket, subprocess, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_"
+            + (steps == "datagram" ? "DGRAM" : "STREAM") + "); s.bind('$D/t'); "
+            + "\(steps == "datagram" ? "0" : steps); sys.exit(subprocess.call(sys.argv[1:]))\" "
     }
 
+    private static func rows(_ table: String) -> [Situation] { table.split(separator: "\n").map { Situation($0) } }
+
+    /// Name, exit code, code, words, remedy, path, what makes it, what runs another command in it: each situation that the program
+    /// knows; those that need a file system of their own are below, and in `UnsafePathTests`.
+    private static let situations = rows(
+        """
+        free | 0 | path.free | a server can listen here
+        a long path | 0 | path.free | a server can listen here | | $D/DEEP/t | mkdir -p -m 700 $D/DEEP
+        empty | 73 | path.invalid | is empty | use the path of a file in a directory, such as | ''
+        a slash at the end | 73 | path.invalid | ends with a slash | use the path of a file in a directory, such as | $D/
+        too long | 73 | path.tooLong | bytes; a socket's path may have at most | choose a shorter one | $D/$(printf '%0120d' 0)
+        a link to a server | 73 | path.notASocket | symbolic link | (command) | | ln -s s $D/t
+        a link to nothing | 73 | path.notASocket | symbolic link | (command) | | ln -s none $D/t
+        a file | 73 | path.notASocket | is not a socket | (command) | "$D/it's one" | : >"$D/it's one"
+        a pipe | 73 | path.notASocket | is not a socket | (command) | | mkfifo $D/t
+        a directory | 73 | path.notASocket | is a directory | (path) | | mkdir -m 700 $D/t
+        a device | 73 | path.notASocket | device | choose another path | /dev/null
+        a link as lock file | 73 | path.unsafe | t.lock, which a server locks, is not an empty | (command) | | ln -s none $D/t.lock
+        a lock that is held | 69 | path.inUse | whose socket's file was removed, holds | (later) | | : >$D/t.lock | flock $D/t.lock
+        no directory | 73 | path.cannotCreate | it's none does not exist | (command) | "$D/it's none/t"
+        a file as directory | 73 | path.cannotCreate | is not a directory | choose a path in an existing directory | $D/f/t | : >$D/f
+        a loop | 73 | path.cannotCreate | cannot be opened (Too many levels | choose another path | $D/loop/t | ln -s loop $D/loop
+        open to others | 73 | path.unsafe | has mode 777, which lets others replace | (command) | $D/open/t | mkdir -m 777 $D/open
+        the system's | 73 | path.cannotCreate | the file system of /proc creates no sockets | on another file system | /proc/t
+        a socket that was left behind | 69 | connect.timedOut | nobody listens here | (receiver) | | BIND
+        a datagram socket | 73 | connect.timedOut | datagram | choose another path | | | python datagram
+        accepts nobody | 75 | server.noAnswer | within 0.3 seconds it has either not accepted | ps -o pid,stat,wchan,args -p | | | python s.listen(9)
+        a full queue | 75 | connect.timedOut | the queue of connections is full | ss -xlp src | | | python QUEUE
+        few descriptors | 69 | descriptors.few | of 64 senders | ulimit -n 1024 | | | ulimit -n 60;
+        """
+        .replacing("BIND", with: bind)
+        .replacing("QUEUE", with: "s.listen(0); c = socket.socket(socket.AF_UNIX); c.connect('$D/t')")
+    )
+
     private static let bind = "python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('$D/t')\""
-    private static let example = "use the path of a file in a directory, such as"
-
-    /// Of each situation that the program knows; those that need another user or a file system of their own are below, and in
-    /// `UnsafePathTests`.
-    private static let situations: [Situation] = [
-        Situation(testDescription: "free", status: 0, code: "path.free", words: "a server can listen here"),
-        Situation(
-            testDescription: "a long path",
-            status: 0,
-            code: "path.free",
-            words: "a server can listen here",
-            made: "mkdir -p -m 700 $D/\(deep)",
-            path: "$D/\(deep)/t"
-        ),
-        Situation(
-            testDescription: "empty",
-            status: 73,
-            code: "path.invalid",
-            words: "is empty",
-            remedy: .words(example),
-            path: "''"
-        ),
-        Situation(
-            testDescription: "a slash at the end",
-            status: 73,
-            code: "path.invalid",
-            words: "ends with a slash",
-            remedy: .words(example),
-            path: "$D/"
-        ),
-        Situation(
-            testDescription: "too long",
-            status: 73,
-            code: "path.tooLong",
-            words: "bytes; a socket's path may have at most",
-            remedy: .words("choose a shorter one"),
-            path: "$D/$(printf '%0120d' 0)"
-        ),
-        Situation(
-            testDescription: "a link to a server",
-            status: 73,
-            code: "path.notASocket",
-            words: "symbolic link",
-            remedy: .command,
-            made: "ln -s s $D/t"
-        ),
-        Situation(
-            testDescription: "a link to nothing",
-            status: 73,
-            code: "path.notASocket",
-            words: "symbolic link",
-            remedy: .command,
-            made: "ln -s none $D/t"
-        ),
-        Situation(
-            testDescription: "a file",
-            status: 73,
-            code: "path.notASocket",
-            words: "is not a socket",
-            remedy: .command,
-            made: ": >\"$D/it's one\"",
-            path: "\"$D/it's one\""
-        ),
-        Situation(
-            testDescription: "a pipe",
-            status: 73,
-            code: "path.notASocket",
-            words: "is not a socket",
-            remedy: .command,
-            made: "mkfifo $D/t"
-        ),
-        Situation(
-            testDescription: "a directory",
-            status: 73,
-            code: "path.notASocket",
-            words: "is a directory",
-            remedy: .path,
-            made: "mkdir -m 700 $D/t"
-        ),
-        Situation(
-            testDescription: "a device",
-            status: 73,
-            code: "path.notASocket",
-            words: "device",
-            remedy: .words("choose another path"),
-            path: "/dev/null"
-        ),
-        Situation(
-            testDescription: "a link as lock file",
-            status: 73,
-            code: "path.unsafe",
-            words: "t.lock, which a server locks, is not an empty",
-            remedy: .command,
-            made: "ln -s none $D/t.lock"
-        ),
-        Situation(
-            testDescription: "a lock that is held",
-            status: 69,
-            code: "path.inUse",
-            words: "just started, or whose socket's file was removed, holds",
-            remedy: .later,
-            made: ": >$D/t.lock",
-            within: "flock $D/t.lock "
-        ),
-        Situation(
-            testDescription: "no directory",
-            status: 73,
-            code: "path.cannotCreate",
-            words: "it's none does not exist",
-            remedy: .command,
-            path: "\"$D/it's none/t\""
-        ),
-        Situation(
-            testDescription: "a file as directory",
-            status: 73,
-            code: "path.cannotCreate",
-            words: "is not a directory",
-            remedy: .words("choose a path in an existing directory"),
-            made: ": >$D/f",
-            path: "$D/f/t"
-        ),
-        Situation(
-            testDescription: "a directory that links to itself",
-            status: 73,
-            code: "path.cannotCreate",
-            words: "cannot be opened (Too many levels",
-            remedy: .words("choose another path"),
-            made: "ln -s loop $D/loop",
-            path: "$D/loop/t"
-        ),
-        Situation(
-            testDescription: "a directory open to others",
-            status: 73,
-            code: "path.unsafe",
-            words: "has mode 777, which lets others replace the socket",
-            remedy: .command,
-            made: "mkdir -m 777 $D/open",
-            path: "$D/open/t"
-        ),
-        Situation(
-            testDescription: "a directory of the system's",
-            status: 73,
-            code: "path.cannotCreate",
-            words: "the file system of /proc creates no sockets",
-            remedy: .words("choose a directory on another file system"),
-            path: "/proc/t"
-        ),
-        Situation(
-            testDescription: "a socket that was left behind",
-            status: 69,
-            code: "connect.timedOut",
-            words: "nobody listens here",
-            remedy: .receiver,
-            made: bind
-        ),
-        Situation(
-            testDescription: "a datagram socket",
-            status: 73,
-            code: "connect.timedOut",
-            words: "datagram",
-            remedy: .words("choose another path"),
-            within: python("0", type: "DGRAM")
-        ),
-        Situation(
-            testDescription: "a server that accepts nobody",
-            status: 75,
-            code: "server.noAnswer",
-            words: "within 0.3 seconds it has either not accepted a connection",
-            remedy: .words("ps -o pid,stat,wchan,args -p "),
-            within: python("s.listen(9)"),
-            timeout: 0.3
-        ),
-        Situation(
-            testDescription: "a full queue",
-            status: 75,
-            code: "connect.timedOut",
-            words: "the queue of connections is full",
-            remedy: .words("ss -xlp src "),
-            within: python("s.listen(0); c = socket.socket(socket.AF_UNIX); c.connect('$D/t')"),
-            timeout: 0.3
-        ),
-        Situation(
-            testDescription: "few descriptors",
-            status: 69,
-            code: "descriptors.few",
-            words: "of 64 senders",
-            remedy: .words("ulimit -n 1024"),
-            within: "ulimit -n 60; "
-        ),
-    ]
-
-    private static let deep = String(repeating: "d", count: 60) + "/" + String(repeating: "d", count: 60)
+    fileprivate static let deep = String(repeating: "d", count: 60) + "/" + String(repeating: "d", count: 60)
 
     /// The same for what only root can make.
-    private static let strangers: [Situation] = [
-        Situation(
-            testDescription: "a directory of another user",
-            status: 73,
-            code: "path.unsafe",
-            words: "belongs to user 65534, who could replace the socket",
-            remedy: .words("choose one owned by you"),
-            made: "mkdir $D/o; chown 65534 $D/o",
-            path: "$D/o/t"
-        ),
-        Situation(
-            testDescription: "a socket of another user",
-            status: 73,
-            code: "path.unsafe",
-            words: "the socket at this path belongs to user 65534",
-            remedy: .words("choose a path in a directory that only you can write to"),
-            made: "\(bind); chown -h 65534 $D/t"
-        ),
-        Situation(
-            testDescription: "a server of another user",
-            status: 69,
-            code: "peer.refused",
-            words: "belongs to user 65534, but only 0 may own it",
-            remedy: .words("run both ends as the same user"),
-            within: python("import os; os.seteuid(65534); s.listen(9); os.seteuid(0)")
-        ),
-    ]
+    private static let strangers = rows(
+        """
+        a directory of another user | 73 | path.unsafe | belongs to user 65534, who could | choose one owned by you | $D/o/t | MAKE
+        a socket of another user | 73 | path.unsafe | belongs to user 65534 | that only you can write to | | BIND; chown -h 65534 $D/t
+        a server of another user | 69 | peer.refused | but only 0 may own it | run both ends as the same user | | | python SERVE
+        """
+        .replacing("MAKE", with: "mkdir $D/o; chown 65534 $D/o")
+        .replacing("BIND", with: bind)
+        .replacing("SERVE", with: "os.seteuid(65534); s.listen(9); os.seteuid(0)")
+    )
 
     @Test(arguments: situations)
     func `a situation is told by its cause, with a remedy that works`(_ situation: Situation) async throws {

@@ -12,17 +12,24 @@ import Testing
         [16, 16, 16],
     ]
 
-    /// A way for an image, and what it is worth.
+    /// A way for an image, and what it is worth: the options of the end of this program, what the shell puts at the other end of the
+    /// pipe, and the least quality in decibels, which is less than 45 if the other end rounds or guesses.
     struct Route: Sendable, CustomTestStringConvertible {
-        var name: String
-        /// The options of the end of this program.
-        var options: String
-        /// What the shell puts at the other end of the pipe; it writes or reads `$D`.
-        var other: String
-        /// The least quality in decibels: less than 45 if the other end rounds or guesses.
-        var least = 45.0
-        var testDescription: String { name }
+        let options: String
+        let other: String
+        let least: Double
+        var testDescription: String { "\(options) / \(other)" }
+
+        init(_ row: Substring) {
+            let cells = row.split(separator: "|", omittingEmptySubsequences: false)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            options = cells[0]
+            other = routes.reduce(cells[1]) { $0.replacing($1.0, with: $1.1) }
+            least = cells.count > 2 ? Double(cells[2]) ?? .infinity : 45
+        }
     }
+
+    private static func rows(_ table: String) -> [Route] { table.split(separator: "\n").map { Route($0) } }
 
     private let place: Workplace
 
@@ -53,111 +60,32 @@ import Testing
 
     private func check(_ route: Route) throws {
         let quality = quality(of: try Data.bytes(at: place.path("out.rgb")))
-        print("color: \(route.name): \(String(format: "%.1f", quality)) dB")
-        #expect(quality >= route.least, "\(route.name)")
+        print("color: \(route.testDescription): \(String(format: "%.1f", quality)) dB")
+        #expect(quality >= route.least)
     }
 
     // MARK: Out
 
-    private static let toRGB = "-frames:v 1 -pix_fmt rgb24 -f rawvideo -y $D/out.rgb"
-    private static let raw = "-f rawvideo -video_size 640x360"
-    private static let gstreamer = "videoconvert ! video/x-raw,format=RGB ! filesink location=$D/out.rgb"
-    private static let mpv =
-        "mpv --no-config --really-quiet --untimed --no-audio --vo=image --vo-image-format=png --vo-image-outdir=$D/mpv"
-    private static let fromMPV = "- ; ffmpeg -loglevel error -i $D/mpv/00000001.png \(toRGB)"
-    private static let rawMPV = "--demuxer=rawvideo --demuxer-rawvideo-w=640 --demuxer-rawvideo-h=360"
-
-    private static func gstreamer(_ format: String) -> String {
-        "gst-launch-1.0 -q fdsrc ! rawvideoparse width=640 height=360 framerate=30/1 \(format) ! \(gstreamer)"
-    }
-
-    static let out: [Route] = [
-        Route(name: "--y4m to ffmpeg", options: "--y4m", other: "ffmpeg -loglevel error -i - \(toRGB)"),
-        Route(
-            name: "--y4m --range limited to ffmpeg",
-            options: "--y4m --range limited",
-            other: "ffmpeg -loglevel error -i - \(toRGB)"
-        ),
-        Route(name: "--mjpeg to ffmpeg", options: "--mjpeg", other: "ffmpeg -loglevel error -f mjpeg -i - \(toRGB)"),
-        Route(
-            name: "--raw bgra to ffmpeg",
-            options: "--raw bgra",
-            other: "ffmpeg -loglevel error \(raw) -pix_fmt bgra -i - \(toRGB)"
-        ),
-        Route(
-            name: "--raw nv12 to ffmpeg",
-            options: "--raw nv12",
-            other: "ffmpeg -loglevel error \(raw) -pix_fmt nv12 -color_range pc -i - \(toRGB)"
-        ),
-        Route(
-            name: "--raw nv12 --range limited to ffmpeg",
-            options: "--raw nv12 --range limited",
-            other: "ffmpeg -loglevel error \(raw) -pix_fmt nv12 -i - \(toRGB)",
-            least: 43
-        ),
-        Route(
-            name: "--raw i420 --stride to ffmpeg",
-            options: "--raw i420 --stride 704,352,352",
-            other:
-                "ffmpeg -loglevel error -f rawvideo -video_size 704x360 -pix_fmt yuvj420p -i - -vf crop=640:360:0:0 \(toRGB)"
-        ),
-        Route(
-            name: "--mjpeg to GStreamer",
-            options: "--mjpeg",
-            other: "gst-launch-1.0 -q fdsrc ! jpegdec ! \(gstreamer)"
-        ),
-        Route(
-            name: "--raw i420 to GStreamer",
-            options: "--raw i420",
-            other: gstreamer("format=i420 colorimetry=1:4:0:0")
-        ),
-        Route(
-            name: "--raw i420 --range limited to GStreamer",
-            options: "--raw i420 --range limited",
-            other: gstreamer("format=i420 colorimetry=bt601"),
-            least: 39
-        ),
-        Route(
-            name: "--raw nv12 --range limited --matrix bt709 to GStreamer",
-            options: "--raw nv12 --range limited --matrix bt709",
-            other: gstreamer("format=nv12 colorimetry=bt709"),
-            least: 39
-        ),
-        Route(
-            name: "--y4m to mpv",
-            options: "--y4m",
-            other: "\(mpv) --demuxer=lavf \(fromMPV)"
-        ),
-        Route(
-            name: "--raw bgra to mpv",
-            options: "--raw bgra",
-            other: "\(mpv) \(rawMPV) --demuxer-rawvideo-mp-format=bgra \(fromMPV)"
-        ),
-        Route(
-            name: "--mjpeg to mpv",
-            options: "--mjpeg",
-            other: "\(mpv) --demuxer=lavf --demuxer-lavf-format=mjpeg \(fromMPV)"
-        ),
-        Route(
-            name: "--y4m to x264 in MP4, and ffmpeg",
-            options: "--y4m --range limited --matrix bt709",
-            other: """
-                ffmpeg -loglevel error -colorspace bt709 -i - -c:v libx264 -crf 10 -color_range tv -colorspace bt709 \
-                -color_primaries bt709 -color_trc iec61966-2-1 -y $D/out.mp4 && \
-                ffmpeg -loglevel error -i $D/out.mp4 \(toRGB)
-                """
-        ),
-        Route(
-            name: "--y4m to x264 in MP4, and mpv",
-            options: "--y4m --range limited --matrix bt709",
-            other: """
-                ffmpeg -loglevel error -colorspace bt709 -i - -c:v libx264 -crf 10 -color_range tv -colorspace bt709 \
-                -color_primaries bt709 -color_trc iec61966-2-1 -y $D/out.mp4 && \(mpv) $D/out.mp4 \
-                ; ffmpeg -loglevel error -i $D/mpv/00000001.png \(toRGB)
-                """,
-            least: 32
-        ),
-    ]
+    static let out = rows(
+        """
+        --y4m | FFMPEG -i - RGB
+        --y4m --range limited | FFMPEG -i - RGB
+        --mjpeg | FFMPEG -f mjpeg -i - RGB
+        --raw bgra | FFMPEG RAW -pix_fmt bgra -i - RGB
+        --raw nv12 | FFMPEG RAW -pix_fmt nv12 -color_range pc -i - RGB
+        --raw nv12 --range limited | FFMPEG RAW -pix_fmt nv12 -i - RGB | 43
+        --raw i420 --stride 704,352,352 | FFMPEG WIDE -pix_fmt yuvj420p -i - -vf crop=640:360:0:0 RGB
+        --mjpeg | gst-launch-1.0 -q fdsrc ! jpegdec ! SINK
+        --raw i420 | GST format=i420 colorimetry=1:4:0:0 ! SINK
+        --raw i420 --range limited | GST format=i420 colorimetry=bt601 ! SINK | 39
+        --raw nv12 --range limited --matrix bt709 | GST format=nv12 colorimetry=bt709 ! SINK | 39
+        --y4m | MPV --demuxer=lavf - ; SEEN
+        --raw bgra | MPV --demuxer=rawvideo MPVSIZE --demuxer-rawvideo-mp-format=bgra - ; SEEN
+        --mjpeg | MPV --demuxer=lavf --demuxer-lavf-format=mjpeg - ; SEEN
+        --y4m --range limited --matrix bt709 | X264 -color_trc iec61966-2-1 -y $D/out.mp4 && FFMPEG -i $D/out.mp4 RGB
+        --y4m --range limited --matrix bt709 | X264 -color_trc iec61966-2-1 -y $D/out.mp4 && MPV $D/out.mp4 ; SEEN | 32
+        """
+    )
 
     @Test(.needs("gst-launch-1.0", "mpv"), arguments: out) func `colors arrive as they were sent`(_ route: Route)
         async throws
@@ -172,23 +100,13 @@ import Testing
 
     // MARK: Browser
 
-    static let browser: [Route] = [
-        Route(
-            name: "--y4m to x264 in MP4, and Chromium",
-            options: "--y4m",
-            other: "ffmpeg -loglevel error -i - -c:v libx264 -crf 10 -y $D/out.mp4"
-        ),
-        Route(
-            name: "--y4m --range limited --matrix bt709 to x264 in MP4, and Chromium",
-            options: "--y4m --range limited --matrix bt709",
-            other: """
-                ffmpeg -loglevel error -colorspace bt709 -i - -c:v libx264 -crf 10 -color_range tv -colorspace bt709 \
-                -color_primaries bt709 -color_trc bt709 -y $D/out.mp4
-                """,
-            // It rounds the weights of blue.
-            least: 36
-        ),
-    ]
+    /// Chromium rounds the weights of blue.
+    static let browser = rows(
+        """
+        --y4m | FFMPEG -i - -c:v libx264 -crf 10 -y $D/out.mp4
+        --y4m --range limited --matrix bt709 | X264 -color_trc bt709 -y $D/out.mp4 | 36
+        """
+    )
 
     @Test(.enabled(if: Places.chromium != nil, "no Chromium runs here"), arguments: browser)
     func `colors arrive in a browser as they were sent`(_ route: Route) async throws {
@@ -216,55 +134,19 @@ import Testing
 
     // MARK: In
 
-    private static let bars = "ffmpeg -nostdin -loglevel error -i $D/bars.png"
-
-    static let into: [Route] = [
-        Route(
-            name: "Y4M of full range from ffmpeg",
-            options: "",
-            other: "\(bars) -pix_fmt yuvj420p -f yuv4mpegpipe -"
-        ),
-        Route(
-            name: "Y4M of limited range from ffmpeg",
-            options: "",
-            other: "\(bars) -pix_fmt yuv420p -f yuv4mpegpipe -"
-        ),
-        Route(
-            name: "Y4M of limited range and BT.709 from ffmpeg",
-            options: "--matrix bt709",
-            other: "\(bars) -vf scale=out_color_matrix=bt709:out_range=tv -pix_fmt yuv420p -f yuv4mpegpipe -"
-        ),
-        Route(
-            name: "yuv420p from ffmpeg",
-            options: "--size 640x360 --format i420 --range limited",
-            other: "\(bars) -pix_fmt yuv420p -f rawvideo -"
-        ),
-        Route(
-            name: "yuvj420p from ffmpeg",
-            options: "--size 640x360 --format i420",
-            other: "\(bars) -pix_fmt yuvj420p -f rawvideo -"
-        ),
-        Route(
-            name: "NV12 of BT.709 from ffmpeg",
-            options: "--size 640x360 --format nv12 --range limited --matrix bt709",
-            other: "\(bars) -vf scale=out_color_matrix=bt709:out_range=tv -pix_fmt nv12 -f rawvideo -"
-        ),
-        Route(
-            name: "BGRA from ffmpeg",
-            options: "--size 640x360 --format bgra",
-            other: "\(bars) -pix_fmt bgra -f rawvideo -"
-        ),
-        Route(
-            name: "I420 with padded rows",
-            options: "--size 640x360 --format i420 --range limited --stride 704,352,352",
-            other: "\(bars) -vf pad=704:360:0:0 -pix_fmt yuv420p -f rawvideo -"
-        ),
-        Route(
-            name: "motion JPEG from ffmpeg",
-            options: "--passthrough",
-            other: "\(bars) -pix_fmt yuvj420p -q:v 2 -f mjpeg -"
-        ),
-    ]
+    static let into = rows(
+        """
+        | BARS -pix_fmt yuvj420p -f yuv4mpegpipe -
+        | BARS -pix_fmt yuv420p -f yuv4mpegpipe -
+        --matrix bt709 | BARS -vf HD -pix_fmt yuv420p -f yuv4mpegpipe -
+        SIZE i420 --range limited | BARS -pix_fmt yuv420p -f rawvideo -
+        SIZE i420 | BARS -pix_fmt yuvj420p -f rawvideo -
+        SIZE nv12 --range limited --matrix bt709 | BARS -vf HD -pix_fmt nv12 -f rawvideo -
+        SIZE bgra | BARS -pix_fmt bgra -f rawvideo -
+        SIZE i420 --range limited --stride 704,352,352 | BARS -vf pad=704:360:0:0 -pix_fmt yuv420p -f rawvideo -
+        --passthrough | BARS -pix_fmt yuvj420p -q:v 2 -f mjpeg -
+        """.replacing("SIZE", with: "--size 640x360 --format")
+    )
 
     @Test(arguments: into) func `colors are sent as they were read`(_ route: Route) async throws {
         let receiver = try place.shell("$F receive $S --count 1 --quiet --raw rgb >$D/out.rgb")
@@ -280,3 +162,19 @@ import Testing
         try check(route)
     }
 }
+
+/// Words of the tables, in the order in which they are replaced.
+private let routes = [
+    ("X264", "FFMPEG -colorspace bt709 -i - -c:v libx264 -crf 10 -color_range tv TO709"),
+    ("TO709", "-colorspace bt709 -color_primaries bt709"),
+    ("SEEN", "FFMPEG -i $D/mpv/00000001.png RGB"),
+    ("MPVSIZE", "--demuxer-rawvideo-w=640 --demuxer-rawvideo-h=360"),
+    ("MPV", "mpv --no-config --really-quiet --untimed --no-audio --vo=image --vo-image-format=png OUTPUT"),
+    ("OUTPUT", "--vo-image-outdir=$D/mpv"),
+    ("GST", "gst-launch-1.0 -q fdsrc ! rawvideoparse width=640 height=360 framerate=30/1"),
+    ("SINK", "videoconvert ! video/x-raw,format=RGB ! filesink location=$D/out.rgb"),
+    ("BARS", "FFMPEG -nostdin -i $D/bars.png"),
+    ("HD", "scale=out_color_matrix=bt709:out_range=tv"), ("RAW", "-f rawvideo -video_size 640x360"),
+    ("WIDE", "-f rawvideo -video_size 704x360"), ("FFMPEG", "ffmpeg -loglevel error"),
+    (" RGB", " -frames:v 1 -pix_fmt rgb24 -f rawvideo -y $D/out.rgb"),
+]

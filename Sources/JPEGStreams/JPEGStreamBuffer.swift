@@ -9,7 +9,9 @@
 /// The bytes of a stream that are still needed, by their places in it.
 struct JPEGStreamBuffer: Sendable {
     var bytes: [UInt8] = []
-    /// The place of the first of them.
+    /// Whether what has arrived is all there is.
+    var isFinished = false
+    /// The place of the first of the bytes.
     private var base = 0
     /// See ``JPEGStreamReader/searchedByteCount``.
     var searchedByteCount = 0
@@ -26,11 +28,12 @@ struct JPEGStreamBuffer: Sendable {
         self[place + 1].map { low in Int(bytes[place - base]) << 8 | Int(low) }
     }
 
-    mutating func drop(before place: Int) {
-        // Moving the rest costs less than was consumed since the last time.
-        guard place - base >= max(bytes.count / 2, 1) else { return }
+    /// Drops the bytes before a place; false if moving the rest would cost more than was consumed since the last time.
+    mutating func drop(before place: Int) -> Bool {
+        guard place - base >= max(bytes.count / 2, 1) else { return false }
         bytes.removeFirst(place - base)
         base = place
+        return true
     }
 
     /// The first place of this byte in what has arrived, at or after `place` and before `limit`.
@@ -45,24 +48,11 @@ struct JPEGStreamBuffer: Sendable {
         return found
     }
 
-    /// The first place, at or after `place` and before `limit`, at which an image may begin.
-    mutating func start(from place: Int, before limit: Int) -> Int? {
-        // By its second byte: FF is the most frequent byte of silence and of white.
-        var second = place + 1
-        while let found = first(0xD8, from: second, before: limit + 1) {
-            if isStart(found - 1) == true { return found - 1 }
-            second = found + 1
-        }
-        return nil
-    }
-
-    /// Whether an image may begin at a place, with a start marker that another marker follows; nil if that takes more of the
-    /// stream.
+    /// Whether an image may begin at a place before D8: a start marker that another marker follows; nil if that takes more of
+    /// the stream.
     func isStart(_ place: Int) -> Bool? {
-        guard self[place] == 0xFF, self[place + 1] ?? 0xD8 == 0xD8, self[place + 2] ?? 0xFF == 0xFF else {
-            return false
-        }
-        return self[place + 3].map { Self.isAlone($0) && $0 < 0xD0 || Self.hasLength($0) || $0 == 0xFF }
+        guard self[place] == 0xFF, self[place + 2] ?? 0xFF == 0xFF else { return false }
+        return self[place + 3].map { $0 == 0x01 || $0 == 0xFF || Self.hasLength($0) }
     }
 
     /// Whether a marker with this second byte begins a segment with a length.

@@ -22,7 +22,6 @@ package struct JPEGStreamReader: Sendable {
     package static let maximumRunByteCount = 1 << 20
 
     private var stream = JPEGStreamBuffer()
-    private var isFinished = false
     /// The place of the first byte that belongs to no part yet.
     private var head = 0
     private var headers = JPEGHeaders()
@@ -48,17 +47,15 @@ package struct JPEGStreamReader: Sendable {
     // MARK: Bytes
 
     /// Lets `read` append bytes of the stream, and returns what it returns.
-    package mutating func fill<Failure: Error>(
-        _ read: (inout [UInt8]) throws(Failure) -> Bool
-    ) throws(Failure) -> Bool {
-        stream.drop(before: head)
+    package mutating func fill<Result, Failure: Error>(
+        _ read: (inout [UInt8]) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        if stream.drop(before: head) { headers.forget(before: head) }
         return try read(&stream.bytes)
     }
 
     /// Ends the stream: what has arrived is all there is.
-    package mutating func finish() {
-        isFinished = true
-    }
+    package mutating func finish() { stream.isFinished = true }
 
     // MARK: Parts
 
@@ -71,10 +68,10 @@ package struct JPEGStreamReader: Sendable {
             }
             while starts.isEmpty, search(before: byteCount) {}
             // At the end, nothing is left to be an image.
-            let end = starts.first?.place ?? (isFinished ? byteCount : searched)
+            let end = starts.first?.place ?? (stream.isFinished ? byteCount : searched)
             // Long runs are cut by their length alone, so that it does not matter when they are noticed.
             if end - head >= Self.maximumRunByteCount { return run(upTo: head + Self.maximumRunByteCount) }
-            guard let candidate = starts.first else { return isFinished && head < end ? run(upTo: end) : nil }
+            guard let candidate = starts.first else { return stream.isFinished && head < end ? run(upTo: end) : nil }
             guard follow(candidate.place, candidate.scan) else { return nil }
             if let ready, head < ready.offset { return run(upTo: ready.offset) }
         }
@@ -89,15 +86,18 @@ package struct JPEGStreamReader: Sendable {
 
     /// Searches for the next start before `end`; false if nothing is left to search before more of the stream is there.
     private mutating func search(before end: Int) -> Bool {
-        guard let start = stream.start(from: searched, before: end) else {
+        // By its second byte: FF is the most frequent byte of silence and of white.
+        guard let second = stream.first(0xD8, from: searched + 1, before: end + 1) else {
             // A start marker may be cut off.
-            searched = max(searched, min(end, byteCount - 3))
+            searched = max(searched, min(end, byteCount - 1))
             return end < byteCount
         }
-        searched = start
-        guard let scan = headers.target(of: start, in: &stream, isFinished: isFinished) else { return false }
-        if scan > start { starts.append((start, scan)) }
-        searched = start + 2
+        searched = second - 1
+        guard let isStart = stream.isStart(searched),
+            let scan = isStart ? headers.target(of: searched, in: &stream) : -1
+        else { return false }
+        if scan > 0 { starts.append((searched, scan)) }
+        searched = second
         return true
     }
 
@@ -115,11 +115,11 @@ package struct JPEGStreamReader: Sendable {
             scan = JPEGScan(from: data + 2)
         }
         let last = start + Self.maximumImageByteCount
-        if let end = scan?.end(in: &stream, isFinished: isFinished), end.place <= last {
+        if let end = scan?.end(in: &stream), end.place <= last {
             return take(start, data, end.place, isComplete: end.isComplete)
         }
         // Whether it is too long shows when all that may be a segment before there is complete.
-        guard byteCount > last + 0x1_0004 || isFinished else { return false }
+        guard byteCount > last + 0x1_0004 || stream.isFinished else { return false }
         proceed(to: last)
         return true
     }
@@ -128,11 +128,10 @@ package struct JPEGStreamReader: Sendable {
     private mutating func take(_ start: Int, _ data: Int, _ end: Int, isComplete: Bool) -> Bool {
         let bare = JPEGPadding.trimmed(stream[data..<(isComplete ? data : end)])
         let image = start..<(isComplete ? end : data + bare.byteCount)
-        let isListed = list.contains(image, isComplete: isComplete, in: stream, isFinished: isFinished)
-        guard let isListed else { return false }
+        guard let isListed = list.contains(image, isComplete: isComplete, in: stream) else { return false }
         var content = JPEGStreamPart.Content.padding
         if !isListed {
-            list = JPEGImageList(in: start..<data, of: &stream)
+            list = JPEGImageList(in: start..<data, of: stream)
             var bytes = Array(stream[image])
             if !isComplete { bytes += [0xFF, 0xD9] }
             content = .image(JPEGStreamImage(bytes: bytes, isComplete: isComplete, isBeforeZeros: bare.hasZeros))
@@ -145,6 +144,5 @@ package struct JPEGStreamReader: Sendable {
     /// Continues behind an image.
     private mutating func proceed(to place: Int) {
         (searched, starts, scan) = (max(searched, place), starts.drop { $0.place < place }, nil)
-        headers.forget(before: place)
     }
 }

@@ -278,10 +278,7 @@ enum FurtherImage {
     private static func firstJPEG(in bytes: [UInt8], from end: Int) -> Int? {
         var reader = JPEGStreamReader()
         for start in stride(from: 0, to: bytes.count, by: pieceByteCount) {
-            _ = reader.fill { buffer in
-                buffer += bytes[start..<min(start + pieceByteCount, bytes.count)]
-                return true
-            }
+            reader.fill { $0 += bytes[start..<min(start + pieceByteCount, bytes.count)] }
             if let offset = nextImage(of: &reader, from: end) { return offset }
         }
         reader.finish()

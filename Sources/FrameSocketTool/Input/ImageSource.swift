@@ -187,10 +187,7 @@ struct MJPEGSource: ImageSource {
 
     /// Continues a stream whose first bytes have been read.
     init(after bytes: [UInt8]) {
-        _ = reader.fill { buffer in
-            buffer += bytes
-            return true
-        }
+        reader.fill { $0 += bytes }
     }
 
     mutating func skipLast() -> Bool { !isOver }

@@ -217,12 +217,20 @@ import Testing
             let longer = Piece.image(listing(thumbnail.count + zeros.count, in: whole, isLittle: isLittle))
             let wrong = Piece.image(listing(thumbnail.count, in: whole, isLittle: isLittle, offset: 7))
             let further = Piece.padding(thumbnail)
+            func list(_ offset: Int) -> [UInt8] {
+                let file = listing(thumbnail.count, in: whole, isLittle: isLittle, offset: offset)
+                return Array(file[2..<2 + file.count - whole.count])
+            }
+            // From its index to the end of the image.
+            let late = list(list(0).count - 6)
             streams += [
                 ("a listed image", [first, further, first, further]),
                 ("as much of it as there is", [first, .padding(Array(thumbnail.dropLast(9)))]),
                 ("zeros up to its size", [longer, further, .padding(zeros), longer]),
                 ("a list that is wrong", [wrong, .image(thumbnail)]),
                 ("a list of what is missing", [first, first, further, first]),
+                ("a list in a thumbnail", [.image(inserting(exif(first.bytes), into: first.bytes)), further]),
+                ("a list behind the first scan", [.image(bare + late + [0xFF, 0xD9]), .image(thumbnail)]),
             ]
         }
         for difference in [-400, -1, 1, 400, 1 << 30] {
@@ -324,9 +332,6 @@ import Testing
 
 extension JPEGStreamReader {
     fileprivate mutating func append(_ bytes: some Sequence<UInt8>) {
-        _ = fill { buffer in
-            buffer += bytes
-            return true
-        }
+        fill { $0 += bytes }
     }
 }

@@ -14,7 +14,9 @@ import Testing
         #expect(!header.isMono)
     }
 
-    @Test(arguments: ["C422", "XYSCSS=411", "XYSCSS=422", "XYSCSS=444", "XYSCSS=420P10", "C422 XYSCSS=420JPEG"])
+    @Test(arguments: [
+        "C422", "Cmono12", "XYSCSS=411", "XYSCSS=422", "XYSCSS=444", "XYSCSS=420P10", "C422 XYSCSS=420JPEG",
+    ])
     func `any other is refused in either field`(fields: String) {
         let error = #expect(throws: CommandFailure.self) { try Y4MHeader(parsing: "W32 H24 F5:1 \(fields)") }
         #expect(error?.code == .badData && error?.message.contains("-pix_fmt yuv420p") == true)

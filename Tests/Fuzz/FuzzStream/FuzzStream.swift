@@ -27,10 +27,7 @@ private func read(_ bytes: [UInt8], piece: Int) -> [JPEGStreamPart] {
     var parts: [JPEGStreamPart] = []
     var rest = bytes[...]
     while !rest.isEmpty {
-        _ = reader.fill { buffer in
-            buffer += rest.prefix(piece)
-            return true
-        }
+        reader.fill { $0 += rest.prefix(piece) }
         rest = rest.dropFirst(piece)
         while let part = reader.next() { parts.append(part) }
     }

@@ -139,6 +139,96 @@ extension SampleUploader {
     }
 }
 
+extension SampleUploader.OutputScale {
+    /// Whether a size is rotated to the image's orientation.
+    public enum Rotation: Sendable, Hashable, CaseIterable {
+        /// Rotated with the image, so that turning a phone keeps its resolution.
+        case withImage
+        /// Always wider than high.
+        case landscape
+        /// Always higher than wide.
+        case portrait
+        /// Never rotated.
+        case never
+    }
+
+    /// A target size for images, and how they are fitted to it.
+    package struct Box: Sendable, Hashable {
+        /// The largest width and height: the limit of the JPEG format.
+        package static let maximumSide = 65_500
+
+        /// The width in pixels.
+        package let width: Int
+        /// The height in pixels.
+        package let height: Int
+        /// How an image of another aspect ratio fills the box.
+        package let mode: FrameDecoder.Viewport.Mode
+        /// Whether the box is rotated.
+        package let rotation: Rotation
+
+        /// Creates a box, with sides clamped to 1 through `maximumSide`.
+        package init(width: Int, height: Int, mode: FrameDecoder.Viewport.Mode, rotation: Rotation) {
+            self.width = min(max(width, 1), Self.maximumSide)
+            self.height = min(max(height, 1), Self.maximumSide)
+            self.mode = mode
+            self.rotation = rotation
+        }
+
+        /// Returns the box for an image of the given size, rotated as ``rotation`` says.
+        package func size(for image: BufferSize) -> BufferSize {
+            let (long, short) = (max(width, height), min(width, height))
+            let isLandscape =
+                switch rotation {
+                case .withImage where image.width != image.height: image.width > image.height
+                case .withImage, .never: width > height
+                case .landscape: true
+                case .portrait: false
+                }
+            return isLandscape ? BufferSize(width: long, height: short) : BufferSize(width: short, height: long)
+        }
+    }
+
+    /// A size of 16:9 by its usual name: the number of rows of the landscape image.
+    ///
+    /// The raw value is that number, so `Preset(rawValue: 720)` is ``p720``.
+    public enum Preset: Int, Sendable, Hashable, CaseIterable {
+        /// 640x360.
+        case p360 = 360
+        /// 960x540.
+        case p540 = 540
+        /// 1280x720.
+        case p720 = 720
+        /// 1920x1080.
+        case p1080 = 1080
+        /// 2560x1440.
+        case p1440 = 1440
+        /// 3840x2160.
+        case p2160 = 2160
+
+        /// The shorter side in pixels: the height in landscape.
+        package var shortSide: Int { rawValue }
+
+        /// The longer side in pixels: the width in landscape.
+        package var longSide: Int { rawValue * 16 / 9 }
+    }
+
+    /// Returns the box of a preset's size, in the given direction.
+    ///
+    /// The direction is that of the upright image, which the viewer sees: if the orientation turns the image on its side,
+    /// the buffer that is sent in landscape is higher than wide, unless the uploader rotates it
+    /// (`Configuration.appliesOrientation`).
+    ///
+    /// Images are never enlarged, and what is sent has the aspect ratio of the image.
+    ///
+    /// - Parameters:
+    ///   - preset: The size.
+    ///   - rotation: The direction: that of the image by default, so that turning a phone keeps its resolution.
+    /// - Returns: ``fit(width:height:rotation:)`` with the preset's sides.
+    public static func preset(_ preset: Preset, rotation: Rotation = .withImage) -> SampleUploader.OutputScale {
+        .fit(width: preset.longSide, height: preset.shortSide, rotation: rotation)
+    }
+}
+
 extension BufferSize {
     /// Converts between the size in the buffer and the upright size.
     func oriented(by orientation: FrameOrientation) -> BufferSize {

@@ -2,46 +2,36 @@ internal import FrameWire
 internal import TurboJPEG
 
 /// Where a watermark comes to lie on frames of one size and orientation, and how much of it is visible.
-///
-/// A reference: most recipes have none, and stay small.
-final class WatermarkPlacement: Sendable, Equatable {
+struct WatermarkPlacement: Sendable, Equatable {
     let watermark: SampleUploader.Watermark
     /// The size of the frames, as they are encoded.
     let size: BufferSize
     /// The orientation that their header states.
     let orientation: FrameOrientation
     /// The size that the watermark is scaled to, all of it; upright.
-    let scaled: BufferSize
+    private let scaled: BufferSize
     /// The visible part of the scaled watermark.
-    let part: PixelBuffer.Rectangle
+    private let part: PixelBuffer.Rectangle
     /// The place of that part on the frame as it is encoded.
     let place: PixelBuffer.Rectangle
 
     /// Creates the placement; nil if nothing of the watermark is visible.
     init?(_ watermark: SampleUploader.Watermark, on size: BufferSize, _ orientation: FrameOrientation) {
-        let upright = size.oriented(by: orientation)
+        let (upright, image) = (size.oriented(by: orientation), watermark.image)
         guard watermark.scale > 0, 1...SampleUploader.OutputScale.Box.maximumSide ~= max(size.width, size.height) else {
             return nil
         }
         func pixels(_ fraction: Double, of side: Int) -> Int { Int(exactly: (fraction * Double(side)).rounded()) ?? 0 }
+        let (x, y) = (pixels(watermark.x, of: upright.width), pixels(watermark.y, of: upright.height))
         let width = max(1, pixels(watermark.scale, of: upright.width))
-        let image = watermark.image
         // Both factors are at most 65,500.
         let height = max(1, (2 * width * image.height + image.width) / (2 * image.width))
-        func visible(_ start: Int, _ length: Int, _ side: Int) -> Range<Int> {
-            (start..<start + length).clamped(to: 0..<side)
-        }
-        let (x, y) = (pixels(watermark.x, of: upright.width), pixels(watermark.y, of: upright.height))
-        let (columns, rows) = (visible(x, width, upright.width), visible(y, height, upright.height))
+        let columns = (x..<x + width).clamped(to: 0..<upright.width)
+        let rows = (y..<y + height).clamped(to: 0..<upright.height)
         guard !columns.isEmpty, !rows.isEmpty else { return nil }
         (self.watermark, self.size, self.orientation) = (watermark, size, orientation)
         scaled = BufferSize(width: width, height: height)
-        part = PixelBuffer.Rectangle(
-            x: columns.lowerBound - x,
-            y: rows.lowerBound - y,
-            width: columns.count,
-            height: rows.count
-        )
+        part = .init(x: columns.lowerBound - x, y: rows.lowerBound - y, width: columns.count, height: rows.count)
         let (across, down) = orientation.swapsAxes ? (rows, columns) : (columns, rows)
         place = PixelBuffer.Rectangle(
             x: orientation.reversesColumns ? size.width - across.upperBound : across.lowerBound,
@@ -49,12 +39,6 @@ final class WatermarkPlacement: Sendable, Equatable {
             width: across.count,
             height: down.count
         )
-    }
-
-    /// Returns whether the watermark is drawn in the same way by both.
-    static func == (one: WatermarkPlacement, other: WatermarkPlacement) -> Bool {
-        one === other
-            || (one.size == other.size && one.orientation == other.orientation && one.watermark == other.watermark)
     }
 
     /// Returns the visible part as it lies on the frame, in `rgba`.
@@ -72,9 +56,9 @@ final class WatermarkPlacement: Sendable, Equatable {
 /// packed formats, and in the planes of planar ones, of which a chroma sample has the mean weight of its pixels.
 final class DrawnWatermark: Sendable {
     private struct Sample {
-        var value: UInt8 = 0
+        var value: UInt8
         /// How much of it shows, up to 255.
-        var weight: UInt8 = 0
+        let weight: UInt8
     }
 
     let placement: WatermarkPlacement
@@ -92,55 +76,52 @@ final class DrawnWatermark: Sendable {
         let (image, place) = (try placement.image(), placement.place)
         let columns = whole(place.x, place.width, placement.size.width)
         let rows = whole(place.y, place.height, placement.size.height)
-        let (step, channels) = (format.bytesPerPixel, format.channelOffsets)
-        let chromaWidth = format.isPlanar ? format.planeWidth(1, width: columns.count) : 0
-        var planes = (0..<format.planeCount).map { plane in
-            let count = format.planeWidth(plane, width: columns.count) * format.planeHeight(plane, height: rows.count)
-            return [Sample](repeating: Sample(), count: count * format.bytesPerSample(plane: plane))
-        }
-        // Blue and red of the chroma, each as much as it shows, and how much that is.
-        var chroma = [SIMD4<Double>](repeating: .zero, count: chromaWidth)
-        for row in rows {
-            if place.y..<place.y + place.height ~= row {
-                image.withRow(row - place.y) { pixels in
-                    for x in 0..<place.width {
-                        let column = x + place.x - columns.lowerBound
-                        let start = ((row - rows.lowerBound) * columns.count + column) * step
-                        let (red, green, blue) = (pixels[4 * x], pixels[4 * x + 1], pixels[4 * x + 2])
-                        let weight = pixels[4 * x + 3]
-                        guard step == 1 else {
-                            planes[0][start + channels.red] = Sample(value: red, weight: weight)
-                            planes[0][start + channels.green] = Sample(value: green, weight: weight)
-                            planes[0][start + channels.blue] = Sample(value: blue, weight: weight)
-                            if let opaque = format.opaqueOffset {
-                                planes[0][start + opaque] = Sample(value: 255, weight: weight)
-                            }
-                            continue
-                        }
-                        // As JFIF defines them.
-                        let color = SIMD4(Double(red), Double(green), Double(blue), 0)
-                        let luma = (color * SIMD4(0.299, 0.587, 0.114, 0)).sum()
-                        planes[0][start] = Sample(value: UInt8(rounding: luma), weight: weight)
-                        guard chromaWidth > 0 else { continue }
-                        let blueness = 128 + (color * SIMD4(-0.168736, -0.331264, 0.5, 0)).sum()
-                        let redness = 128 + (color * SIMD4(0.5, -0.418688, -0.081312, 0)).sum()
-                        chroma[column / 2] += Double(weight) * SIMD4(blueness, redness, 1, 0)
+        var planes = [[Sample]](repeating: [], count: format.planeCount)
+        let (stride, channels) = (image.plane(0).bytesPerRow, format.channelOffsets)
+        image.withPlane(0) { bytes in
+            /// Red, green, blue and weight at a place of the frame.
+            func pixel(_ column: Int, _ row: Int) -> SIMD4<UInt8> {
+                let (x, y) = (column - place.x, row - place.y)
+                guard 0..<place.width ~= x, 0..<place.height ~= y else { return .zero }
+                let start = y * stride + 4 * x
+                return SIMD4(bytes[start], bytes[start + 1], bytes[start + 2], bytes[start + 3])
+            }
+            for row in rows {
+                for column in columns {
+                    let pixel = pixel(column, row)
+                    guard format.bytesPerPixel > 1 else {
+                        // As JFIF defines it.
+                        let luma = (SIMD4<Double>(pixel) * SIMD4(0.299, 0.587, 0.114, 0)).sum()
+                        planes[0].append(Sample(value: UInt8(rounding: luma), weight: pixel.w))
+                        continue
                     }
+                    let start = planes[0].count
+                    // The byte that is no color is opaque.
+                    planes[0] += repeatElement(Sample(value: 255, weight: pixel.w), count: format.bytesPerPixel)
+                    planes[0][start + channels.red].value = pixel.x
+                    planes[0][start + channels.green].value = pixel.y
+                    planes[0][start + channels.blue].value = pixel.z
                 }
             }
-            guard row % 2 == 1 || row == rows.upperBound - 1 else { continue }
-            for (column, sum) in chroma.enumerated() where sum.z > 0 {
-                let pixelCount = min(2, columns.count - 2 * column) * (row % 2 + 1)
-                let weight = UInt8(rounding: sum.z / Double(pixelCount))
-                let blue = Sample(value: UInt8(rounding: sum.x / sum.z), weight: weight)
-                let red = Sample(value: UInt8(rounding: sum.y / sum.z), weight: weight)
-                let index = (row - rows.lowerBound) / 2 * chromaWidth + column
-                if format == .nv12 {
-                    (planes[1][2 * index], planes[1][2 * index + 1]) = (blue, red)
-                } else {
-                    (planes[1][index], planes[2][index]) = (blue, red)
+            guard format.isPlanar else { return }
+            for row in Swift.stride(from: rows.lowerBound, to: rows.upperBound, by: 2) {
+                for column in Swift.stride(from: columns.lowerBound, to: columns.upperBound, by: 2) {
+                    let (right, bottom) = (min(column + 2, columns.upperBound), min(row + 2, rows.upperBound))
+                    // Blue and red, each as much as it shows, and how much that is.
+                    var sum = SIMD4<Double>.zero
+                    for y in row..<bottom {
+                        for x in column..<right {
+                            let color = SIMD4<Double>(pixel(x, y))
+                            let blueness = 128 + (color * SIMD4(-0.168736, -0.331264, 0.5, 0)).sum()
+                            let redness = 128 + (color * SIMD4(0.5, -0.418688, -0.081312, 0)).sum()
+                            sum += color.w * SIMD4(blueness, redness, 1, 0)
+                        }
+                    }
+                    let weight = UInt8(rounding: sum.z / Double((right - column) * (bottom - row)))
+                    let mean = sum / max(sum.z, 1)
+                    planes[1].append(Sample(value: UInt8(rounding: mean.x), weight: weight))
+                    planes[format == .nv12 ? 1 : 2].append(Sample(value: UInt8(rounding: mean.y), weight: weight))
                 }
-                chroma[column] = .zero
             }
         }
         (self.placement, self.format, self.columns, self.rows) = (placement, format, columns, rows)
@@ -188,11 +169,7 @@ extension PixelBuffer {
     ///
     /// - Returns: The part, in `rgba`.
     /// - Throws: `invalidSize` or `allocationFailed`.
-    func scaledWithAlpha(
-        toWidth width: Int,
-        height: Int,
-        part: PixelBuffer.Rectangle
-    ) throws(TurboJPEGError) -> PixelBuffer {
+    func scaledWithAlpha(toWidth width: Int, height: Int, part: Rectangle) throws(TurboJPEGError) -> PixelBuffer {
         let (step, channels) = (format.bytesPerPixel, format.channelOffsets)
         let alpha: Int? = format == .bgrx ? nil : format.opaqueOffset
         var result = try PixelBuffer(width: part.width, height: part.height, format: .rgba)
@@ -205,13 +182,9 @@ extension PixelBuffer {
                 withRow(row) { pixels in
                     for x in used {
                         let start = step * x
-                        let color = SIMD4(
-                            Double(pixels[start + channels.red]),
-                            Double(pixels[start + channels.green]),
-                            Double(pixels[start + channels.blue]),
-                            1
-                        )
-                        sums[x] += weight * (alpha.map { Double(pixels[start + $0]) } ?? 255) * color
+                        func value(_ channel: Int) -> Double { Double(pixels[start + channel]) }
+                        let color = SIMD4(value(channels.red), value(channels.green), value(channels.blue), 1)
+                        sums[x] += weight * (alpha.map(value) ?? 255) * color
                     }
                 }
             }
@@ -220,9 +193,7 @@ extension PixelBuffer {
                     let sum = column.reduce(SIMD4<Double>.zero) { $0 + $1.weight * sums[$1.sample] }
                     // Below this, rounding leaves nothing of it.
                     let color = sum / (sum.w > 0.01 ? sum.w : 1)
-                    target[4 * x] = UInt8(rounding: color.x)
-                    target[4 * x + 1] = UInt8(rounding: color.y)
-                    target[4 * x + 2] = UInt8(rounding: color.z)
+                    for channel in 0..<3 { target[4 * x + channel] = UInt8(rounding: color[channel]) }
                     target[4 * x + 3] = UInt8(rounding: sum.w)
                 }
             }

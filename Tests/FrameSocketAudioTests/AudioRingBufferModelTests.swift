@@ -12,6 +12,7 @@ import Testing
         var format: AudioBlock.Format?
         var frames: [(samples: [Int16], time: UInt64?)] = []
         var isFilling = true
+        var formatChanges = 0
         let capacity: Duration
         let startLevel: Duration
 
@@ -21,6 +22,7 @@ import Testing
                 self.format = block.format
                 frames = []
                 isFilling = true
+                formatChanges += 1
                 return
             }
             format = block.format
@@ -86,6 +88,7 @@ import Testing
             let statistics = buffer.statistics
             try #require(statistics.bufferedFrames == model.frames.count, "seed \(seed), step \(step)")
             try #require(statistics.isBalanced, "seed \(seed), step \(step)")
+            try #require(statistics.formatChanges == model.formatChanges, "seed \(seed), step \(step)")
         }
     }
 

@@ -112,22 +112,6 @@ import Testing
         #expect(try buffer.pull(frames: 2, as: .of(8_000, 1)).samples == [1, 2])
     }
 
-    @Test func `a change of format skips one block`() throws {
-        let buffer = AudioRingBuffer()
-        let (mono, stereo) = try (AudioBlock.Format.of(48_000, 1), AudioBlock.Format.of(48_000, 2))
-        try buffer.push(AudioBlock(format: mono, samples: [1, 2, 3]))
-        #expect(try buffer.pull(frames: 1, as: stereo).samples == [1, 1])
-        try buffer.push(AudioBlock(format: stereo, samples: [4, 4, 5, 5]))
-        let gap = try buffer.pull(frames: 1, as: stereo)
-        #expect(gap.samples == [0, 0] && buffer.statistics.underruns == 1)
-        try buffer.push(AudioBlock(format: stereo, samples: [6, 7]))
-        #expect(try buffer.pull(frames: 1, as: stereo).samples == [6, 7])
-        let statistics = buffer.statistics
-        #expect(statistics.formatChanges == 1)
-        #expect(statistics.skippedFrames == 4)
-        #expect(statistics.isBalanced)
-    }
-
     @Test func `a pull in another format starts another conversion`() throws {
         let buffer = AudioRingBuffer()
         let own = try AudioBlock.Format.of(44_100, 1)

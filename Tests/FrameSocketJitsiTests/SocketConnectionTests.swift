@@ -52,19 +52,6 @@ import Testing
         #expect(await becomesTrue { recorder.ends == ["The call has ended."] })
     }
 
-    @Test func `an app that goes and returns is reached again`() async throws {
-        let connection = try connection()
-        let recorder = Recorder(of: connection)
-        for round in 1...3 {
-            let server = try directory.server()
-            #expect(await becomesTrue { connection.open() })
-            try #require(try await firstConnection(of: server)).close()
-            #expect(await becomesTrue { recorder.ends.count == round })
-        }
-        #expect(recorder.events.filter { $0 == .open }.count == 3)
-        #expect(!connection.open())
-    }
-
     @Test func `this side's close is not reported, and reaches the app`() async throws {
         let server = try directory.server()
         let connection = try connection()

@@ -1,14 +1,15 @@
 import FrameSocket
 import FrameSocketTesting
 import TestDescriptions
+import TestSupport
 import Testing
 
 /// The socket of a peer: what it does, and how each of its calls ends when the other end does nothing.
 @Suite(.timeLimit(.minutes(5))) struct PeerSocketTests {
-    let place: Place
+    let place: TemporaryDirectory
 
     init() throws {
-        place = try Place()
+        place = try TemporaryDirectory()
     }
 
     private func pair() async throws -> (PeerSocket, PeerSocket) {

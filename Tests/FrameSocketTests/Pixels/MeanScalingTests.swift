@@ -16,7 +16,9 @@ import Testing
         ((400, 300), (40, 30)), ((200, 150), (40, 30)), ((160, 90), (80, 45)), ((192, 108), (64, 36)),
         ((160, 96), (40, 24)), ((192, 108), (85, 48)), ((137, 77), (64, 36)), ((68, 69), (29, 31)), ((99, 97), (7, 48)),
         ((300, 263), (12, 11)), ((33, 15), (1, 1)), ((1, 90), (1, 30)), ((90, 1), (40, 1)), ((1, 263), (1, 100)),
-        ((2, 300), (1, 7)), ((5, 3), (2, 1)),
+        ((2, 300), (1, 7)), ((5, 3), (2, 1)), ((68, 68), (29, 29)), ((69, 40), (31, 17)), ((11, 50), (5, 24)),
+        ((80, 100), (34, 33)), ((75, 9), (24, 2)), ((281, 10), (128, 3)), ((10, 256), (3, 114)),
+        ((300, 170), (128, 72)),
     ]
 
     @Test(arguments: PixelFormat.allCases)
@@ -52,50 +54,18 @@ import Testing
         }
     }
 
-    @Test(
-        arguments: [PixelFormat.gray, .rgb, .bgra, .i420, .nv12],
-        [
-            ((68, 68), (29, 29)), ((69, 40), (31, 17)), ((11, 50), (5, 24)), ((80, 100), (34, 33)), ((75, 9), (24, 2)),
-            ((137, 77), (64, 36)), ((281, 10), (128, 3)), ((10, 256), (3, 114)), ((300, 170), (128, 72)),
-            ((128, 60), (72, 30)), ((70, 60), (70, 17)),
-        ] as [Sizes]
-    )
-    func `a line at each edge counts with its mean`(format: PixelFormat, sizes: Sizes) throws {
-        let (from, to) = sizes
-        for edge in 0..<4 {
-            let shapes = try PixelBuffer(width: from.0, height: from.1, format: format).planeShapes
-            let image = try PixelBuffer(width: from.0, height: from.1, format: format) { plane, x, y in
-                let column = x / shapes[plane].bytesPerSample
-                let last = (shapes[plane].width - 1, shapes[plane].height - 1)
-                return [column == 0, column == last.0, y == 0, y == last.1][edge] ? 255 : 0
-            }
-            let scaled = try image.scaled(toWidth: to.0, height: to.1)
-            let isMean = 2 * to.0 <= from.0 && 2 * to.1 <= from.1
-            // An interpolated side is not a mean, but a line shows.
-            guard isMean else {
-                let edge = scaled.matrices[0]
-                let line = edge.rows.joined().joined().max() ?? 0
-                #expect(line >= 60, "edge \(edge)")
-                continue
-            }
-            #expect(scaled.worstError(ofMeansOf: image) <= Self.halfStep, "edge \(edge)")
-        }
-    }
-
     @Test(arguments: PixelFormat.allCases)
     func `noise becomes its exact mean, rounded`(format: PixelFormat) throws {
         for (from, to) in Self.sizes {
-            let image = try OutputScalingTests.noise(format, width: from.0, height: from.1)
+            let image = try Self.noise(format, width: from.0, height: from.1)
             let scaled = try image.scaled(toWidth: to.0, height: to.1)
             let isPacked = image.plane(0).bytesPerSample > 2
             // libyuv rounds half of packed pixels twice.
             let isTwice = isPacked && from.0 == 2 * to.0 && from.1 == 2 * to.1
-            let worst = zip(scaled.matrices, image.matrices).map { matrix, source -> Double in
-                // Chroma of odd sides may stay above half.
-                guard 2 * matrix.width <= source.width, 2 * matrix.height <= source.height else { return 0 }
-                let means = source.scaledByArea(toWidth: matrix.width, height: matrix.height).joined().joined()
-                return zip(matrix.rows.joined().joined(), means).map { abs(Double($0) - $1) }.max() ?? 0
-            }
+            let planes = zip(ReferenceImage(scaled).planes, ReferenceImage(image).planes)
+            // Chroma of odd sides may stay above half.
+            let worst = planes.filter { 2 * $0.width <= $1.width && 2 * $0.height <= $1.height }
+                .map { $0.worstError(ofMeansOf: $1) }
             #expect((worst.max() ?? 0) <= (isTwice ? 1 : Self.halfStep), "\(from) to \(to)")
         }
     }
@@ -108,7 +78,7 @@ import Testing
         let (from, to) = sizes
         let format: PixelFormat = [.gray, .nv12, .rgb, .bgra][channels - 1]
         let plane = channels == 2 ? 1 : 0
-        let image = try OutputScalingTests.noise(format, width: from.0, height: from.1)
+        let image = try Self.noise(format, width: from.0, height: from.1)
         // Padding is compared as well.
         var whole = try PixelBuffer(width: to.0, height: to.1, format: format, zeroFilled: true)
         var parts = try PixelBuffer(width: to.0, height: to.1, format: format, zeroFilled: true)
@@ -152,7 +122,7 @@ import Testing
 
     private func checkBands(_ format: PixelFormat, _ size: (Int, Int), _ divisor: Int) throws {
         let (width, height) = (size.0 / divisor, size.1 / divisor)
-        let image = try OutputScalingTests.noise(format, width: size.0, height: size.1)
+        let image = try Self.noise(format, width: size.0, height: size.1)
         let plan = SampleUploader.OutputScale.fit(width: width, height: height).plan(forWidth: size.0, height: size.1)
         guard format.canBecomePlanes(by: plan) else { return }
         let pool = PixelBuffer.Pool()
@@ -180,5 +150,27 @@ import Testing
             #expect(abs(Int(full) - Int(value)) <= 4)
             #expect(try arrived(.fit(width: to.0, height: to.1)).allSatisfy { $0 == full }, "\(value)")
         }
+    }
+
+    @Test func `pixels that stay large keep their format`() throws {
+        let image = try PixelBuffer(width: 100, height: 100, format: .bgra)
+        #expect(
+            image.format.canBecomePlanes(by: SampleUploader.OutputScale.width(60).plan(forWidth: 100, height: 100))
+                == false
+        )
+        #expect(image.format.canBecomePlanes(by: SampleUploader.OutputScale.width(50).plan(forWidth: 100, height: 100)))
+        let planar = try PixelBuffer(width: 100, height: 100, format: .nv12)
+        #expect(
+            planar.format.canBecomePlanes(by: SampleUploader.OutputScale.half.plan(forWidth: 100, height: 100)) == false
+        )
+    }
+
+    static func noise(_ format: PixelFormat, width: Int, height: Int) throws -> PixelBuffer {
+        var random = SplitMix(seed: 42)
+        var image = try PixelBuffer(width: width, height: height, format: format)
+        for plane in 0..<image.planeCount {
+            try image.withMutablePlane(plane) { for i in $0.indices { $0[i] = .random(in: 0...255, using: &random) } }
+        }
+        return image
     }
 }

@@ -5,8 +5,6 @@ import Testing
 
 /// Images made upright, in every format, against the definition: flipped where mirrored, then turned clockwise.
 @Suite(.tags(.computes)) struct OrientationTests {
-    static let sizes = [(1, 1), (1, 5), (5, 1), (3, 2), (7, 5), (33, 31)]
-
     /// The definition itself, spelled out for an image of two rows.
     @Test(
         arguments: [
@@ -21,6 +19,14 @@ import Testing
         let image = try PixelBuffer(width: 3, height: 2, format: .gray) { _, x, y in UInt8(1 + x + 3 * y) }
         let upright = try image.upright(from: orientation)
         #expect((0..<upright.height).map { upright.row($0) } == expected)
+    }
+
+    /// Sides about those of the tiles in which samples are moved.
+    @Test(arguments: [(1, 1), (1, 33), (33, 1), (32, 33), (33, 65), (65, 32)])
+    func `half a turn leaves no row and no column`(width: Int, height: Int) throws {
+        let image = try PixelBuffer(width: width, height: height, format: .gray) { _, x, y in UInt8(1 + x + 3 * y) }
+        let turned = try image.upright(from: .down)
+        for y in 0..<height { #expect(turned.row(y) == image.row(height - 1 - y).reversed()) }
     }
 
     @Test func `an upright image shares its memory with the result`() throws {

@@ -23,22 +23,4 @@ import Testing
             if name == "444" { #expect(kept >= 38) }
         }
     }
-
-    @Test(arguments: [PixelFormat.bgra, .rgba, .argb, .abgr, .bgrx, .bgr])
-    func `every packed format preserves the same`(format: PixelFormat) throws {
-        let fixture = try #require(Fixtures.images.first)
-        let jpeg = try JPEGEncoder(quality: 90, subsampling: .yuv444).encode(fixture.pixels(as: format))
-        #expect(try jpeg == JPEGEncoder(quality: 90, subsampling: .yuv444).encode(fixture.pixels(as: .rgb)))
-    }
-
-    @Test(arguments: [PixelFormat.i420, .nv12]) func `planar images preserve at least 38 dB of their samples`(
-        format: PixelFormat
-    ) throws {
-        for fixture in Fixtures.images.prefix(4) {
-            let image = try fixture.pixels(as: format)
-            let jpeg = try JPEGEncoder(quality: 90).encode(image)
-            let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
-            #expect(try decoded.peakSignalToNoiseRatio(against: image) >= 38, "\(fixture.file)")
-        }
-    }
 }

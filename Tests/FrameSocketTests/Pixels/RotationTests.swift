@@ -84,20 +84,6 @@ import Testing
         }
     }
 
-    @Test(arguments: FrameOrientation.allCases)
-    func `the sender rotates pixels`(_ orientation: FrameOrientation) async throws {
-        let image = try OutputPixelTests.gradient(.bgra, width: 90, height: 50)
-        try await Wire.run(.init(quality: 95, appliesOrientation: true)) { wire in
-            wire.uploader.send(image, orientation: orientation)
-            let frame = try await wire.next()
-            let expected = try image.upright(from: orientation)
-            #expect(frame.orientation == (orientation == .unknown ? .unknown : .up))
-            #expect(frame.bufferSize == BufferSize(width: expected.width, height: expected.height))
-            let found = try FrameDecoder().decode(frame).image
-            #expect(try found.peakSignalToNoiseRatio(against: expected) > 30)
-        }
-    }
-
     @Test(arguments: [(96, 64), (100, 70)])
     func `the sender rotates JPEGs`(width: Int, height: Int) async throws {
         let image = try OutputPixelTests.gradient(.bgra, width: width, height: height)

@@ -6,43 +6,6 @@ import Testing
 
 /// Images made smaller and larger, against plain sums.
 @Suite(.tags(.computes)) struct ScalingTests {
-    @Test(
-        arguments: PixelFormat.allCases,
-        [
-            (1.0, 0.75), (0.64, 0.64), (0.9, 0.5), (0.5, 0.5), (0.25, 0.25), (0.4, 0.4), (0.3, 1.0), (2.0, 2.0),
-            (1.5, 0.7),
-        ]
-    )
-    func `an image of one color has that color in every size`(format: PixelFormat, factor: (Double, Double)) throws {
-        let (width, height) = (120, 96)
-        for value: UInt8 in [0, 127, 255] {
-            var image = try PixelBuffer(width: width, height: height, format: format)
-            for plane in 0..<image.planeCount {
-                try image.withMutablePlane(plane) { bytes in
-                    for index in bytes.indices { bytes[index] = value }
-                }
-            }
-            let scaled = try image.scaled(
-                toWidth: Int(Double(width) * factor.0),
-                height: Int(Double(height) * factor.1)
-            )
-            let found = scaled.matrices.flatMap { $0.rows.joined().joined() }
-            // libyuv interpolates with 7 bits.
-            let error = max(factor.0, factor.1) > 0.5 ? 1 : 0
-            #expect(found.allSatisfy { abs(Int($0) - Int(value)) <= error }, "\(value)")
-        }
-    }
-
-    @Test(arguments: PixelFormat.allCases, [(3, 4), (2, 3), (3, 8), (1, 3), (1, 5), (1, 7)])
-    func `other fractions of a smooth image are close to means`(format: PixelFormat, fraction: (Int, Int)) throws {
-        let image = try PixelBuffer(width: 84, height: 84, format: format) { plane, x, y in
-            UInt8(20 + plane * 20 + x / 4 + y)
-        }
-        let side = 84 * fraction.0 / fraction.1
-        let scaled = try image.scaled(toWidth: side, height: side)
-        #expect(scaled.worstError(ofMeansOf: image) <= 3)
-    }
-
     /// One side below half, the other not; and both, by more than a hundred pixels into one.
     @Test(
         arguments: PixelFormat.allCases,

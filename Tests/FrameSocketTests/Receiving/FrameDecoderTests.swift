@@ -48,11 +48,8 @@ import Testing
                 for _ in 0..<2 {
                     let image = try decoder.decode(frame(jpeg, width, height), as: format).image
                     #expect((image.width, image.height) == (width, height))
-                    let expected = whole.matrices.enumerated().map { index, matrix in
-                        let shape = image.plane(index)
-                        return matrix.resized(toWidth: shape.width, height: shape.height)
-                    }
-                    #expect(image.matrices == expected, "\(width)x\(height)")
+                    let expected = ReferenceImage(whole).resized(width: width, height: height)
+                    #expect(ReferenceImage(image).planes == expected.planes, "\(width)x\(height)")
                 }
             }
         }
@@ -79,7 +76,8 @@ import Testing
         let wanted = scale.scaled(width: size.0, height: size.1)
         #expect((image.width, image.height) == wanted)
         let whole = try JPEGDecoder().decode(bytes: jpeg, as: .rgb, scale: scale)
-        #expect(image.matrices[0] == whole.matrices[0].resized(toWidth: wanted.width, height: wanted.height))
+        let expected = ReferenceImage(whole).resized(width: wanted.width, height: wanted.height)
+        #expect(ReferenceImage(image).planes == expected.planes)
     }
 
     @Test(arguments: PixelFormat.allCases)
@@ -99,14 +97,6 @@ import Testing
         #expect(error?.code == .bufferTooSmall && image.hasSamePixels(as: before))
     }
 
-    @Test func `zero bytes after a JPEG are ignored`() throws {
-        let jpeg = try jpeg(40, 30)
-        let padded = frame(jpeg + [UInt8](repeating: 0, count: 10_240 - jpeg.count), 40, 30)
-        #expect(
-            try FrameDecoder().decode(padded).image.hasSamePixels(as: FrameDecoder().decode(frame(jpeg, 40, 30)).image)
-        )
-    }
-
     @Test func `an invalid image is an error every time, and harms no later frame`() throws {
         let decoder = FrameDecoder()
         let good = try jpeg(40, 30)
@@ -121,25 +111,7 @@ import Testing
             #expect(throws: TurboJPEGError.self) { try decoder.decode(frame(jpeg, 40, 30)) }
             #expect(try decoder.decode(frame(good, 40, 30)).image.hasSamePixels(as: expected))
         }
-    }
-
-    @Test func `one decoder serves many tasks at once`() async throws {
-        let decoder = FrameDecoder()
-        let frames = try [(40, 30), (64, 64), (33, 17), (100, 3)].map { frame(try jpeg($0.0, $0.1), $0.0, $0.1) }
-        let expected = try frames.map { try FrameDecoder().decode($0, as: .nv12).image }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for task in 0..<8 {
-                group.addTask {
-                    for round in 0..<50 {
-                        let index = (task + round) % frames.count
-                        let image = try decoder.decode(frames[index], as: .nv12).image
-                        #expect(image.hasSamePixels(as: expected[index]))
-                    }
-                }
-            }
-            try await group.waitForAll()
-        }
-        #expect(decoder.decoding.count == 400)
+        #expect(decoder.decoding.count == 1 + bad.count)
     }
 
     @Test(arguments: [(64, 48), (63, 47), (65, 49)])

@@ -203,33 +203,6 @@ import Testing
         #expect((halved.width, halved.height) == (32, 24))
     }
 
-    /// The colors of four quarters, red and green above blue and white, where each mode has them.
-    ///
-    /// Shows P336.
-    @Test(arguments: OutputPixelTests.colored, Viewport.Mode.allCases)
-    func `the image is where its mode says, with black around it or nothing`(
-        format: PixelFormat,
-        mode: Viewport.Mode
-    ) throws {
-        for isLarge in [false, true] {
-            let source = isLarge ? (320, 160) : (40, 20)
-            let frame = try frame(of: OutputPixelTests.quarters(.rgb, width: source.0, height: source.1))
-            let image = try FrameDecoder().decode(frame, as: format, in: Viewport(width: 80, height: 80, mode: mode))
-                .image
-            let (top, bottom) = mode == .letterbox ? (24, 55) : mode == .fit ? (4, 35) : (4, 75)
-            for (x, y, color) in [
-                (4, top, [250, 0, 0]), (75, top, [0, 250, 0]), (4, bottom, [0, 0, 250]), (75, bottom, [250, 250, 250]),
-            ] as [(Int, Int, [UInt8])] {
-                let found = try OutputPixelTests.color(image, x, y)
-                #expect(OutputPixelTests.isNear(found, color), "\(found) at \(x),\(y)")
-            }
-            guard mode == .letterbox else { continue }
-            for y in [0, 19, 60, 79] {
-                #expect(try OutputPixelTests.isNear(OutputPixelTests.color(image, 40, y), [0, 0, 0]), "row \(y)")
-            }
-        }
-    }
-
     /// Upright images fill the viewport as the viewer sees them, others as they were sent.
     ///
     /// Shows P336.

@@ -72,13 +72,4 @@ import Testing
             #expect(size.width >= 1 && size.height >= 1)
         }
     }
-
-    /// Shows P335.
-    @Test(arguments: [(Int.min, Int.min), (-1, 5), (0, 0), (0, 100), (65_501, 1), (.max, .max), (.max, 1)])
-    func `sizes of no image count as the nearest of one`(width: Int, height: Int) {
-        for preset in Scale.Preset.allCases {
-            let size = Scale.preset(preset).size(forWidth: width, height: height)
-            #expect(1...preset.longSide ~= size.width && 1...preset.longSide ~= size.height)
-        }
-    }
 }

@@ -241,7 +241,7 @@ import Testing
         let receiver = try RawReceiver(.init(quality: 100, subsampling: .yuv444))
         let visit = try await receiver.accept()
         // Nobody reads its JPEG of 13 MB for now, and a socket holds 8 MB where the system allows buffers of 4 MiB.
-        var image = try OutputScalingTests.noise(.bgra, width: 2560, height: 1440)
+        var image = try MeanScalingTests.noise(.bgra, width: 2560, height: 1440)
         #expect(receiver.uploader.send(image) == .taken)
         #expect(await becomesTrue { receiver.uploader.statistics.encoding.count == 1 })
         let isKept = !image.isAlone

@@ -11,6 +11,34 @@ struct ReferenceImage {
         var bytes: [UInt8]
 
         subscript(_ x: Int, _ y: Int, _ channel: Int) -> UInt8 { bytes[(y * width + x) * channels + channel] }
+
+        /// The greatest distance of a sample from the mean of what it covers in a source, by area.
+        func worstError(ofMeansOf source: Plane) -> Double {
+            func shares(_ index: Int, _ from: Int, _ to: Int) -> [(Int, Double)] {
+                let (start, end) = (Double(index * from) / Double(to), Double((index + 1) * from) / Double(to))
+                return (Int(start)..<min(from, Int(end.rounded(.up)))).map {
+                    ($0, min(end, Double($0 + 1)) - max(start, Double($0)))
+                }
+            }
+            let columns = (0..<width).map { shares($0, source.width, width) }
+            let area = Double(source.width * source.height) / Double(width * height)
+            var worst = 0.0
+            for y in 0..<height {
+                let rows = shares(y, source.height, height)
+                for x in 0..<width {
+                    for channel in 0..<channels {
+                        var sum = 0.0
+                        for (row, tall) in rows {
+                            for (column, wide) in columns[x] {
+                                sum += tall * wide * Double(source[column, row, channel])
+                            }
+                        }
+                        worst = max(worst, abs(Double(self[x, y, channel]) - sum / area))
+                    }
+                }
+            }
+            return worst
+        }
     }
 
     let format: PixelFormat
@@ -203,5 +231,15 @@ struct ScalingBounds {
 
     private static func share(_ sample: Int, _ covered: (Double, Double)) -> Double {
         max(0, min(covered.1, Double(sample + 1)) - max(covered.0, Double(sample)))
+    }
+}
+
+extension PixelBuffer {
+    /// The shapes of its planes.
+    var planeShapes: [PixelBuffer.Plane] { (0..<planeCount).map { plane($0) } }
+
+    /// The greatest distance of a sample from the mean of what it covers in a source.
+    func worstError(ofMeansOf source: PixelBuffer) -> Double {
+        zip(ReferenceImage(self).planes, ReferenceImage(source).planes).map { $0.worstError(ofMeansOf: $1) }.max() ?? 0
     }
 }

@@ -277,7 +277,7 @@ if Context.environment["FUZZ"] != nil {
         ("FuzzTokens", ["FrameTransport", "FuzzSupport"], []),
         ("FuzzJPEG", ["TurboJPEG"], []),
         ("FuzzStream", ["JPEGStreams"], []),
-        ("FuzzStrips", ["TurboJPEG"], []),
+        ("FuzzStrips", ["TurboJPEG", "TestSupport"], []),
         ("FuzzPixels", ["FrameSocket", "TurboJPEG", "TestSupport"], []),
         // The program's own sources, but for where it begins.
         (

@@ -228,7 +228,6 @@ static int decode(struct decoding *decoding, char *message) {
     if (jpeg_read_header(codec, TRUE) != JPEG_HEADER_OK) ERREXIT(codec, JERR_CANT_SUSPEND);
     bool is_planar =
         decoding->to->format == JPEG_STRIPS_PLANES || decoding->to->format == JPEG_STRIPS_PAIRED_PLANES;
-    if (decoding->to->is_fast_upsampling) codec->do_fancy_upsampling = FALSE;
     if (is_planar) {
         if (!has_known_planes(decoding)) ERREXIT(codec, JERR_CONVERSION_NOTIMPL);
         codec->raw_data_out = TRUE;

@@ -142,30 +142,6 @@ void jpeg_strips_encoder_close(struct jpeg_strips_encoder *encoder) {
     free(encoder);
 }
 
-// MARK: The header
-
-static int write_header(struct jpeg_strips_encoder *encoder, size_t *count, char *message) {
-    if (setjmp(encoder->failure.place)) return strips_failure_report(&encoder->failure, message);
-    // The header is written before the first row, so no row is needed.
-    JSAMPROW none = NULL;
-    jpeg_write_scanlines(&encoder->codec, &none, 0);
-    *count = written(encoder);
-    return 0;
-}
-
-int jpeg_strips_write_header(const struct jpeg_strips_options *options, uint32_t height, uint8_t *output,
-                             size_t capacity, size_t *count, char *message) {
-    // The header does not depend on the input format.
-    struct jpeg_strips_options packed = *options;
-    if (is_planar(options)) packed.format = JPEG_STRIPS_RGB;
-    struct jpeg_strips_encoder *encoder = jpeg_strips_encoder_open(&packed, output, capacity, message);
-    if (encoder == NULL) return -1;
-    int status = jpeg_strips_encoder_start(encoder, height, message);
-    if (status == 0) status = write_header(encoder, count, message);
-    jpeg_strips_encoder_close(encoder);
-    return status;
-}
-
 // MARK: Strips
 
 static void feed_packed(struct jpeg_strips_encoder *encoder, const struct jpeg_strips_pixels *pixels, uint32_t count) {
@@ -232,6 +208,14 @@ static void feed_planes(struct jpeg_strips_encoder *encoder, const struct jpeg_s
     }
 }
 
+static void feed(struct jpeg_strips_encoder *encoder, const struct jpeg_strips_pixels *pixels, uint32_t count) {
+    if (is_planar(&encoder->options)) {
+        feed_planes(encoder, pixels, count);
+    } else {
+        feed_packed(encoder, pixels, count);
+    }
+}
+
 /// Divides the output since the last strip began into its last few bytes, the restart marker, and the new strip.
 static bool split(const struct jpeg_strips_encoder *encoder, struct jpeg_strips_bytes *tail,
                   struct jpeg_strips_bytes *body) {
@@ -272,11 +256,7 @@ int jpeg_strips_encode(struct jpeg_strips_encoder *encoder, const struct jpeg_st
     encoder->has_strips = true;
     // The output of the first call follows the beginning of the JPEG, which is already there.
     if (!is_first) rewind_destination(encoder);
-    if (is_planar(&encoder->options)) {
-        feed_planes(encoder, pixels, rows);
-    } else {
-        feed_packed(encoder, pixels, rows);
-    }
+    feed(encoder, pixels, rows);
     bool is_divided = is_first ? take_first(encoder, tail, body) : split(encoder, tail, body);
     if (!is_divided) ERREXIT(codec, JERR_BAD_STATE);
     return 0;
@@ -290,4 +270,35 @@ int jpeg_strips_encoder_finish(struct jpeg_strips_encoder *encoder, struct jpeg_
     // The end marker is not part of the data.
     *tail = (struct jpeg_strips_bytes){encoder->output, written(encoder) - 2};
     return 0;
+}
+
+// MARK: Whole images
+
+static int write_image(struct jpeg_strips_encoder *encoder, const struct jpeg_strips_pixels *pixels, uint32_t height,
+                       size_t *count, char *message) {
+    if (setjmp(encoder->failure.place)) return strips_failure_report(&encoder->failure, message);
+    if (pixels == NULL) {
+        // The header is written before the first row, so no row is needed.
+        JSAMPROW none = NULL;
+        jpeg_write_scanlines(&encoder->codec, &none, 0);
+    } else {
+        feed(encoder, pixels, height);
+        jpeg_finish_compress(&encoder->codec);
+    }
+    *count = written(encoder);
+    return 0;
+}
+
+int jpeg_strips_write(const struct jpeg_strips_options *options, uint32_t height,
+                      const struct jpeg_strips_pixels *pixels, uint8_t *output, size_t capacity, size_t *count,
+                      char *message) {
+    struct jpeg_strips_options used = *options;
+    // The header does not depend on the input format.
+    if (pixels == NULL && is_planar(options)) used.format = JPEG_STRIPS_RGB;
+    struct jpeg_strips_encoder *encoder = jpeg_strips_encoder_open(&used, output, capacity, message);
+    if (encoder == NULL) return -1;
+    int status = jpeg_strips_encoder_start(encoder, height, message);
+    if (status == 0) status = write_image(encoder, pixels, height, count, message);
+    jpeg_strips_encoder_close(encoder);
+    return status;
 }

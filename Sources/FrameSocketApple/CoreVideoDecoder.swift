@@ -73,7 +73,13 @@
             guard let planes = unsafe buffer.planes(as: image.format) else {
                 throw TurboJPEGError(.allocationFailed, "the Core Video buffer has no memory")
             }
-            try unsafe image.copySamples(to: planes)
+            let target = try unsafe PixelBuffer(
+                adopting: planes,
+                width: image.width,
+                height: image.height,
+                format: image.format
+            ) {}
+            try unsafe image.copy(nil, over: target)
             attach(decoded.orientation, to: buffer)
             return CoreVideoFrame(buffer: buffer, orientation: decoded.orientation, timestamp: decoded.timestamp)
         }

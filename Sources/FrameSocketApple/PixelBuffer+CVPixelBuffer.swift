@@ -41,16 +41,15 @@
             guard let lock = ReadLock(buffer), let planes = unsafe buffer.planes(as: format) else {
                 throw TurboJPEGError(.allocationFailed, "the memory of the Core Video buffer cannot be read")
             }
-            let readable = unsafe planes.map { unsafe (base: UnsafePointer($0.base), bytesPerRow: $0.bytesPerRow) }
             let (width, height) = (CVPixelBufferGetWidth(buffer), CVPixelBufferGetHeight(buffer))
             guard isTenBit else {
-                try unsafe self.init(adopting: readable, width: width, height: height, format: format) {
+                try unsafe self.init(adopting: planes, width: width, height: height, format: format) {
                     withExtendedLifetime(lock) {}
                 }
                 return
             }
             defer { withExtendedLifetime(lock) {} }
-            try unsafe self.init(tenBit: readable, width: width, height: height)
+            try unsafe self.init(tenBit: planes, width: width, height: height)
         }
     }
 
@@ -101,8 +100,8 @@
 
     extension CVPixelBuffer {
         /// Returns the planes of a locked buffer; nil if it has none in memory.
-        @unsafe func planes(as format: PixelFormat) -> [(base: UnsafeMutablePointer<UInt8>, bytesPerRow: Int)]? {
-            var planes: [(base: UnsafeMutablePointer<UInt8>, bytesPerRow: Int)] = unsafe []
+        @unsafe func planes(as format: PixelFormat) -> [(base: UnsafePointer<UInt8>, bytesPerRow: Int)]? {
+            var planes: [(base: UnsafePointer<UInt8>, bytesPerRow: Int)] = unsafe []
             for index in 0..<format.planeCount {
                 let isPlanar = format.isPlanar
                 let rows = format.planeHeight(index, height: CVPixelBufferGetHeight(self))
@@ -114,7 +113,7 @@
                 }
                 let bytesPerRow =
                     isPlanar ? CVPixelBufferGetBytesPerRowOfPlane(self, index) : CVPixelBufferGetBytesPerRow(self)
-                unsafe planes.append((start.assumingMemoryBound(to: UInt8.self), bytesPerRow))
+                unsafe planes.append((UnsafePointer(start.assumingMemoryBound(to: UInt8.self)), bytesPerRow))
             }
             return unsafe planes
         }

@@ -85,21 +85,6 @@ extension PixelBuffer {
             }
         }
     }
-
-    /// The image turned clockwise by 90 degrees, pixel by pixel.
-    package func rotatedClockwise() throws -> PixelBuffer {
-        let size = format.bytesPerPixel
-        var turned = try PixelBuffer(width: height, height: width, format: format)
-        let rows = (0..<height).map { row($0) }
-        for y in 0..<width {
-            try turned.withMutableRow(y) { span in
-                for x in 0..<rows.count {
-                    for byte in 0..<size { span[x * size + byte] = rows[rows.count - 1 - x][y * size + byte] }
-                }
-            }
-        }
-        return turned
-    }
 }
 
 extension JPEGDecoder {
@@ -110,6 +95,22 @@ extension JPEGDecoder {
         scale: JPEGDecoder.ScalingFactor = .full
     ) throws(TurboJPEGError) -> PixelBuffer {
         try decode(bytes.span, as: format, scale: scale)
+    }
+}
+
+extension StripEncoder {
+    /// Returns the JPEG of an image, and what has changed since the previous one.
+    package func encode(
+        _ image: PixelBuffer,
+        with encoder: JPEGEncoder,
+        damage: RowDamage? = nil
+    ) throws(TurboJPEGError) -> (jpeg: [UInt8], changes: StripChanges) {
+        var changes = StripChanges(rows: [], stripCount: 0, codedCount: 0)
+        let capacity = try encoder.maximumByteCount(width: image.width, height: image.height)
+        let jpeg = try [UInt8](capacity: capacity) { output throws(TurboJPEGError) in
+            changes = try encode(image, with: encoder, damage: damage, into: &output)
+        }
+        return (jpeg, changes)
     }
 }
 

@@ -29,10 +29,6 @@ import Testing
         #expect(Cores.unifiedGroup(in: "12:cpu:/a\n") == nil)
     }
 
-    @Test func `there is at least one core`() {
-        #expect(Cores.count >= 1)
-    }
-
     /// The seams cost no more than one row in ten, and a few rows no thread of their own.
     @Test(arguments: [(1, 1), (15, 1), (16, 2), (34, 2), (68, 4), (135, 8), (270, 16)])
     func `rows of MCUs are divided among as many threads as are worth their seams`(rows: Int, threads: Int) {

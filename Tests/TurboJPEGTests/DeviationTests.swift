@@ -17,7 +17,7 @@ import TurboJPEG
                 case .sequential: return try JPEGEncoder().encode(image)
                 case .fine: return try JPEGEncoder(subsampling: .yuv444).encode(image)
                 case .gray: return try JPEGEncoder(subsampling: .gray).encode(image)
-                case .strips: return try StripEncoder(height: .mcuRows(1)).encode(image, with: JPEGEncoder()).jpeg
+                case .strips: return try StripEncoder().encode(image, with: JPEGEncoder()).jpeg
                 case .progressive: return try ReferenceTool.cjpeg.run(["-progressive"], on: image.ppm())
                 }
             }
@@ -105,7 +105,7 @@ import TurboJPEG
     @Test(arguments: DeviatingJPEG.all)
     func `of strips that deviate, only those that changed are decoded`(deviation: DeviatingJPEG) throws {
         var image = try testImage(160, 320, as: .bgra)
-        let encoder = StripEncoder(height: .mcuRows(1))
+        let encoder = StripEncoder()
         let (plain, deviating) = (StripDecoder(decoder: lenient), StripDecoder(decoder: lenient))
         for step in 0..<8 {
             if step % 3 != 1 { try image.withMutableRow(40 * step) { $0[8] ^= 0xFF } }

@@ -1,7 +1,8 @@
 import TestDescriptions
 import TestSupport
 import Testing
-import TurboJPEG
+
+@testable import TurboJPEG
 
 @Suite(.tags(.computes)) struct JPEGEncoderTests {
     @Test(arguments: [
@@ -20,24 +21,17 @@ import TurboJPEG
     }
 
     @Test(arguments: packedFormats, ChromaSubsampling.allCases)
-    func `a decoded JPEG is close to its image`(format: PixelFormat, subsampling: ChromaSubsampling) throws {
+    func `the bytes are those of cjpeg`(format: PixelFormat, subsampling: ChromaSubsampling) throws {
+        let isGray = format == .gray || subsampling == .gray
+        let factors = subsampling.pixelsPerChromaSample
+        let sampling = isGray ? ["-grayscale"] : ["-sample", "\(factors.width)x\(factors.height)"]
         for (width, height) in [(1, 1), (17, 33), (128, 96)] {
             let image = try testImage(width, height, as: format)
             let jpeg = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(image)
+            #expect(try ReferenceTool.cjpeg.run(["-quality", "95"] + sampling, on: image.ppm()) == jpeg)
             let header = try JPEGHeader(inspecting: jpeg.span)
             #expect((header.width, header.height) == (width, height))
-            let isGray = format == .gray || subsampling == .gray
             #expect(header.subsampling == (isGray ? .gray : subsampling))
-            #expect(header.colorspace == (isGray ? .gray : .ycbcr))
-
-            let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
-            #expect(decoded.format == format)
-            // Without chroma, the luma is what has to be kept.
-            let expected = isGray ? try image.converted(as: .gray) : image
-            let actual = isGray ? try decoded.converted(as: .gray) : decoded
-            let quality = try actual.peakSignalToNoiseRatio(against: expected)
-            // Chroma that four pixels share cannot follow the hard edges of the image's coloured patches.
-            #expect(quality > (isGray || subsampling == .yuv444 ? 36 : 24), "\(width)x\(height): \(quality) dB")
         }
     }
 
@@ -116,49 +110,22 @@ import TurboJPEG
     }
 
     @Test(arguments: ChromaSubsampling.allCases)
-    func `a JPEG is appended to the output`(subsampling: ChromaSubsampling) throws {
+    func `a JPEG is appended to an output that has room for it`(subsampling: ChromaSubsampling) throws {
         let encoder = JPEGEncoder(quality: 100, subsampling: subsampling)
+        let room = try encoder.maximumByteCount(width: 17, height: 9)
         for format in PixelFormat.allCases {
             let image = try testImage(17, 9, as: format)
-            let room = try encoder.maximumByteCount(width: 17, height: 9)
             let bytes = try [UInt8](capacity: room + 1) { output in
                 output.append(42)
                 try encoder.encode(image, into: &output)
             }
             #expect(try bytes == [42] + encoder.encode(image))
-        }
-    }
-
-    @Test func `output with too little room is left alone`() throws {
-        let encoder = JPEGEncoder()
-        let image = try testImage(17, 9)
-        let room = try encoder.maximumByteCount(width: 17, height: 9)
-        let bytes = [UInt8](capacity: 3) { output in
-            output.append(42)
-            let code = errorCode { () throws(TurboJPEGError) in try encoder.encode(image, into: &output) }
-            #expect(code == .outputTooSmall)
-        }
-        #expect(bytes == [42])
-        #expect(room > 3)
-    }
-
-    @Test(
-        arguments: [(0, 1), (1, 0), (-5, 1), (65_501, 1), (1, 65_501), (.max, .max)]
-    )
-    func `there is no bound for a JPEG of an impossible size`(width: Int, height: Int) {
-        let code = errorCode { () throws(TurboJPEGError) in
-            _ = try JPEGEncoder().maximumByteCount(width: width, height: height)
-        }
-        #expect(code == .invalidSize)
-    }
-
-    @Test(arguments: planarFormats)
-    func `planes keep their subsampling`(format: PixelFormat) throws {
-        let image = try testImage(40, 30, as: format)
-        for subsampling in ChromaSubsampling.allCases {
-            let jpeg = try JPEGEncoder(subsampling: subsampling).encode(image)
-            let header = try JPEGHeader(inspecting: jpeg.span)
-            #expect(header.subsampling == (subsampling == .gray ? .gray : .yuv420))
+            let left = [UInt8](capacity: room) { output in
+                output.append(42)
+                let code = errorCode { () throws(TurboJPEGError) in try encoder.encode(image, into: &output) }
+                #expect(code == .outputTooSmall)
+            }
+            #expect(left == [42])
         }
     }
 
@@ -171,6 +138,9 @@ import TurboJPEG
         #expect(try JPEGEncoder(quality: 100).encode(interleaved) == jpeg)
         let decoded = try JPEGDecoder().decode(bytes: jpeg, as: .i420)
         #expect(try decoded.peakSignalToNoiseRatio(against: image) > 48)
+        // Planes have one chroma sample for four pixels, whatever is asked.
+        #expect(try JPEGEncoder(quality: 100, subsampling: .yuv444).encode(image) == jpeg)
+        #expect(try JPEGHeader(inspecting: jpeg.span).subsampling == .yuv420)
         let gray = try JPEGEncoder(quality: 90, subsampling: .gray).encode(image)
         let luma = try PixelBuffer(copying: image.packedLuma.span, width: width, height: height, format: .gray)
         #expect(try JPEGEncoder(quality: 90).encode(luma) == gray)

@@ -67,16 +67,6 @@ import TurboJPEG
         #expect((error?.code == .tooManyScans) == !isAccepted)
     }
 
-    @Test func `a progressive image is decoded if allowed`() throws {
-        let jpeg = try ReferenceTool.cjpeg.run(["-progressive"], on: testImage(75, 51).ppm())
-        #expect(Self.error(of: jpeg, as: .bgra)?.code == .unsupported)
-        var decoder = JPEGDecoder()
-        decoder.limits = .ownFiles
-        #expect(try decoder.decode(bytes: jpeg, as: .bgra).width == 75)
-        let header = try JPEGHeader(inspecting: jpeg.span)
-        #expect((header.width, header.height) == (75, 51))
-    }
-
     @Test func `an image whose components have scans of their own is decoded`() throws {
         let script = "0;\n1;\n2;\n"
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("scans-\(UUID().uuidString)")

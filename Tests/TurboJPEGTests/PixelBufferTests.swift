@@ -20,47 +20,6 @@ import TurboJPEG
         }
     }
 
-    @Test(
-        arguments: [
-            (0, 5, TurboJPEGError.Code.invalidSize), (5, 0, .invalidSize), (-1, 5, .invalidSize),
-            (65_501, 1, .invalidSize),
-            (1, 65_501, .invalidSize), (.max, .max, .invalidSize), (.min, 1, .invalidSize),
-        ]
-    )
-    func `an impossible size is refused`(width: Int, height: Int, code: TurboJPEGError.Code) {
-        for format in PixelFormat.allCases {
-            let made = errorCode { () throws(TurboJPEGError) in
-                _ = try PixelBuffer(width: width, height: height, format: format)
-            }
-            #expect(made == code)
-            let pooled = errorCode { () throws(TurboJPEGError) in
-                _ = try PixelBuffer.Pool().buffer(width: width, height: height, format: format)
-            }
-            #expect(pooled == code)
-            let copied = errorCode { () throws(TurboJPEGError) in
-                _ = try PixelBuffer(copying: [UInt8]().span, width: width, height: height, format: format)
-            }
-            #expect(copied == code)
-        }
-    }
-
-    @Test(arguments: [Int.min, -1, 0, 39, Int(Int32.max) + 1, .max])
-    func `an impossible stride is refused`(bytesPerRow: Int) {
-        let made = errorCode { () throws(TurboJPEGError) in
-            _ = try PixelBuffer(width: 10, height: 2, format: .bgra, bytesPerRow: bytesPerRow)
-        }
-        #expect(made == .invalidStride)
-        let error = #expect(throws: TurboJPEGError.self) {
-            try PixelBuffer(width: 10, height: 2, format: .bgra, bytesPerRow: bytesPerRow)
-        }
-        #expect(error?.message.contains("a row needs 40,") == true)
-        let copied = errorCode { () throws(TurboJPEGError) in
-            let bytes = [UInt8](repeating: 0, count: 80)
-            _ = try PixelBuffer(copying: bytes.span, width: 10, height: 2, format: .bgra, bytesPerRow: bytesPerRow)
-        }
-        #expect(copied == .invalidStride)
-    }
-
     @Test func `memory that cannot be allocated is an error`() {
         let code = errorCode { () throws(TurboJPEGError) in
             _ = try PixelBuffer(width: 1, height: 65_500, format: .gray, bytesPerRow: Int(Int32.max) - 1)

@@ -3,16 +3,6 @@ import Testing
 import TurboJPEG
 
 @Suite(.tags(.computes)) struct PixelFormatTests {
-    @Test(arguments: PixelFormat.allCases)
-    func `a name leads back to its format`(format: PixelFormat) {
-        #expect(PixelFormat(rawValue: format.rawValue) == format)
-        #expect(format.rawValue == format.rawValue.lowercased())
-    }
-
-    @Test(arguments: ["", "BGRA", "yuv", "bgra "])
-    func `an unknown name is nil`(name: String) {
-        #expect(PixelFormat(rawValue: name) == nil)
-    }
 
     @Test(arguments: ChromaSubsampling.allCases)
     func `a name leads back to its subsampling`(subsampling: ChromaSubsampling) {

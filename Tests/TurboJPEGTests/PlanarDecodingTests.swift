@@ -57,18 +57,6 @@ import TurboJPEG
         }
     }
 
-    @Test(arguments: ChromaSubsampling.allCases)
-    func `resampled chroma is near that of the colors`(subsampling: ChromaSubsampling) throws {
-        for (width, height) in [(64, 48), (63, 47)] {
-            let jpeg = try JPEGEncoder(quality: 100, subsampling: subsampling).encode(smoothImage(width, height))
-            let colors = try JPEGDecoder().decode(bytes: jpeg, as: .rgb)
-            let expected = try colors.converted(as: .i420)
-            let decoded = try JPEGDecoder().decode(bytes: jpeg, as: .i420)
-            let quality = try decoded.peakSignalToNoiseRatio(against: expected)
-            #expect(quality > 45, "\(width)x\(height): \(quality) dB")
-        }
-    }
-
     @Test func `a gray JPEG has no color`() throws {
         let jpeg = try JPEGEncoder(subsampling: .gray).encode(testImage(17, 33))
         for format in planarFormats {
@@ -81,7 +69,6 @@ import TurboJPEG
 
     @Test func `a JPEG of red, green and blue is converted`() throws {
         let jpeg = try ReferenceTool.cjpeg.run(["-rgb", "-quality", "100"], on: smoothImage(31, 21).ppm())
-        #expect(try JPEGHeader(inspecting: jpeg.span).colorspace == .rgb)
         let expected = try JPEGDecoder().decode(bytes: jpeg, as: .rgb).converted(as: .nv12)
         #expect(try JPEGDecoder().decode(bytes: jpeg, as: .nv12).hasSamePixels(as: expected))
     }

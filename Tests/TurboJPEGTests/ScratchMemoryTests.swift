@@ -20,7 +20,7 @@ import Testing
     @Test func `retained memory is released when forgotten, and when the size changes`() throws {
         let strips = StripDecoder(maximumThreads: 2)
         let jpegs = try [(64, 640), (64, 320)].map { size in
-            try StripEncoder(height: .mcuRows(1)).encode(testImage(size.0, size.1), with: JPEGEncoder()).jpeg
+            try StripEncoder().encode(testImage(size.0, size.1), with: JPEGEncoder()).jpeg
         }
         let (tall, low) = (jpegs[0], jpegs[1])
         let pool = strips.decoder.pool

@@ -10,15 +10,15 @@ import TurboJPEG
         var subsampling: ChromaSubsampling
         var format: PixelFormat
         var size: (width: Int, height: Int)
-        var height: StripHeight
+        /// Rows of MCUs.
+        var height: Int
         var threads: Int
-        var usesFastUpsampling: Bool
         var testDescription: String {
             "\(subsampling.name) to \(format.rawValue), \(size.width)x\(size.height), \(height), \(threads) threads"
         }
     }
 
-    static let heights: [StripHeight] = [.mcuRows(1), .mcuRows(2), .automatic, .mcuRows(3), .mcuRows(1)]
+    static let heights: [Int] = [1, 2, 1, 3, 1]
     static let stripSizes = [(100, 80), (131, 97), (200, 149), (64, 300), (17, 200), (300, 201)]
 
     static let cases = ChromaSubsampling.allCases.enumerated().flatMap { number, subsampling in
@@ -28,8 +28,7 @@ import TurboJPEG
                 format: format,
                 size: stripSizes[(formatNumber + number) % stripSizes.count],
                 height: heights[(formatNumber + 2 * number) % heights.count],
-                threads: (formatNumber + number) % 3 + 1,
-                usesFastUpsampling: formatNumber % 7 == 6
+                threads: (formatNumber + number) % 3 + 1
             )
         }
     }
@@ -37,7 +36,7 @@ import TurboJPEG
     /// Each seam between two threads is decoded twice.
     @Test(arguments: [1, 2, 16, 64]) func `many threads decode hardly more strips than one`(threads: Int) throws {
         let image = try testImage(64, 68 * 16, as: .bgra)
-        let jpeg = try StripEncoder(height: .mcuRows(1)).encode(image, with: JPEGEncoder()).jpeg
+        let jpeg = try StripEncoder().encode(image, with: JPEGEncoder()).jpeg
         let decoder = StripDecoder(maximumThreads: threads)
         let changes = try decoder.decode(jpeg.span, as: .bgra).changes
         #expect(changes.stripCount == 68 && 68..<75 ~= changes.codedCount)
@@ -50,9 +49,8 @@ import TurboJPEG
         let seed = UInt64(test.size.width * 1_000 + test.size.height)
         var scene = try EditedImage(test.size.width, test.size.height, as: .bgra, seed: seed)
         let encoder = JPEGEncoder(quality: 85, subsampling: test.subsampling)
-        let strips = StripEncoder(height: test.height)
-        var decoder = JPEGDecoder()
-        decoder.usesFastUpsampling = test.usesFastUpsampling
+        let strips = StripEncoder(mcuRows: test.height)
+        let decoder = JPEGDecoder()
         let incremental = StripDecoder(decoder: decoder, maximumThreads: test.threads)
         var random = SplitMix(seed: seed)
         var before: PixelBuffer?
@@ -78,7 +76,7 @@ import TurboJPEG
 
     @Test func `only what has changed is decoded`() throws {
         var image = try testImage(160, 640, as: .bgra)
-        let strips = StripEncoder(height: .mcuRows(1))
+        let strips = StripEncoder()
         let decoder = StripDecoder(maximumThreads: 2)
         func decode() throws -> StripChanges {
             let jpeg = try strips.encode(image, with: JPEGEncoder()).jpeg
@@ -98,7 +96,7 @@ import TurboJPEG
         var scene = try EditedImage(160, 320, as: .bgra, seed: 3)
         let pool = PixelBuffer.Pool()
         let decoder = StripDecoder(decoder: JPEGDecoder(pool: pool))
-        let strips = StripEncoder(height: .mcuRows(1))
+        let strips = StripEncoder()
         var held: [PixelBuffer] = []
         for _ in 0..<30 {
             let jpeg = try strips.encode(scene.image, with: JPEGEncoder()).jpeg
@@ -113,8 +111,8 @@ import TurboJPEG
         let decoder = StripDecoder()
         let image = try testImage(160, 320, as: .bgra)
         let plain = try JPEGEncoder().encode(image)
-        let cut = try StripEncoder(height: .mcuRows(1)).encode(image, with: JPEGEncoder()).jpeg
-        let small = try StripEncoder(height: .mcuRows(1)).encode(testImage(64, 64), with: JPEGEncoder()).jpeg
+        let cut = try StripEncoder().encode(image, with: JPEGEncoder()).jpeg
+        let small = try StripEncoder().encode(testImage(64, 64), with: JPEGEncoder()).jpeg
         let oblique = try ReferenceTool.cjpeg.run(["-restart", "7B"], on: image.ppm())
         let restarted = try ReferenceTool.cjpeg.run(["-restart", "1", "-optimize"], on: image.ppm())
         for jpeg in [plain, plain, cut, plain, cut, small, cut, oblique, oblique, restarted, restarted, cut] {
@@ -135,7 +133,7 @@ import TurboJPEG
         var random = SplitMix(seed: seed)
         var scene = try EditedImage(100, 150, as: .bgra, seed: seed)
         let encoder = JPEGEncoder(subsampling: subsampling)
-        let strips = StripEncoder(height: .mcuRows(1))
+        let strips = StripEncoder()
         let decoder = StripDecoder(maximumThreads: 2)
         let whole = JPEGDecoder()
         var (good, bad) = (0, 0)
@@ -169,7 +167,7 @@ import TurboJPEG
     /// The part above gives the only row of the second part, which is read to its end all the same.
     @Test func `a part of one row is judged like the whole`() throws {
         let image = try testImage(100, 257, as: .bgra)
-        let jpeg = try StripEncoder(height: .mcuRows(16)).encode(image, with: JPEGEncoder()).jpeg
+        let jpeg = try StripEncoder(mcuRows: 16).encode(image, with: JPEGEncoder()).jpeg
         let place = try #require(jpeg.indices.dropLast().first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xD0 })
         let empty = Array(jpeg[...(place + 1)]) + jpeg.suffix(2)
         let decoder = StripDecoder(maximumThreads: 2)
@@ -241,7 +239,7 @@ import TurboJPEG
     /// While one call decodes, another one decodes as a whole; what comes next does not follow the first one's image alone.
     @Test func `a JPEG after one that was decoded without strips counts as changed`() throws {
         let scenes = try [1, 2].map { try EditedImage(1_000, 1_000, as: .bgra, seed: $0).image }
-        let jpegs = try scenes.map { try StripEncoder(height: .mcuRows(1)).encode($0, with: JPEGEncoder()).jpeg }
+        let jpegs = try scenes.map { try StripEncoder().encode($0, with: JPEGEncoder()).jpeg }
         let (jpeg, other) = (jpegs[0], jpegs[1])
         let decoder = StripDecoder()
         let first = try decoder.decode(jpeg.span, as: .bgra) { _, _ throws(TurboJPEGError) in
@@ -257,7 +255,7 @@ import TurboJPEG
 
     private static func isExact(_ decoder: StripDecoder, seed: UInt64) throws -> Bool {
         var scene = try EditedImage(100, 150, as: .bgra, seed: seed)
-        let strips = StripEncoder(height: .mcuRows(1))
+        let strips = StripEncoder()
         for _ in 0..<30 {
             let jpeg = try strips.encode(scene.image, with: JPEGEncoder()).jpeg
             let image = try decoder.decode(jpeg.span, as: .bgra).image

@@ -58,9 +58,11 @@ struct jpeg_strips_bytes {
 /// An open JPEG that strips are taken from.
 struct jpeg_strips_encoder;
 
-/// Writes everything before the compressed data of an image of `height` rows, and its size to `count`.
-int jpeg_strips_write_header(const struct jpeg_strips_options *options, uint32_t height, uint8_t *output,
-                             size_t capacity, size_t *count, char *message);
+/// Writes the JPEG of an image of `height` rows, and its size to `count`; without pixels only what is before the compressed
+/// data.
+int jpeg_strips_write(const struct jpeg_strips_options *options, uint32_t height,
+                      const struct jpeg_strips_pixels *pixels, uint8_t *output, size_t capacity, size_t *count,
+                      char *message);
 
 /// Creates an encoder, whose bytes go to the caller's memory.
 ///
@@ -110,7 +112,6 @@ struct jpeg_strips_source {
 /// The destination of rows of pixels, and how they are computed.
 struct jpeg_strips_target {
     enum jpeg_strips_format format;
-    bool is_fast_upsampling;
     /// The number of rows before those that are wanted; 0 for planes.
     uint32_t skipped;
     /// The number of wanted rows.

@@ -41,6 +41,34 @@ extension PixelBuffer {
         return canvas
     }
 
+    /// Returns a copy of at least this size, in which the last column is repeated to the right, and the last row downwards.
+    ///
+    /// - Throws: `allocationFailed` if there is no memory, or the errors of a size that no buffer can have.
+    func extended(
+        toWidth wantedWidth: Int,
+        height wantedHeight: Int,
+        pool: Pool
+    ) throws(TurboJPEGError) -> PixelBuffer {
+        var copy = try pool.buffer(width: max(width, wantedWidth), height: max(height, wantedHeight), format: format)
+        try unsafe copy.withUnsafeMutablePlanes(preservingContents: false) { targets throws(TurboJPEGError) in
+            unsafe withUnsafePlanes { sources in
+                for plane in 0..<planeCount {
+                    let (from, to) = unsafe (sources[plane], targets[plane])
+                    let (own, extended) = unsafe (from.shape, to.shape)
+                    for y in 0..<extended.height {
+                        let row = unsafe to.base + y * extended.bytesPerRow
+                        let source = unsafe from.base + min(y, own.height - 1) * own.bytesPerRow
+                        unsafe row.update(from: source, count: own.visibleBytesPerRow)
+                        for byte in own.visibleBytesPerRow..<extended.visibleBytesPerRow {
+                            unsafe row[byte] = row[byte - own.bytesPerSample]
+                        }
+                    }
+                }
+            }
+        }
+        return copy
+    }
+
     /// Throws an error if a plan is for an image of another size, whose pixels are not all in this one.
     func check(_ plan: OutputPlan) throws(TurboJPEGError) {
         guard plan.image.width == width, plan.image.height == height else {
@@ -71,18 +99,7 @@ func blacken(_ plane: UnsafePlane, of format: PixelFormat, isChroma: Bool) {
     for y in 0..<shape.height {
         let row = unsafe plane.base + y * shape.bytesPerRow
         unsafe row.update(repeating: isChroma ? 128 : 0, count: shape.visibleBytesPerRow)
-        guard let alpha = format.alphaOffset else { continue }
+        guard let alpha = format.opaqueOffset else { continue }
         for x in 0..<shape.width { unsafe row[x * shape.bytesPerSample + alpha] = 255 }
-    }
-}
-
-extension PixelFormat {
-    /// The index of alpha, or of the unused byte, in a pixel of four bytes.
-    fileprivate var alphaOffset: Int? {
-        switch self {
-        case .bgra, .rgba, .bgrx: 3
-        case .argb, .abgr: 0
-        case .rgb, .bgr, .gray, .i420, .nv12: nil
-        }
     }
 }

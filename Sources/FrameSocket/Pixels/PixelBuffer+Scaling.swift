@@ -125,3 +125,137 @@ private func scalePlane(
     )
     return 0
 }
+
+/// Scales interleaved samples one channel after the other, each as a plane.
+///
+/// The rows are not divided into bands, because libyuv would not interpolate across their ends.
+private func interpolate(_ from: UnsafeArea, into to: UnsafeArea) {
+    let channels = unsafe from.bytesPerSample
+    let (source, target) = unsafe (
+        (width: Int(from.width), height: Int(from.height)), (width: Int(to.width), height: Int(to.height))
+    )
+    let sourceBytes = source.width * source.height
+    let byteCount = sourceBytes + target.width * target.height
+    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: byteCount) { scratch in
+        guard let plane = scratch.baseAddress else { return }
+        let scaled = unsafe plane + sourceBytes
+        for channel in 0..<channels {
+            for y in 0..<source.height {
+                let row = unsafe from.base + y * Int(from.stride) + channel
+                let samples = unsafe plane + y * source.width
+                for x in 0..<source.width { unsafe samples[x] = row[x * channels] }
+            }
+            unsafe scale(
+                UnsafeArea(plane, width: source.width, height: source.height),
+                into: UnsafeArea(scaled, width: target.width, height: target.height)
+            )
+            for y in 0..<target.height {
+                let row = unsafe to.base + y * Int(to.stride) + channel
+                let samples = unsafe scaled + y * target.width
+                for x in 0..<target.width { unsafe row[x * channels] = samples[x] }
+            }
+        }
+    }
+}
+
+/// A part of an image with long sides that is scaled separately.
+///
+/// libyuv stores positions in 16 bits and a fraction: for a side over 32,767 it reads outside the image, or leaves the
+/// result unchanged. Such sides are divided into pieces that it can handle.
+private struct ScalingTile {
+    /// The longest side that libyuv can scale.
+    private static let longestSide = 32_767
+    /// The maximum number of samples of a piece.
+    private static let pieceLength = 16_384
+
+    private let columns: Piece
+    private let rows: Piece
+
+    /// A piece of a side, and its result.
+    private struct Piece {
+        let source: Range<Int>
+        let target: Range<Int>
+    }
+
+    /// Returns whether an area has more positions than libyuv can count.
+    @unsafe static func isNeeded(for area: UnsafeArea) -> Bool {
+        unsafe Int(max(area.width, area.height)) > longestSide
+    }
+
+    /// Returns the tiles of an area and its target.
+    @unsafe static func all(_ from: UnsafeArea, _ to: UnsafeArea) -> [ScalingTile] {
+        let columns = unsafe pieces(of: Int(from.width), into: Int(to.width))
+        let rows = unsafe pieces(of: Int(from.height), into: Int(to.height))
+        return rows.flatMap { rows in columns.map { ScalingTile(columns: $0, rows: rows) } }
+    }
+
+    @unsafe func source(of area: UnsafeArea) -> UnsafeArea { unsafe area.part(columns.source, rows.source) }
+    @unsafe func target(of area: UnsafeArea) -> UnsafeArea { unsafe area.part(columns.target, rows.target) }
+
+    private static func pieceCount(_ side: Int) -> Int {
+        side > longestSide ? (side + pieceLength - 1) / pieceLength : 1
+    }
+
+    /// Divides a side into pieces; boundaries are exact on the shorter side and rounded down on the longer one.
+    private static func pieces(of source: Int, into target: Int) -> [Piece] {
+        let count = pieceCount(source)
+        let (shorter, longer) = (min(source, target), max(source, target))
+        return (0..<count).map { index in
+            let short = (shorter * index / count)..<(shorter * (index + 1) / count)
+            let long = (short.lowerBound * longer / shorter)..<(short.upperBound * longer / shorter)
+            return source <= target ? Piece(source: short, target: long) : Piece(source: long, target: short)
+        }
+    }
+}
+
+/// A part of a plane, in the form that libyuv takes.
+@unsafe struct UnsafeArea {
+    let base: UnsafeMutablePointer<UInt8>
+    let stride: Int32
+    let width: Int32
+    let height: Int32
+    let bytesPerSample: Int
+
+    /// Memory with rows at this distance, or without padding.
+    init(_ base: UnsafeMutablePointer<UInt8>, stride: Int? = nil, width: Int, height: Int, bytesPerSample: Int = 1) {
+        unsafe self.base = unsafe base
+        unsafe self.stride = Int32(stride ?? width * bytesPerSample)
+        unsafe self.width = Int32(width)
+        unsafe self.height = Int32(height)
+        unsafe self.bytesPerSample = bytesPerSample
+    }
+
+    /// The whole plane.
+    init(_ plane: UnsafePlane) {
+        let shape = unsafe plane.shape
+        unsafe self.init(PixelBuffer.Rectangle(x: 0, y: 0, width: shape.width, height: shape.height), of: plane)
+    }
+
+    /// A part, in samples, that lies within the plane.
+    init(_ part: PixelBuffer.Rectangle, of plane: UnsafePlane) {
+        let shape = unsafe plane.shape
+        unsafe self.init(
+            plane.base + part.y * shape.bytesPerRow + part.x * shape.bytesPerSample,
+            stride: shape.bytesPerRow,
+            width: part.width,
+            height: part.height,
+            bytesPerSample: shape.bytesPerSample
+        )
+    }
+
+    /// A part, in samples, that lies within the area.
+    func part(_ columns: Range<Int>, _ rows: Range<Int>) -> UnsafeArea {
+        unsafe UnsafeArea(
+            base + rows.lowerBound * Int(stride) + columns.lowerBound * bytesPerSample,
+            stride: Int(stride),
+            width: columns.count,
+            height: rows.count,
+            bytesPerSample: bytesPerSample
+        )
+    }
+
+    /// Some of the rows.
+    func rows(_ rows: Range<Int>) -> UnsafeArea {
+        unsafe part(0..<Int(width), rows)
+    }
+}

@@ -107,11 +107,7 @@ extension OutputPlan {
             let lower = place.y + max(0, first) / step * step
             let upper = place.y + min(scaled.height, (last + step - 1) / step * step)
             guard lower < upper else { continue }
-            if let previous = changed.last, lower <= previous.upperBound {
-                changed[changed.count - 1] = previous.lowerBound..<max(upper, previous.upperBound)
-            } else {
-                changed.append(lower..<upper)
-            }
+            changed.appendJoining(lower..<upper)
         }
         return changed
     }

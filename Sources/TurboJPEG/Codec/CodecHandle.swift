@@ -7,7 +7,7 @@ internal import CTurboJPEG
 @safe struct CodecHandle: ~Copyable {
     /// The operation that a handle is for.
     enum Purpose {
-        case compress, decompress, transform
+        case decompress, transform
     }
 
     /// The handle for the library's calls.
@@ -16,7 +16,6 @@ internal import CTurboJPEG
     init(for purpose: Purpose) throws(TurboJPEGError) {
         let handle =
             switch purpose {
-            case .compress: unsafe tjInitCompress()
             case .decompress: unsafe tjInitDecompress()
             case .transform: unsafe tjInitTransform()
             }

@@ -1,4 +1,3 @@
-internal import CTurboJPEG
 internal import SystemMemory
 
 /// Compresses images to baseline JPEG.
@@ -20,9 +19,6 @@ public struct JPEGEncoder: Sendable {
     /// Gray images (`gray`) always become gray JPEGs. Planar images (`i420`, `nv12`) already have one chroma sample per
     /// 2x2 pixels, and become `4:2:0` whatever this value is, except `gray`, which omits the chroma.
     public var subsampling: ChromaSubsampling
-
-    /// Reusable planes for data that the library needs in another shape.
-    let scratch = PixelBuffer.Pool()
 
     /// Creates an encoder with options.
     public init(quality: Int = 80, subsampling: ChromaSubsampling = .yuv420) {
@@ -49,22 +45,19 @@ public struct JPEGEncoder: Sendable {
         return bound + bound / 4
     }
 
-    /// Appends the JPEG of an image to an output (`tjCompress2`, `tjCompressFromYUVPlanes`).
+    /// Appends the JPEG of an image to an output.
     ///
     /// - Throws: `invalidQuality`; `outputTooSmall` if the output's free capacity is less than `maximumByteCount`;
     ///   `allocationFailed`, `encodeFailed`. After an error, the output is unchanged.
     public func encode(_ image: PixelBuffer, into output: inout OutputSpan<UInt8>) throws(TurboJPEGError) {
         let needed = try maximumByteCount(width: image.width, height: image.height)
         guard output.freeCapacity >= needed else {
-            throw TurboJPEGError(
-                .outputTooSmall,
-                "an image of \(image.width)x\(image.height) needs room for \(needed) bytes; the output has "
-                    + "\(output.freeCapacity)"
-            )
+            throw .outputTooSmall(image, needed: needed, available: output.freeCapacity)
         }
         try unsafe output.withUnsafeMutableBufferPointer { bytes, count throws(TurboJPEGError) in
             guard let start = bytes.baseAddress else { return }
-            count += try unsafe encode(image, to: start + count, capacity: needed)
+            let room = unsafe UnsafeMutableBufferPointer(start: start + count, count: needed)
+            count += try unsafe StripOptions(for: image, self).write(image, to: room)
         }
     }
 
@@ -79,68 +72,11 @@ public struct JPEGEncoder: Sendable {
             throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
         }
         defer { unsafe SystemMemory.release(memory, byteCount: capacity) }
-        let bytes = unsafe memory.assumingMemoryBound(to: UInt8.self)
-        let count = try unsafe encode(image, to: bytes, capacity: capacity)
-        return unsafe Array(UnsafeBufferPointer(start: bytes, count: count))
-    }
-
-    /// Compresses to memory that is large enough, and returns the number of bytes written.
-    @unsafe func encode(
-        _ image: PixelBuffer,
-        to output: UnsafeMutablePointer<UInt8>,
-        capacity: Int
-    ) throws(TurboJPEGError) -> Int {
-        try checkQuality()
-        let handle = try CodecHandle(for: .compress)
-        var target: UnsafeMutablePointer<UInt8>? = unsafe output
-        var byteCount = UInt(capacity)
-        let status =
-            if image.format.isPlanar {
-                try unsafe compressPlanes(of: image, with: handle, to: &target, &byteCount)
-            } else {
-                unsafe image.withUnsafePlanes { planes in
-                    unsafe tjCompress2(
-                        handle.raw,
-                        planes[0].base,
-                        Int32(image.width),
-                        Int32(planes[0].shape.bytesPerRow),
-                        Int32(image.height),
-                        image.format.packedRawValue,
-                        &target,
-                        &byteCount,
-                        codedSubsampling(of: image.format).rawValue,
-                        Int32(quality),
-                        flags
-                    )
-                }
-            }
-        // The library would move a JPEG that exceeds the capacity.
-        let isMoved = unsafe target != output
-        if isMoved { unsafe tjFree(target) }
-        guard status == 0, !isMoved else {
-            throw handle.error(.encodeFailed, "the image of \(image.width)x\(image.height) cannot be compressed")
-        }
-        try unsafe checkProcess(of: UnsafeBufferPointer(start: output, count: Int(byteCount)))
-        return Int(byteCount)
-    }
-
-    /// Checks that the library wrote the requested kind of JPEG: environment variables of the process can make it write
-    /// other kinds, which few receivers accept.
-    private func checkProcess(of jpeg: UnsafeBufferPointer<UInt8>) throws(TurboJPEGError) {
-        var index = 2
-        while unsafe index + 4 <= jpeg.count && jpeg[index] == 0xFF {
-            let marker = unsafe jpeg[index + 1]
-            if JPEGMarker.sequentialFrames.contains(marker) { return }
-            guard marker != JPEGMarker.progressiveFrame, JPEGMarker.unsupportedFeature(marker) == nil else { break }
-            unsafe index += 2 + (Int(jpeg[index + 2]) << 8 | Int(jpeg[index + 3]))
-        }
-        throw TurboJPEGError(
-            .encodeFailed,
-            """
-            the JPEG library wrote no sequential JPEG with Huffman coding; unset TJ_PROGRESSIVE and TJ_ARITHMETIC in the \
-            environment of the process
-            """
+        let bytes = unsafe UnsafeMutableBufferPointer(
+            start: memory.assumingMemoryBound(to: UInt8.self),
+            count: capacity
         )
+        return try unsafe Array(bytes.prefix(StripOptions(for: image, self).write(image, to: bytes)))
     }
 
     /// Rejects a quality outside the valid range.
@@ -155,11 +91,6 @@ public struct JPEGEncoder: Sendable {
         if format == .gray || subsampling == .gray { return .gray }
         return format.isPlanar ? .yuv420 : subsampling
     }
-
-    /// The library's flags: the method of the cosine transform.
-    ///
-    /// `TJFLAG_NOREALLOC` would have the library assume `tjBufSize` bytes, whatever the capacity.
-    var flags: Int32 { TJFLAG_ACCURATEDCT }
 }
 
 extension ChromaSubsampling {

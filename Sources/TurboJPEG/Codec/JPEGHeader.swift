@@ -8,8 +8,8 @@ public struct JPEGHeader: Sendable, Hashable {
     public let height: Int
     /// The chroma subsampling.
     public let subsampling: ChromaSubsampling
-    /// The meaning of the components.
-    package let colorspace: Colorspace
+    /// Whether the components are red, green and blue, without conversion.
+    package let isRGB: Bool
 
     /// Reads the header of a JPEG of any kind (`tjDecompressHeader3`), without reading the compressed data.
     ///
@@ -49,19 +49,13 @@ public struct JPEGHeader: Sendable, Hashable {
                 "the JPEG of \(jpeg.count) bytes contains no image, only tables or an end"
             )
         }
-        guard
-            let subsampling = ChromaSubsampling(rawValue: subsampling),
-            let colorspace = Colorspace(rawValue: colorspace)
-        else {
-            throw TurboJPEGError(
-                .unsupported,
-                "the JPEG of \(jpeg.count) bytes has an unsupported chroma subsampling or color space"
-            )
+        guard let subsampling = ChromaSubsampling(rawValue: subsampling) else {
+            throw TurboJPEGError(.unsupported, "the JPEG of \(jpeg.count) bytes has an unsupported chroma subsampling")
         }
         self.width = Int(width)
         self.height = Int(height)
         self.subsampling = subsampling
-        self.colorspace = colorspace
+        isRGB = UInt32(bitPattern: colorspace) == TJCS_RGB.rawValue
     }
 
     /// Returns the end of the first image in `jpeg`, after its last marker; nil if the bytes are not a complete JPEG.
@@ -74,29 +68,49 @@ public struct JPEGHeader: Sendable, Hashable {
 }
 
 extension JPEGHeader {
-    /// The meaning of a JPEG's components.
-    package enum Colorspace: Sendable, Hashable, CaseIterable {
-        /// Red, green and blue, without conversion.
-        case rgb
-        /// Luma and two chroma components, as in nearly all JPEGs.
-        case ycbcr
-        /// Luma only.
-        case gray
-        /// Cyan, magenta, yellow and black, for print; this module does not decode it.
-        case cmyk
-        /// CMYK converted to luma and chroma; this module does not decode it.
-        case ycck
-
-        /// Creates the color space with the library's constant.
-        init?(rawValue: Int32) {
-            switch UInt32(bitPattern: rawValue) {
-            case TJCS_RGB.rawValue: self = .rgb
-            case TJCS_YCbCr.rawValue: self = .ycbcr
-            case TJCS_GRAY.rawValue: self = .gray
-            case TJCS_CMYK.rawValue: self = .cmyk
-            case TJCS_YCCK.rawValue: self = .ycck
-            default: return nil
-            }
+    /// Finds the size that a JPEG of any kind states, whether it can be decoded here or not.
+    ///
+    /// For programs that pass JPEGs on: nothing is demanded of a JPEG but a frame header. A height of 0 is replaced by
+    /// the one that follows the image (DNL).
+    ///
+    /// - Throws: `notJPEG`; `noPicture` if there is no frame header, or it states no size.
+    package static func size(of jpeg: Span<UInt8>) throws(TurboJPEGError) -> (width: Int, height: Int) {
+        guard jpeg.count >= 2, jpeg[0] == 0xFF, jpeg[1] == JPEGMarker.start else {
+            throw TurboJPEGError(
+                .notJPEG,
+                jpeg.isEmpty
+                    ? "the JPEG is empty"
+                    : "these \(jpeg.count) bytes are not a JPEG: they do not begin with FF D8"
+            )
         }
+        var (width, height) = (0, 0)
+        var index = 2
+        while let found = nextFF(in: jpeg, from: index) {
+            index = found + 1
+            while index < jpeg.count, jpeg[index] == 0xFF { index += 1 }
+            guard index < jpeg.count, jpeg[index] != JPEGMarker.end else { break }
+            let marker = jpeg[index]
+            index += 1
+            if marker <= JPEGMarker.temporary || 0xD0...JPEGMarker.start ~= marker { continue }
+            guard index + 2 <= jpeg.count else { break }
+            let end = index + max(2, number(in: jpeg, at: index))
+            guard end <= jpeg.count else { break }
+            if width == 0, JPEGMarker.statesSize(marker), end - index >= 7 {
+                (height, width) = (number(in: jpeg, at: index + 3), number(in: jpeg, at: index + 5))
+            } else if marker == JPEGMarker.lineCount, end - index >= 4 {
+                height = number(in: jpeg, at: index + 2)
+            }
+            if width > 0, height > 0 { return (width, height) }
+            index = end
+        }
+        throw TurboJPEGError(.noPicture, "the JPEG of \(jpeg.count) bytes does not state the size of an image")
+    }
+
+    private static func number(in jpeg: Span<UInt8>, at index: Int) -> Int {
+        Int(jpeg[index]) << 8 | Int(jpeg[index + 1])
+    }
+
+    private static func nextFF(in jpeg: Span<UInt8>, from index: Int) -> Int? {
+        unsafe jpeg.withUnsafeBufferPointer { unsafe nextMarkedByte($0, in: min(index, $0.count)..<$0.count) }
     }
 }

@@ -64,7 +64,7 @@ extension TurboJPEGError: CustomStringConvertible {
 }
 
 extension TurboJPEGError.Code {
-    /// A width or height is outside 1 to 65,500, or an image has too many bytes to count.
+    /// A width or height is outside 1 to 65,500.
     package static let invalidSize = Self(rawValue: "pixels.invalidSize")
     /// The bytes per row are fewer than a row's pixels need, or more than the library can count.
     public static let invalidStride = Self(rawValue: "pixels.invalidStride")

@@ -88,3 +88,24 @@ extension JPEGDecoder {
         }()
     }
 }
+
+extension JPEGDecoder.Limits {
+    /// Rejects a size over the limits.
+    ///
+    /// Sides are at most 65,535 x 2, so their product does not overflow.
+    package func check(width: Int, height: Int) throws(TurboJPEGError) {
+        let maximumDimension = min(maximumDimension, PixelLayout.maximumDimension)
+        guard max(width, height) <= maximumDimension else {
+            throw TurboJPEGError(
+                .tooLarge,
+                "the image of \(width)x\(height) exceeds the limit of \(maximumDimension) pixels per side"
+            )
+        }
+        guard width * height <= maximumPixels else {
+            throw TurboJPEGError(
+                .tooLarge,
+                "the image of \(width)x\(height) exceeds the limit of \(maximumPixels) pixels"
+            )
+        }
+    }
+}

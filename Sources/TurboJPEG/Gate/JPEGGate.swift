@@ -289,27 +289,6 @@ extension JPEGGate {
     }
 }
 
-extension JPEGDecoder.Limits {
-    /// Rejects a size over the limits.
-    ///
-    /// Sides are at most 65,535 x 2, so their product does not overflow.
-    package func check(width: Int, height: Int) throws(TurboJPEGError) {
-        let maximumDimension = min(maximumDimension, PixelLayout.maximumDimension)
-        guard max(width, height) <= maximumDimension else {
-            throw TurboJPEGError(
-                .tooLarge,
-                "the image of \(width)x\(height) exceeds the limit of \(maximumDimension) pixels per side"
-            )
-        }
-        guard width * height <= maximumPixels else {
-            throw TurboJPEGError(
-                .tooLarge,
-                "the image of \(width)x\(height) exceeds the limit of \(maximumPixels) pixels"
-            )
-        }
-    }
-}
-
 /// Returns a byte as written in the documents of the format: `C4`.
 private func hexadecimal(_ byte: UInt8) -> String {
     (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)

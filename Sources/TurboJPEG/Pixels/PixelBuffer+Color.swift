@@ -144,10 +144,8 @@ extension PixelBuffer {
     ///
     /// - Throws: `allocationFailed`.
     package func copied(pool: PixelBuffer.Pool) throws(TurboJPEGError) -> PixelBuffer {
-        var result = try pool.buffer(width: width, height: height, format: format)
-        try unsafe result.withUnsafeMutablePlanes(preservingContents: false) { planes throws(TurboJPEGError) in
-            unsafe withUnsafePlanes { unsafe planes.copySamples(from: $0) }
-        }
+        let result = try pool.buffer(width: width, height: height, format: format)
+        try unsafe copy(nil, over: result)
         return result
     }
 }

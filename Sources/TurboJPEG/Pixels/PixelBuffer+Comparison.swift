@@ -3,19 +3,7 @@ extension PixelBuffer {
     ///
     /// Padding is not compared; alpha and unused bytes of pixels are.
     package func hasSamePixels(as other: PixelBuffer) -> Bool {
-        guard width == other.width, height == other.height, format == other.format else { return false }
-        return unsafe withUnsafePlanes { mine in
-            unsafe other.withUnsafePlanes { theirs in
-                for plane in 0..<planeCount {
-                    let (first, second) = unsafe (mine[plane], theirs[plane])
-                    for y in 0..<(unsafe first.shape.height) {
-                        let count = unsafe first.shape.visibleBytesPerRow
-                        guard unsafe equalBytes(first.row(y), second.row(y), count: count) else { return false }
-                    }
-                }
-                return true
-            }
-        }
+        (try? rows(differingFrom: other))?.isEmpty ?? false
     }
 
     /// Returns how close the other image is, as peak signal-to-noise ratio in decibels: higher is closer.

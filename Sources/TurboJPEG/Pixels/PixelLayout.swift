@@ -23,17 +23,13 @@ struct PixelLayout: Sendable {
         var offsets = PerPlane(0, 0, 0)
         var end = 0
         for plane in 0..<format.planeCount {
-            // libturbojpeg reads and writes luma in whole chroma samples: an even number of rows avoids a detour for an
-            // image of odd height.
+            // libturbojpeg writes luma in whole chroma samples: an even number of rows avoids a detour for an image of
+            // odd height.
             let rows = format.planeHeight(plane, height: height)
             let capacity = format.isPlanar && plane == 0 ? (rows + 1) / 2 * 2 : rows
-            guard
-                let size = checkedProduct(strides[plane], capacity),
-                let start = roundedUp(end, to: Self.alignment),
-                let next = checkedSum(start, size)
-            else { throw .tooManyBytes(width: width, height: height) }
-            offsets[plane] = start
-            end = next
+            offsets[plane] = (end + Self.alignment - 1) / Self.alignment * Self.alignment
+            // At most 2^31 times 65,500 for each of three planes.
+            end = offsets[plane] + strides[plane] * capacity
         }
         self.strides = strides
         self.offsets = offsets
@@ -127,28 +123,7 @@ extension PixelLayout {
     }
 }
 
-/// Returns the product, or nil on overflow.
-private func checkedProduct(_ first: Int, _ second: Int) -> Int? {
-    let (product, overflow) = first.multipliedReportingOverflow(by: second)
-    return overflow ? nil : product
-}
-
-/// Returns the sum, or nil on overflow.
-private func checkedSum(_ first: Int, _ second: Int) -> Int? {
-    let (sum, overflow) = first.addingReportingOverflow(second)
-    return overflow ? nil : sum
-}
-
-/// Returns the next multiple, or nil on overflow.
-private func roundedUp(_ value: Int, to multiple: Int) -> Int? {
-    checkedSum(value, multiple - 1).map { $0 / multiple * multiple }
-}
-
 extension TurboJPEGError {
-    fileprivate static func tooManyBytes(width: Int, height: Int) -> Self {
-        Self(.invalidSize, "an image of \(width)x\(height) with these rows has too many bytes")
-    }
-
     fileprivate static func invalidStride(_ stride: Int, needed: Int) -> Self {
         Self(
             .invalidStride,

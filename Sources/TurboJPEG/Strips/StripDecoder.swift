@@ -137,8 +137,7 @@ package final class StripDecoder: Sendable {
         try frame.takeCanvas(from: decoder.pool)
         guard let canvas = frame.image else { return nil }
         // Planar samples are not upsampled.
-        let looksOverEdges =
-            structure.maximumVertical > 1 && !decoder.usesFastUpsampling && !format.isPlanar && format != .gray
+        let looksOverEdges = structure.maximumVertical > 1 && !format.isPlanar && format != .gray
         let plan = StripPlan(
             for: frame.wantedRuns(),
             of: intervals,
@@ -173,7 +172,7 @@ package final class StripDecoder: Sendable {
             nonisolated(unsafe) let bytes = unsafe bytes
             StripWork.forEach(&jobs, threads: plan.threads) { job in
                 do throws(TurboJPEGError) {
-                    try unsafe job.decode(intervals, of: bytes, into: canvas, with: decoder, scratch: scratch)
+                    try unsafe job.decode(intervals, of: bytes, into: canvas, scratch: scratch)
                 } catch {
                     job.failure = error
                 }
@@ -212,7 +211,7 @@ package struct StripChanges: Sendable, Hashable {
 
 extension [Range<Int>] {
     /// Appends a range, and joins it to the last one if they touch.
-    mutating func appendJoining(_ range: Range<Int>) {
+    package mutating func appendJoining(_ range: Range<Int>) {
         guard let last, last.upperBound >= range.lowerBound else { return append(range) }
         self[count - 1] = last.lowerBound..<Swift.max(last.upperBound, range.upperBound)
     }

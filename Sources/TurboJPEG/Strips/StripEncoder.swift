@@ -8,14 +8,14 @@ internal import Locking
 ///
 /// ```swift
 /// let strips = StripEncoder()
-/// let jpeg = try strips.encode(image, with: JPEGEncoder(quality: 90)).jpeg
+/// let changes = try strips.encode(image, with: JPEGEncoder(quality: 90), into: &output)
 /// ```
 ///
 /// The encoder keeps the compressed strips and a hash of each, not the pixels, and for each thread the maximum memory
 /// that one strip can take. ``forget()`` discards what was kept, and so does a change of size, format or options. Only
 /// one image is compressed at a time; a second caller waits.
 package final class StripEncoder: Sendable {
-    private let height: StripHeight
+    private let mcuRows: Int
     private let threads: Int
     private let key = ImageHash.Key()
     private let session = Locked(StripSession())
@@ -23,11 +23,12 @@ package final class StripEncoder: Sendable {
     /// Creates an encoder that has not seen an image.
     ///
     /// - Parameters:
-    ///   - height: The height of the strips; by default as low as possible.
+    ///   - mcuRows: The height of the strips in rows of MCUs; fewer if a strip would have more than 65,535 MCUs. With one,
+    ///     strips enclose changes closely, and an additional strip costs nothing.
     ///   - maximumThreads: The maximum number of threads for an image, including the caller's; nil, the default, allows
     ///     one per core.
-    package init(height: StripHeight = .automatic, maximumThreads: Int? = nil) {
-        self.height = height
+    package init(mcuRows: Int = 1, maximumThreads: Int? = nil) {
+        self.mcuRows = mcuRows
         threads = max(1, maximumThreads ?? Cores.count)
     }
 
@@ -53,7 +54,20 @@ package final class StripEncoder: Sendable {
             throw .outputTooSmall(image, needed: needed, available: output.freeCapacity)
         }
         return try session.withLock { session throws(TurboJPEGError) in
-            let changes = try update(&session, image, encoder, damage)
+            let changes: StripChanges
+            do throws(TurboJPEGError) {
+                changes = try session.update(
+                    image,
+                    encoder,
+                    mcuRows: mcuRows,
+                    damage: damage,
+                    key: key,
+                    threads: threads
+                )
+            } catch {
+                session = StripSession()
+                throw error
+            }
             guard session.byteCount <= output.freeCapacity else {
                 throw .outputTooSmall(image, needed: session.byteCount, available: output.freeCapacity)
             }
@@ -71,43 +85,9 @@ package final class StripEncoder: Sendable {
         }
     }
 
-    /// Returns the JPEG of an image, and the rows that may differ from those of the previous image.
-    ///
-    /// - Throws: The errors of `JPEGEncoder.encode(_:)`. What was kept is then discarded.
-    package func encode(
-        _ image: PixelBuffer,
-        with encoder: JPEGEncoder,
-        damage: RowDamage? = nil
-    ) throws(TurboJPEGError) -> (jpeg: [UInt8], changes: StripChanges) {
-        try session.withLock { session throws(TurboJPEGError) in
-            let changes = try update(&session, image, encoder, damage)
-            var jpeg: [UInt8] = []
-            jpeg.reserveCapacity(session.byteCount)
-            session.write { bytes in
-                unsafe bytes.withUnsafeBytes { unsafe jpeg.append(contentsOf: $0) }
-            }
-            return (jpeg, changes)
-        }
-    }
-
     /// Discards what was kept: the next image is compressed as a whole.
     package func forget() {
         session.withLock { $0 = StripSession() }
-    }
-
-    /// Compresses the parts that have changed.
-    private func update(
-        _ session: inout StripSession,
-        _ image: PixelBuffer,
-        _ encoder: JPEGEncoder,
-        _ damage: RowDamage?
-    ) throws(TurboJPEGError) -> StripChanges {
-        do throws(TurboJPEGError) {
-            return try session.update(image, encoder, height, damage: damage, key: key, threads: threads)
-        } catch {
-            session = StripSession()
-            throw error
-        }
     }
 }
 

@@ -8,7 +8,6 @@ extension StripJob {
         _ intervals: RestartIntervals,
         of jpeg: UnsafeBufferPointer<UInt8>,
         into canvas: PixelBuffer,
-        with decoder: JPEGDecoder,
         scratch: PixelBuffer.Pool
     ) throws(TurboJPEGError) {
         let layout = intervals.layout
@@ -24,7 +23,6 @@ extension StripJob {
         unsafe source.end = isFollowed && !looksOverEdges ? intervals.data[strips.upperBound].lowerBound : jpeg.count
 
         var target = jpeg_strips_target()
-        target.is_fast_upsampling = decoder.usesFastUpsampling
         target.skipped = UInt32(rows.lowerBound - first)
         target.count = UInt32(rows.count)
         guard canvas.format.isPlanar else {

@@ -21,8 +21,8 @@ struct StripOptions: Sendable, Hashable {
         subsampling = encoder.codedSubsampling(of: image.format)
     }
 
-    /// Returns the same options for C, for strips of a layout.
-    func options(of layout: StripLayout) -> jpeg_strips_options {
+    /// Returns the same options for C, with restart markers between the strips of a layout.
+    func options(of layout: StripLayout?) -> jpeg_strips_options {
         let chroma = subsampling.pixelsPerChromaSample
         let hasChroma = subsampling != .gray
         return jpeg_strips_options(
@@ -31,31 +31,43 @@ struct StripOptions: Sendable, Hashable {
             quality: Int32(quality),
             horizontal: hasChroma ? Int32(chroma.width) : 0,
             vertical: hasChroma ? Int32(chroma.height) : 0,
-            mcu_rows: layout.count > 1 ? Int32(layout.stripHeight / subsampling.mcuHeight) : 0
+            mcu_rows: layout.map { $0.count > 1 ? Int32($0.stripHeight / subsampling.mcuHeight) : 0 } ?? 0
         )
     }
 
-    /// Returns everything before the compressed data of the image.
-    func header(of layout: StripLayout) throws(TurboJPEGError) -> [UInt8] {
+    /// Writes the JPEG of an image, or without one everything before its compressed data, and returns the number of bytes.
+    @unsafe func write(
+        _ image: PixelBuffer?,
+        _ layout: StripLayout? = nil,
+        to output: UnsafeMutableBufferPointer<UInt8>
+    ) throws(TurboJPEGError) -> Int {
         var options = options(of: layout)
-        var bytes = [UInt8](repeating: 0, count: 4096)
         var count = 0
         var message = StripMessage()
-        let status = unsafe message.withBytes { message in
-            unsafe bytes.withUnsafeMutableBufferPointer { bytes in
-                unsafe jpeg_strips_write_header(
+        func write(_ pixels: UnsafePointer<jpeg_strips_pixels>?) -> Int32 {
+            unsafe message.withBytes { message in
+                unsafe jpeg_strips_write(
                     &options,
                     UInt32(height),
-                    bytes.baseAddress,
-                    bytes.count,
+                    pixels,
+                    output.baseAddress,
+                    output.count,
                     &count,
                     message
                 )
             }
         }
+        let status =
+            if let image {
+                unsafe image.withUnsafePlanes { planes in
+                    var pixels = unsafe planes.stripPixels(from: 0)
+                    return unsafe write(&pixels)
+                }
+            } else {
+                write(nil)
+            }
         guard status == 0 else { throw error(message) }
-        bytes.removeSubrange(count...)
-        return bytes
+        return count
     }
 
     /// Returns the error for a strip that cannot be compressed.
@@ -68,10 +80,88 @@ struct StripOptions: Sendable, Hashable {
     }
 }
 
-/// The height of the strips that an image is divided into.
-package enum StripHeight: Sendable, Hashable {
-    /// One row of MCUs: strips enclose changes closely, and an additional strip costs nothing.
-    case automatic
-    /// This many rows of MCUs, at least one; fewer if a strip would have more than 65,535 MCUs.
-    case mcuRows(Int)
+/// The division of an image into strips: whole rows of MCUs, with all strips except the last of the same height.
+struct StripLayout: Sendable, Hashable {
+    /// The height of the image in pixels.
+    let height: Int
+    /// The height of a strip in pixels.
+    let stripHeight: Int
+
+    /// The number of strips.
+    var count: Int { (height + stripHeight - 1) / stripHeight }
+
+    /// Creates a layout with at most `mcuRows` rows of MCUs in a strip; fewer if its MCU count exceeds 16 bits.
+    init(width: Int, height: Int, subsampling: ChromaSubsampling, mcuRows: Int) {
+        let columns = (width + subsampling.mcuWidth - 1) / subsampling.mcuWidth
+        let rows = (height + subsampling.mcuHeight - 1) / subsampling.mcuHeight
+        let wanted = max(1, min(mcuRows, rows, Int(UInt16.max) / columns))
+        self.height = height
+        stripHeight = wanted * subsampling.mcuHeight
+    }
+
+    /// Creates the layout of a JPEG with a restart interval; nil if its intervals do not end with rows of MCUs.
+    init?(_ structure: JPEGStructure, interval: Int) {
+        let (mcuWidth, mcuHeight) = (8 * structure.maximumHorizontal, 8 * structure.maximumVertical)
+        // A single component has MCUs of one block, whatever its sampling factors are.
+        guard structure.components.count > 1 || (mcuWidth == 8 && mcuHeight == 8) else { return nil }
+        let columns = (structure.width + mcuWidth - 1) / mcuWidth
+        guard interval > 0, interval.isMultiple(of: columns) else { return nil }
+        height = structure.height
+        stripHeight = interval / columns * mcuHeight
+    }
+
+    /// Returns the rows of pixels of consecutive strips.
+    func rows(of strips: Range<Int>) -> Range<Int> {
+        (strips.lowerBound * stripHeight)..<min(height, strips.upperBound * stripHeight)
+    }
+
+    func rows(of strip: Int) -> Range<Int> { rows(of: strip..<(strip + 1)) }
+}
+
+extension PixelFormat {
+    /// The name of the format in the C functions for strips.
+    var stripFormat: jpeg_strips_format {
+        switch self {
+        case .bgra, .bgrx: JPEG_STRIPS_BGRA
+        case .rgba: JPEG_STRIPS_RGBA
+        case .argb: JPEG_STRIPS_ARGB
+        case .abgr: JPEG_STRIPS_ABGR
+        case .rgb: JPEG_STRIPS_RGB
+        case .bgr: JPEG_STRIPS_BGR
+        case .gray: JPEG_STRIPS_GRAY
+        case .i420: JPEG_STRIPS_PLANES
+        case .nv12: JPEG_STRIPS_PAIRED_PLANES
+        }
+    }
+}
+
+extension UnsafePlanes {
+    /// Returns the planes for the C functions, starting at a row, which must be even if the format is planar.
+    ///
+    /// The interleaved chroma of `nv12` is one plane, given twice.
+    func stripPixels(from row: Int) -> jpeg_strips_pixels {
+        var pixels = jpeg_strips_pixels()
+        let first = unsafe self[0]
+        unsafe (pixels.base.0, pixels.stride.0) = (first.row(row), first.shape.bytesPerRow)
+        guard unsafe format.isPlanar else { return pixels }
+        let (blue, red) = unsafe (self[1], self[format == .nv12 ? 1 : 2])
+        unsafe (pixels.base.1, pixels.stride.1) = (blue.row(row / 2), blue.shape.bytesPerRow)
+        unsafe (pixels.base.2, pixels.stride.2) = (red.row(row / 2), red.shape.bytesPerRow)
+        return pixels
+    }
+}
+
+/// A buffer for the text of an error in C.
+struct StripMessage {
+    private var bytes = [CChar](repeating: 0, count: Int(JPEG_STRIPS_MESSAGE_LENGTH))
+
+    /// Calls a closure with the memory.
+    mutating func withBytes<Result>(_ body: (UnsafeMutablePointer<CChar>?) -> Result) -> Result {
+        unsafe bytes.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress) }
+    }
+
+    /// The text that was written.
+    var text: String {
+        String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
 }

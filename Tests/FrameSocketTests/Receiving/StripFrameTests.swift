@@ -80,22 +80,6 @@ import Testing
         }
     }
 
-    @Test func `what was kept for a connection is released when it has ended and the next one starts`() {
-        var decoders = DecoderCache(limit: 4)
-        let next = connection()
-        weak var kept: StripDecoder?
-        do {
-            let first = connection()
-            let frame = frame(FrameBytes([]), BufferSize(width: 1, height: 1), first)
-            kept = decoders.decoder(for: frame, as: .bgra) { StripDecoder() }
-            #expect(decoders.decoder(for: frame, as: .bgra) { StripDecoder() } === kept)
-            #expect(kept != nil)
-        }
-        let frame = frame(FrameBytes([]), BufferSize(width: 1, height: 1), next)
-        #expect(decoders.decoder(for: frame, as: .bgra) { StripDecoder() } != nil)
-        #expect(kept == nil)
-    }
-
     @Test(arguments: [JPEGDecoder.ScalingFactor.full, .half])
     func `what was kept for a connection is released by the next one's frame of any scale`(
         scale: JPEGDecoder.ScalingFactor
@@ -131,7 +115,7 @@ import Testing
             await #expect(processExitsWith: .success) {
                 let tests = StripFrameTests()
                 let image = try testImage(4096, 4096, as: .bgra)
-                let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(image, with: .init()).jpeg)
+                let jpeg = FrameBytes(try StripEncoder().encode(image, with: .init()).jpeg)
                 let upright = tests.frame(jpeg, BufferSize(width: 4096, height: 4096), tests.connection())
                 let frame = tests.frame(like: upright, size: upright.bufferSize, orientation: .left)
                 var configuration = FrameDecoder.Configuration()
@@ -155,7 +139,7 @@ import Testing
     #endif
 
     @Test func `a padded, a resized and a rotated image are handled`() throws {
-        let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testImage(201, 321), with: .init()).jpeg)
+        let jpeg = FrameBytes(try StripEncoder().encode(testImage(201, 321), with: .init()).jpeg)
         let connection = connection()
         let size = BufferSize(width: 200, height: 320)
         let expected = try whole(jpeg, as: .bgra).cropped(toWidth: 200, height: 320)
@@ -184,7 +168,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func `all rows change with the orientation or size of a frame`(isUpright: Bool) throws {
-        let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(testImage(200, 320), with: .init()).jpeg)
+        let jpeg = FrameBytes(try StripEncoder().encode(testImage(200, 320), with: .init()).jpeg)
         var configuration = FrameDecoder.Configuration()
         configuration.isUpright = isUpright
         let decoder = FrameDecoder(configuration: configuration)

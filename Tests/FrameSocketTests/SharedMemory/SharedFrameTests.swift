@@ -172,7 +172,7 @@ import TurboJPEG
         try await pair.sharing()
         let size = BufferSize(width: 64, height: 64)
         let image = try testImage(64, 64, as: .bgra)
-        let jpeg = FrameBytes(try StripEncoder(height: .mcuRows(1)).encode(image, with: JPEGEncoder()).jpeg)
+        let jpeg = FrameBytes(try StripEncoder().encode(image, with: JPEGEncoder()).jpeg)
         let header = SharedFrameHeader(
             buffer: 0,
             format: .gray,

@@ -5,6 +5,7 @@
 
 import Foundation
 import FrameSocket
+import TestSupport
 import TurboJPEG
 
 private let decoder = {

@@ -1,6 +1,7 @@
 // JPEGs of strips that are edited as the input says: whatever they are, decoding them in strips gives the pixels or the error that
 // libturbojpeg gives for the whole, from the start and behind a JPEG that differs from them in places.
 
+import TestSupport
 import TurboJPEG
 
 /// What libFuzzer calls with each input: a JPEG to begin with, how to decode, and edits of four bytes each.
@@ -45,7 +46,7 @@ private let bases: [[UInt8]] = {
             isHigh(number)
             ? (width: 17, height: 16 * subsampling.mcuHeight + 1) : (width: 50 + number, height: 70 - number)
         let encoder = JPEGEncoder(quality: 60 + 3 * number, subsampling: subsampling)
-        let strips = StripEncoder(height: .mcuRows(number == 8 ? 16 : 1 + number % 3), maximumThreads: 1)
+        let strips = StripEncoder(mcuRows: number == 8 ? 16 : 1 + number % 3, maximumThreads: 1)
         for changed in [0, 9] {
             guard let image = try? image(size.width, size.height, changed: changed),
                 let jpeg = try? strips.encode(image, with: encoder).jpeg
@@ -106,7 +107,6 @@ private struct Coding {
         decoder.limits.maximumPixels = 1 << 14
         decoder.limits.acceptsMissingHuffmanTables = second & 4 != 0
         decoder.limits.acceptsDeviations = second & 8 != 0
-        decoder.usesFastUpsampling = second & 1 != 0
         self.decoder = decoder
     }
 }

@@ -1,12 +1,15 @@
 import Foundation
-import TestSupport
 
 /// libjpeg-turbo's own programs, which say what is right.
-enum ReferenceTool: String {
+package enum ReferenceTool: String {
     case djpeg, cjpeg
 
     /// Runs the program on a file of these bytes, and gives what it writes; a warning is a failure unless it is accepted.
-    func run(_ arguments: [String], on input: [UInt8], acceptsWarnings: Bool = false) throws -> [UInt8] {
+    package func run(
+        _ arguments: [String],
+        on input: [UInt8],
+        acceptsWarnings: Bool = false
+    ) throws -> [UInt8] {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("turbojpeg-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -51,15 +51,17 @@ import Testing
     }
 
     @Test func `images arrive with their orientation and time, and none during a pause`() async throws {
-        let (session, _, server, host) = try await pair()
+        let (session, _, server, host) = try await pair { $0.uploader.pacing = .every(100) }
         var frames = host.frames.makeAsyncIterator()
         let image = try testImage(64, 48, as: .nv12)
         #expect(session.send(image, orientation: .right, timestamp: 5) == .taken)
+        #expect(session.send(image) == .deferred(.paced))
         let first = try #require(try await frames.next())
         #expect(first.orientation == .right && first.timestamp == 5)
         session.pause()
         #expect(session.isPaused)
         #expect(session.send(image, timestamp: 6) == .dropped(.paused))
+        // Whatever the pacing says.
         session.resume()
         #expect(session.send(image, timestamp: 7) == .taken)
         #expect(try await frames.next()?.timestamp == 7)
@@ -76,17 +78,6 @@ import Testing
         var frames = host.frames.makeAsyncIterator()
         #expect(try await frames.next()?.bufferSize == BufferSize(width: 32, height: 24))
         withExtendedLifetime(server) {}
-    }
-
-    @Test func `after a pause the next image is sent, whatever the pacing says`() async throws {
-        let (session, _, server, host) = try await pair { $0.uploader.pacing = .every(100) }
-        let image = try testImage(16, 16)
-        #expect(session.send(image) == .taken)
-        #expect(session.send(image) == .deferred(.paced))
-        session.pause()
-        session.resume()
-        #expect(session.send(image) == .taken)
-        withExtendedLifetime((server, host)) {}
     }
 
     @Test func `audio goes to a host that asked for it, numbered by kind`() async throws {
@@ -124,14 +115,6 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `no audio goes to a host that did not ask`() async throws {
-        let (session, _, server, host) = try await pair()
-        let format = try AudioBlock.Format(sampleRate: 44_100, channels: 1)
-        let block = try AudioBlock(format: format, samples: [1])
-        #expect(!session.send(block))
-        withExtendedLifetime((server, host)) {}
-    }
-
     /// Shows P339.
     @Test func `no audio is numbered or sent until the session offers it`() async throws {
         let (session, _, server, host) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio])) {
@@ -149,26 +132,21 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func `a host that closes the connection has ended the broadcast`() async throws {
-        let (session, ends, server, host) = try await pair()
-        host.close()
-        #expect(await ends.first() == .stoppedByUser)
+    @Test(
+        arguments: [(nil, .stoppedByUser), (ControlRequest.Hello(), .callEnded)]
+            as [(ControlRequest.Hello?, ControlRequest.FinishReason)]
+    )
+    func `a host that closes the connection has ended the broadcast, with its reason if it said hello`(
+        hello: ControlRequest.Hello?,
+        reason: ControlRequest.FinishReason
+    ) async throws {
+        let (session, ends, server, host) = try await pair(hello: hello)
+        let block = try AudioBlock(format: AudioBlock.Format(sampleRate: 44_100, channels: 1), samples: [1])
+        #expect(!session.send(block), "nobody has asked for audio")
+        host.close(reason)
+        #expect(await ends.first() == reason)
         #expect(session.send(try testImage(16, 16)) == .dropped(.notConnected))
         withExtendedLifetime(server) {}
-    }
-
-    @Test func `a host's stop is reported with its reason`() async throws {
-        let (session, ends, server, host) = try await pair(hello: ControlRequest.Hello())
-        host.close(.callEnded)
-        #expect(await ends.first() == .callEnded)
-        withExtendedLifetime((server, session)) {}
-    }
-
-    @Test func `an impossible path ends the broadcast`() async throws {
-        let ends = Ends()
-        let session = BroadcastSession(path: "") { ends.add($0) }
-        #expect(await ends.first() == .error)
-        withExtendedLifetime(session) {}
     }
 
     @Test(arguments: [ControlRequest.FinishReason.stoppedByUser, .suspended])
@@ -186,16 +164,6 @@ import Testing
         ends.add(.noHost)
         #expect(await ends.first() == .noHost)
         withExtendedLifetime(server) {}
-    }
-
-    @Test func `a broadcast that opens again continues after a lost connection`() async throws {
-        let (session, ends, server, host) = try await pair { $0.connection.reopens = true }
-        host.close()
-        let again = try #require(try await firstConnection(of: server))
-        #expect(again.id != host.id)
-        #expect(await becomesTrue { session.uploader.connection.isOpen })
-        ends.add(.noHost)
-        #expect(await ends.first() == .noHost)
     }
 
     @Test func `releasing a broadcast ends it`() async throws {

@@ -3,7 +3,6 @@
 import functools
 import json
 import pathlib
-import shutil
 import socket
 import subprocess
 import sys
@@ -163,67 +162,6 @@ class Programs(unittest.TestCase):
         self.assertEqual([event["event"] for event in events], ["listening", "frame", "frame", "error", "closed"])
         self.assertEqual(self.events(sender), [{"event": "sent", "bytes": stream.stat().st_size}])
         self.assertEqual((receiver.returncode, sender.returncode), (65, 0))
-
-    def test_count_stops_a_receiver(self):
-        receiver = self.peer("receive_httptools", "--count", "2")
-        sender = self.peer("send_deployed", "--loop", "1000", JPEGS[0])
-        self.assertEqual(self.events(receiver)[-1], {"event": "closed", "frames": 2})
-        self.assertEqual(receiver.returncode, 0)
-        self.assertEqual(self.events(sender)[-1]["event"], "closed")
-        self.assertEqual(sender.returncode, 1)
-
-    def test_too_few_frames_are_a_failure(self):
-        receiver = self.peer("receive_http_client", "--count", "2")
-        sender = self.peer("send_deployed", JPEGS[0])
-        self.assertEqual(self.events(receiver)[-1], {"event": "closed", "frames": 1})
-        self.events(sender)
-        self.assertEqual((receiver.returncode, sender.returncode), (1, 0))
-
-    def test_what_the_server_says_is_dropped(self):
-        """A server that speaks, reads all, and closes."""
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(str(self.socket))
-            listener.listen(1)
-            sender = self.peer("send_deployed", "--loop", "50", JPEGS[0])
-            connection, _ = listener.accept()
-            with connection, connection.makefile("rb") as reader:
-                connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" * 40)
-                data = reader.read()
-        message = send_deployed.message(JPEGS[0].read_bytes(), "current", 1)
-        self.assertEqual(data, message * 50)
-        self.assertEqual(self.events(sender), [{"event": "sent", "frames": 50}])
-
-    @unittest.skipUnless(shutil.which("socat"), "socat is not installed")
-    def test_shell(self):
-        """Two shell commands and socat make a sender."""
-        receiver = self.peer("receive_h11", "--count", "1")
-        self.assertEqual(json.loads(receiver.stdout.readline())["event"], "listening")
-        jpeg = FIXTURES / "jpeg/phone-563x1219.jpg"
-        command = (
-            r"(printf 'HTTP/1.1 200 OK\r\nContent-Length: %d\r\nBuffer-Width: 562\r\nBuffer-Height: 1218\r\n"
-            r"Buffer-Orientation: 1\r\n\r\n' $(wc -c <$JPEG); cat $JPEG) | socat - UNIX-CONNECT:$SOCKET"
-        )
-        environment = {"JPEG": str(jpeg), "SOCKET": str(self.socket), "PATH": "/usr/bin:/bin:/usr/local/bin"}
-        subprocess.run(command, shell=True, env=environment, check=True, timeout=patience.LENGTH)
-        frame, closed = self.events(receiver)
-        self.assertEqual((frame["width"], frame["jpegWidth"], frame["bytes"]), (562, 563, jpeg.stat().st_size))
-        self.assertEqual(closed["frames"], 1)
-
-    @unittest.skipUnless(shutil.which("ffmpeg"), "ffmpeg is not installed")
-    def test_ffmpeg(self):
-        """ffmpeg reads a stream of JPEGs, treats what separates them as padding, and decodes every frame."""
-        jpeg = FIXTURES / "jpeg/phone-563x1219.jpg"
-        ffmpeg = ["ffmpeg", "-nostdin", "-loglevel", "error", "-f", "mjpeg"]
-        output = ["-fps_mode", "passthrough", "-f", "framemd5", "-"]
-        receiver = self.start(*ffmpeg, "-listen", "1", "-i", f"unix:{self.socket}", *output)
-        self.assertEqual(self.events(self.peer("send_deployed", "--loop", "100", jpeg))[-1]["event"], "sent")
-        received, _ = receiver.communicate(timeout=patience.LENGTH)
-        direct = subprocess.run([*ffmpeg, "-i", jpeg, *output], capture_output=True, text=True, check=True).stdout
-        self.assertEqual(self.checksums(received), self.checksums(direct) * 100)
-
-    def checksums(self, output):
-        """The last column of framemd5."""
-        return [line.split()[-1] for line in output.splitlines() if not line.startswith("#")]
 
 
 if __name__ == "__main__":

@@ -49,6 +49,34 @@ import TurboJPEG
         #expect(code == hostile.code || code == .truncated || code == .transformFailed)
     }
 
+    @Test func `every prefix of a JPEG is an error`() throws {
+        let decoder = JPEGDecoder()
+        var codes: Set<TurboJPEGError.Code> = []
+        for count in 0..<HostileJPEG.good.count {
+            let prefix = Array(HostileJPEG.good.prefix(count))
+            let code = errorCode { () throws(TurboJPEGError) in _ = try decoder.decode(bytes: prefix, as: .i420) }
+            codes.insert(try #require(code, "\(count) bytes"))
+        }
+        #expect(codes == [.notJPEG, .truncated])
+    }
+
+    @Test(arguments: [
+        (10, Int.max, 10, 10, true), (9, .max, 10, 1, false), (.max, 100, 10, 10, true), (.max, 99, 10, 10, false),
+    ])
+    func `limits hold exactly`(dimension: Int, pixels: Int, width: Int, height: Int, isAccepted: Bool) throws {
+        var decoder = JPEGDecoder()
+        decoder.limits.maximumDimension = dimension
+        decoder.limits.maximumPixels = pixels
+        let jpeg = try JPEGEncoder().encode(testImage(width, height))
+        let code = errorCode { () throws(TurboJPEGError) in _ = try decoder.decode(bytes: jpeg, as: .rgb) }
+        #expect(code == (isAccepted ? nil : .tooLarge))
+        let double = try #require(JPEGDecoder.ScalingFactor.allSupported.first { $0.description == "2/1" })
+        let scaled = errorCode { () throws(TurboJPEGError) in
+            _ = try decoder.decode(bytes: jpeg, as: .rgb, scale: double)
+        }
+        #expect(scaled == .tooLarge)
+    }
+
     @Test func `a plain image in the fewest possible bytes is decoded`() throws {
         for (width, height) in [(8, 8), (80, 80), (81, 7), (1000, 3)] {
             let image = try JPEGDecoder().decode(bytes: HandmadeJPEG.plain(width: width, height: height), as: .gray)

@@ -33,15 +33,6 @@ import TurboJPEG
         }
     }
 
-    /// Each seam between two threads is decoded twice.
-    @Test(arguments: [1, 2, 16, 64]) func `many threads decode hardly more strips than one`(threads: Int) throws {
-        let image = try testImage(64, 68 * 16, as: .bgra)
-        let jpeg = try StripEncoder().encode(image, with: JPEGEncoder()).jpeg
-        let decoder = StripDecoder(maximumThreads: threads)
-        let changes = try decoder.decode(jpeg.span, as: .bgra).changes
-        #expect(changes.stripCount == 68 && 68..<75 ~= changes.codedCount)
-    }
-
     /// 60 frames of each of 60 sequences: the pixels are those of a whole decode, what was handed out stays as it was, and rows
     /// that are said to be unchanged are.
     @Test(arguments: cases)

@@ -73,23 +73,6 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(100)..<160) func `cropping and copying preserve every sample`(seed: UInt64) throws {
-        var example = try Case(seed)
-        let (width, height) = (example.side(upTo: example.image.width), example.side(upTo: example.image.height))
-        let cut = try example.image.cropped(toWidth: width, height: height)
-        #expect(ReferenceImage(cut).planes == example.reference.resized(width: width, height: height).planes)
-        let packed = try [UInt8](capacity: cut.packedByteCount) { try cut.copyPacked(into: &$0) }
-        #expect(packed == ReferenceImage(cut).planes.flatMap(\.bytes), "\(example.name)")
-        let copy = try PixelBuffer(copying: packed.span, width: width, height: height, format: cut.format)
-        #expect(copy.hasSamePixels(as: cut))
-        var written = example.image
-        try written.withMutableRow(0) { $0[0] ^= 0xFF }
-        #expect(
-            !written.hasSamePixels(as: example.image)
-                && ReferenceImage(example.image).planes == example.reference.planes
-        )
-    }
-
     @Test(arguments: UInt64(200)..<240)
     func `a color converted to another range and matrix equals the one from the formulas`(
         seed: UInt64

@@ -40,6 +40,7 @@ final class SoundSender: Sendable {
     func send(over connection: SocketConnection) async {
         guard await isAsked(over: connection) else { return }
         hasBegun.withLock { $0 = true }
+        wasCut.withLock { $0 = false }
         // Reading a file blocks, so it must not happen on Swift's pool.
         let playing = Task(preferring: IOThread()) { [self] in
             let clock = ContinuousClock()

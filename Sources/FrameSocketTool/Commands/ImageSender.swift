@@ -5,7 +5,10 @@ import Locking
 final class ImageSender: Sendable {
     struct State {
         var uploader: SampleUploader?
-        var startedAt = MonotonicClock.now()
+        /// Of earlier connections.
+        var former = SentTotals()
+        /// Whether a receiver has gone before it had read everything.
+        var isLossy = false
         /// The number of files, or parts of standard input, that could not be sent.
         var badInputs = 0
         /// The number of files of which only the first image was sent.
@@ -19,13 +22,15 @@ final class ImageSender: Sendable {
         var following: Task<Void, Never>?
         /// Why the audio could not be read to its end.
         var audioFailure: CommandFailure?
+
+        var totals: SentTotals { former.adding(uploader?.statistics) }
     }
 
     let command: SendCommand
     let configuration: SampleUploader.Configuration
     private let source: any ImageSource
     let reporter: Reporter
-    private let link: ServerLink
+    private let destination: Destination
     private let sound: SoundSender?
     /// Memory for decoding JPEGs, reused from one to the next.
     private let pixels = PixelBuffer.Pool(maximumIdleImages: 1)
@@ -51,12 +56,12 @@ final class ImageSender: Sendable {
         settings.info = command.info
         settings.tokens = try command.tokens?.read()
         settings.log = { [state] in Self.report($0, command, reporter, state) }
-        link = ServerLink(to: command.endpoint, wait: command.wait, settings)
+        destination = Destination(command.endpoint, wait: command.wait, settings)
     }
 
     /// Closes the connection.
     func close() async {
-        await link.close()
+        await destination.close()
         // The last frame is counted once its sending has completed.
         try? await state.withLock { $0.uploader }?.finish()
         await state.withLock { $0.following }?.value
@@ -65,17 +70,20 @@ final class ImageSender: Sendable {
 
     // MARK: Sending
 
-    /// Sends the images over the first connection whose server reads them.
+    /// Sends the images, over another connection whenever the receiver has gone.
     func send() async throws(CommandFailure) {
         var source = source
         var schedule = SendingSchedule(framesPerSecond: command.fps)
         var first: InputImage?
-        while true {
-            let connection = try await link.open()
+        var isOver = false
+        while !isOver {
+            let connection = try await destination.open()
             let uploader = SampleUploader(connection: connection, configuration: configuration)
             let following = follow(uploader)
             state.withLock { state in
-                (state.uploader, state.startedAt, state.following) = (uploader, MonotonicClock.now(), following)
+                state.former = state.totals
+                if state.former.startedAt == nil { state.former.startedAt = MonotonicClock.now() }
+                (state.uploader, state.following) = (uploader, following)
             }
             let sounding = sound.map { sound in Task { await sound.send(over: connection) } }
             let result: Result<Bool, CommandFailure>
@@ -84,31 +92,33 @@ final class ImageSender: Sendable {
             } catch {
                 result = .failure(error)
             }
-            let isOver = if case .success(false) = result { false } else { true }
+            isOver = if case .success(false) = result { false } else { true }
+            // What nobody read is sent again.
+            if !isOver, !destination.isAdmitted { state.withLock { $0.uploader = nil } }
             let goesOn = isOver ? await hasSound(uploader) : false
             if !goesOn { sounding?.cancel() }
             // A pipe may be silent for any time, and what it has is not sent any more.
             if goesOn || !isOver { await sounding?.value }
-            guard try result.get() else { continue }
-            if sound?.isCut == true, try await !link.hasStopped(connection) {
+            _ = try result.get()
+            if isOver, sound?.isCut == true, try await !destination.hasStopped(connection) {
                 throw CommandFailure(
                     .unavailable,
                     "\(command.endpoint): the receiver ended the connection before all of the audio was sent"
                 )
             }
-            break
         }
         try checkInputs()
         if let audioFailure = state.withLock({ $0.audioFailure }) {
             throw CommandFailure(audioFailure.code, "only part of the audio could be sent")
         }
+        if state.withLock({ $0.isLossy }) { throw destination.loss }
     }
 
     /// Whether there is audio that plays to its end, now that all images are out: the receiver wants it, and no number of
     /// frames was to end all.
     private func hasSound(_ uploader: SampleUploader) async -> Bool {
         guard let sound else { return false }
-        if let stopAfter = command.stopAfter, uploader.statistics.sent >= stopAfter { return false }
+        if let stopAfter = command.stopAfter, totals.frames >= stopAfter { return false }
         await sound.waitToBeAsked(over: uploader.connection)
         if !sound.isWanted, uploader.connection.isOpen, !command.isQuiet {
             Terminal.endProgress()
@@ -119,7 +129,7 @@ final class ImageSender: Sendable {
 
     /// Sends the rest of the source, beginning with `first`.
     ///
-    /// - Returns: false if the server turned the connection away; `first` is then the image to send again.
+    /// - Returns: false if there is no receiver any more; `first` is then the image to go on with.
     private func send(
         from source: inout any ImageSource,
         first: inout InputImage?,
@@ -130,20 +140,22 @@ final class ImageSender: Sendable {
         var last: InputImage?
         let isRetry = first != nil
         while let image = try nextImage(first.take(), of: &source, uploader) {
-            last = link.isAdmitted ? nil : image
+            last = destination.isAdmitted ? nil : image
             if connection.closeReason != nil {
                 first = image
                 if !isRetry, uploader.statistics.offered == 0 {
-                    if try await link.hasStopped(connection) { return true }
+                    if try await destination.hasStopped(connection) { return true }
                     // A server waits for a first frame for a limited time. This one was not there by then.
-                    try link.startOver(after: connection)
+                    try destination.startOver(after: connection)
                     return false
                 }
-                guard try await link.isAdmitted(connection, isSent: uploader.statistics.sent > 0) else { return false }
-                if try await link.hasStopped(connection) { return true }
-                throw lost(uploader)
+                let isSent = uploader.statistics.sent > 0
+                let standing = try await destination.standing(of: connection, isSent: isSent)
+                if standing == .lost { try await lose(uploader) }
+                return standing == .satisfied
             }
             let timestamp = await schedule.wait()
+            let sent = uploader.statistics.sent
             let outcome: SampleUploader.Outcome
             do throws(CommandFailure) {
                 outcome = try await offer(image, to: uploader, at: timestamp)
@@ -151,35 +163,48 @@ final class ImageSender: Sendable {
                 try skip(in: &source, for: explained(error, image.omission))
                 continue
             }
-            guard try await isAccepted(outcome, uploader) else {
+            switch try await standing(after: outcome, uploader) {
+            case .satisfied: return true
+            case .turnedAway:
                 first = image
                 return false
+            case .lost where uploader.statistics.sent == sent:
+                first = image
+                try await lose(uploader)
+                return false
+            case .accepted, .lost: break
             }
             if let omission = image.omission {
                 try report(omission, of: image)
                 last?.omission = nil
             }
             // Now that a server reads it, it need not be sent again: the next one is read into its memory.
-            if link.isAdmitted { last = nil }
-            if try await link.hasStopped(connection) { return true }
+            if destination.isAdmitted { last = nil }
             tellOfSharing(by: uploader)
-            guard command.stopAfter != nil || !command.isQuiet else { continue }
-            let count = uploader.statistics.sent
-            if let stopAfter = command.stopAfter, count >= stopAfter { break }
-            if !command.isQuiet { Terminal.showProgress("\(Format.count(count, "frame")) sent") }
+            if let stopAfter = command.stopAfter, totals.frames >= stopAfter { break }
+            if !command.isQuiet { Terminal.showProgress(totals.progress(of: source.count)) }
         }
         // The last frame is sent even if pacing has held it back.
         let isFinished = (try? await uploader.finish()) != nil
         guard uploader.statistics.offered > 0 else { return true }
-        guard try await isAccepted(.taken, uploader) else {
+        switch try await standing(after: .taken, uploader) {
+        case .turnedAway:
             first = last
             return false
+        case .lost where !isFinished:
+            // What a byte rate still holds back has nobody to go to any longer.
+            throw CommandFailure(.unavailable, destination.end(after: totals.frames))
+        case .accepted, .satisfied, .lost: break
         }
-        // What a byte rate still holds back has nobody to go to any longer.
-        if !isFinished, connection.closeReason != nil, try await !link.hasStopped(connection) { throw lost(uploader) }
         await becomeSharp(uploader)
-        try await link.deliver(connection)
+        try await destination.deliver(connection)
         return true
+    }
+
+    /// Leaves a receiver that has gone, whatever it has not read.
+    private func lose(_ uploader: SampleUploader) async throws(CommandFailure) {
+        let isWhole = try await destination.leave(uploader.connection, after: totals.frames, reporter)
+        if !isWhole { state.withLock { $0.isLossy = true } }
     }
 
     /// Waits until the last image has been sent at the highest quality, if that is adapted, for at most five seconds.
@@ -193,41 +218,24 @@ final class ImageSender: Sendable {
         try? await uploader.finish()
     }
 
-    /// Whether the server accepts frames; false if it has turned the connection away and there is time to try again.
-    private func isAccepted(
-        _ outcome: SampleUploader.Outcome,
+    /// What has become of the connection, once an image was offered.
+    private func standing(
+        after outcome: SampleUploader.Outcome,
         _ uploader: SampleUploader
-    ) async throws(CommandFailure) -> Bool {
+    ) async throws(CommandFailure) -> Destination.Standing {
         let connection = uploader.connection
         switch outcome {
         // The uploader learns of an end before the connection has a reason for it.
         case .taken: if !connection.isOpen { _ = try? await connection.closed() }
         // The connection is about to end.
         case .deferred(.notConnected), .dropped(.notConnected): _ = try? await connection.closed()
-        case .deferred, .dropped: return true
+        case .deferred, .dropped: return .accepted
         }
         let statistics = uploader.statistics
         guard statistics.sent > 0 || connection.closeReason != nil || statistics.drops[.connectionLost] != nil else {
-            return true
+            return .accepted
         }
-        guard try await link.isAdmitted(connection, isSent: statistics.sent > 0) else { return false }
-        if try await link.hasStopped(connection) { return true }
-        guard let reason = connection.closeReason else { return true }
-        if let error = reason.error { throw link.failure(error) }
-        if statistics.drops[.connectionLost] != nil || statistics.drops[.notConnected] != nil { throw lost(uploader) }
-        return true
-    }
-
-    /// Explains why the remaining frames cannot be sent.
-    private func lost(_ uploader: SampleUploader) -> CommandFailure {
-        do {
-            try link.checkEnd(of: uploader.connection)
-        } catch {
-            return error
-        }
-        if let error = uploader.connection.closeReason?.error { return link.failure(error) }
-        let count = Format.count(uploader.statistics.sent, "frame")
-        return CommandFailure(.unavailable, "\(command.endpoint): the receiver ended the connection after \(count)")
+        return try await destination.standing(of: connection, isSent: statistics.sent > 0)
     }
 
     /// Returns the image to send again, or else the next one that can be read.
@@ -428,42 +436,78 @@ extension ImageSender {
         Terminal.say("\(command.endpoint): the receiver accepts no images in shared memory; sending JPEGs")
     }
 
-    /// What was sent so far; nil for nothing.
-    var statistics: SampleUploader.Statistics? { state.withLock { $0.uploader }?.statistics }
-
-    /// What was sent, as an event; nil for nothing.
-    static func event(_ statistics: SampleUploader.Statistics?) -> JSONLine {
-        var line = JSONLine(event: "sent")
-        line.add("offered", statistics?.offered ?? 0)
-        line.add("frames", statistics?.sent ?? 0)
-        line.add("dropped", statistics?.dropped ?? 0)
-        line.add("bytes", statistics?.bytes ?? 0)
-        if let shared = statistics?.shared, shared > 0 { line.add("shared", shared) }
-        if let sharpened = statistics?.sharpened, sharpened > 0 { line.add("sharpened", sharpened) }
-        return line
-    }
+    /// What was sent so far, over all connections.
+    var totals: SentTotals { state.withLock { $0.totals } }
 
     /// Prints what was sent for a person.
     func summarise() {
-        let (uploader, startedAt) = state.withLock { ($0.uploader, $0.startedAt) }
-        guard !command.isQuiet, let statistics = uploader?.statistics, statistics.offered > 0 else { return }
-        let seconds = Double(MonotonicClock.now() - startedAt) / 1e9
+        let (totals, uploader) = state.withLock { ($0.totals, $0.uploader) }
+        guard !command.isQuiet, let statistics = uploader?.statistics, totals.offered > 0 else { return }
         var parts = [
-            "sent \(Format.count(statistics.sent, "frame")) of \(statistics.offered)",
-            Format.bytes(statistics.bytes),
-            "\(Format.decimal(Double(statistics.sent) / seconds, digits: 1)) frames/s",
+            "sent \(Format.count(totals.frames, "frame")) of \(totals.offered)",
+            Format.bytes(totals.bytes),
+            "\(totals.rate) frames/s",
             "encoding \(Format.milliseconds(statistics.encoding.mean))",
             "transfer \(Format.milliseconds(statistics.transfer.mean))",
         ]
         if command.configuration.sharesMemory {
-            parts.insert("\(statistics.shared == 0 ? "none" : "\(statistics.shared)") in shared memory", at: 1)
+            parts.insert("\(totals.shared == 0 ? "none" : "\(totals.shared)") in shared memory", at: 1)
         }
-        if statistics.sharpened > 0 {
-            parts.append("\(statistics.sharpened) sent again at the highest quality")
+        if totals.sharpened > 0 {
+            parts.append("\(totals.sharpened) sent again at the highest quality")
         }
         for cause in SampleUploader.DropCause.allCases {
-            if let count = statistics.drops[cause] { parts.append("\(count) dropped: \(cause)") }
+            if let count = totals.drops[cause] { parts.append("\(count) dropped: \(cause)") }
         }
         Terminal.say(parts.joined(separator: ", "))
+    }
+}
+
+/// What was sent over several connections.
+struct SentTotals {
+    var offered = 0
+    var frames = 0
+    var bytes: UInt64 = 0
+    var shared = 0
+    var sharpened = 0
+    var drops: [SampleUploader.DropCause: Int] = [:]
+    /// When the first connection was there.
+    var startedAt: UInt64?
+
+    /// Adds what was sent over one of them.
+    func adding(_ statistics: SampleUploader.Statistics?) -> Self {
+        guard let statistics else { return self }
+        var totals = self
+        totals.offered += statistics.offered
+        totals.frames += statistics.sent
+        totals.bytes += UInt64(statistics.bytes)
+        totals.shared += statistics.shared
+        totals.sharpened += statistics.sharpened
+        totals.drops.merge(statistics.drops) { $0 + $1 }
+        return totals
+    }
+
+    /// Frames per second so far.
+    var rate: String {
+        let seconds = max(Double(startedAt.map { MonotonicClock.now() - $0 } ?? 0) / 1e9, 1e-3)
+        return Format.decimal(Double(frames) / seconds, digits: 1)
+    }
+
+    /// What is shown meanwhile: of how many, if that is known, how much and how fast.
+    func progress(of count: Int? = nil) -> String {
+        let total = count.map { " of \($0)" } ?? ""
+        return "\(frames)\(total), \(Format.bytes(bytes)), \(rate)/s"
+    }
+
+    /// The event at the end.
+    var event: JSONLine {
+        var line = JSONLine(event: "sent")
+        line.add("offered", offered)
+        line.add("frames", frames)
+        line.add("dropped", drops.values.reduce(0, +))
+        line.add("bytes", bytes)
+        if shared > 0 { line.add("shared", shared) }
+        if sharpened > 0 { line.add("sharpened", sharpened) }
+        return line
     }
 }

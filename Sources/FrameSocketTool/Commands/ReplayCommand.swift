@@ -1,5 +1,4 @@
 import FrameSocket
-import Locking
 
 /// `framesocket replay`: sends a recording again.
 struct ReplayCommand: Command {
@@ -19,8 +18,8 @@ struct ReplayCommand: Command {
           --speed N        play N times as fast; 0 for as fast as possible (1)
           --loop N         send the file N times (1); 0 repeats endlessly
         \(HandshakeTokenFiles.help)
-          --wait S         seconds to wait for a server with a free slot (5); 0 for one
-                           attempt
+          --wait S         seconds to wait for a server with a free slot (5), also when the
+                           receiver has gone; 0 for one attempt
           --json           print one JSON object per line for each event
           --quiet          print nothing but failures on standard error
         """
@@ -70,7 +69,7 @@ struct ReplayCommand: Command {
         let replay = Latch<FileReplay>()
         // Files and sockets block.
         let result = await Signals.interrupting { () throws(CommandFailure) in
-            try ServerLink.checkIsSocket(endpoint)
+            try Destination.checkIsSocket(endpoint)
             let input = try open()
             guard loops == 1 || input.isRepeatable else {
                 throw CommandFailure(.usage, "\(file): a pipe cannot be sent more than once")
@@ -84,7 +83,7 @@ struct ReplayCommand: Command {
         Terminal.endProgress()
         // Of a command that was typed wrong, nothing else is reported.
         if case .failure(let failure)? = result, failure.code == .usage { throw failure }
-        let sent = replay.value?.sent.withLock { $0 }
+        let sent = replay.value?.totals
         var line = JSONLine(event: "sent")
         line.add("frames", sent?.frames ?? 0)
         line.add("bytes", sent?.bytes ?? 0)

@@ -47,8 +47,8 @@ struct SendCommand: Command {
                            at most 16, of 4 KiB together
           --stop-after N   end after N frames
         \(HandshakeTokenFiles.help)
-          --wait S         seconds to wait for a server with a free slot (5); 0 for one
-                           attempt
+          --wait S         seconds to wait for a server with a free slot (5), also when the
+                           receiver has gone; 0 for one attempt
           --json           print one JSON object per line for each event
           --quiet          print nothing but failures on standard error
         """
@@ -176,7 +176,7 @@ struct SendCommand: Command {
         let sender = Latch<ImageSender>()
         // Opening and reading files and pipes blocks.
         let result = await Signals.interrupting { () throws(CommandFailure) in
-            try ServerLink.checkIsSocket(endpoint)
+            try Destination.checkIsSocket(endpoint)
             let made = try ImageSender(self, makeSource(), reporter)
             sender.set(made)
             try await made.send()
@@ -184,7 +184,7 @@ struct SendCommand: Command {
         await sender.value?.close()
         // Of a command that was typed wrong, nothing else is reported.
         if case .failure(let failure)? = result, failure.code == .usage { throw failure }
-        reporter.print(ImageSender.event(sender.value?.statistics))
+        reporter.print((sender.value?.totals ?? SentTotals()).event)
         sender.value?.summarise()
         guard let result else { throw CommandFailure(.interrupted, "") }
         try result.get()

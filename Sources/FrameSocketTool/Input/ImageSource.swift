@@ -13,11 +13,16 @@ protocol ImageSource: Sendable {
     /// - Throws: A failure if the image cannot be read.
     mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage?
 
+    /// How many images there are; nil if that is unknown.
+    var count: Int? { get }
+
     /// Skips the latest image from now on, because it cannot be read or sent; returns false if there can be no other.
     mutating func skipLast() -> Bool
 }
 
 extension ImageSource {
+    var count: Int? { nil }
+
     mutating func skipLast() -> Bool { false }
 }
 
@@ -28,6 +33,7 @@ struct FileSource: ImageSource {
     private let hasSeveral: Bool
     private let background: PNGBackground
     private var loopsLeft: Int
+    let count: Int?
     private var index = 0
     /// Memory for images, reused from one to the next.
     private let pool = PixelBuffer.Pool(maximumIdleImages: 1)
@@ -43,6 +49,8 @@ struct FileSource: ImageSource {
         self.background = background
         hasSeveral = paths.count > 1
         loopsLeft = loops
+        let (count, isEndless) = paths.count.multipliedReportingOverflow(by: loops)
+        self.count = isEndless || loops == .max ? nil : count
     }
 
     mutating func skipLast() -> Bool {

@@ -5,21 +5,25 @@ import Locking
 struct FileReplay: Sendable {
     private let command: ReplayCommand
     private let reporter: Reporter
-    private let link: ServerLink
-    let sent = Locked((offered: 0, frames: 0, bytes: UInt64(0), bad: 0))
+    private let destination: Destination
+    private let sent = Locked((offered: 0, totals: SentTotals(), bad: 0, isLossy: false))
 
     init(_ command: ReplayCommand, _ reporter: Reporter) throws(CommandFailure) {
         self.command = command
         self.reporter = reporter
         var settings = SocketConnection.Configuration()
         settings.tokens = try command.tokens?.read()
-        link = ServerLink(to: command.endpoint, wait: command.wait, settings)
+        destination = Destination(command.endpoint, wait: command.wait, settings)
     }
 
-    func close() async { await link.close() }
+    func close() async { await destination.close() }
+
+    /// What was sent so far.
+    var totals: SentTotals { sent.withLock { $0.totals } }
 
     func send(_ input: InputFile) async throws(CommandFailure) {
-        var connection = try await link.open()
+        var connection = try await destination.open()
+        sent.withLock { $0.totals.startedAt = MonotonicClock.now() }
         var pace = ReplayPace(speed: command.speed)
         var input = input
         for round in 0..<command.loops {
@@ -40,8 +44,8 @@ struct FileReplay: Sendable {
                     try reporter.check()
                     continue
                 }
-                while try await !send(message, over: connection, of: link) { connection = try await link.open() }
-                if try await link.hasStopped(connection) { return }
+                while try await !send(message, over: connection) { connection = try await destination.open() }
+                if try await destination.hasStopped(connection) { return try checkLoss() }
             }
             guard !isEmpty else {
                 throw CommandFailure(
@@ -55,9 +59,14 @@ struct FileReplay: Sendable {
             }
             pace.rewind()
         }
-        try await link.deliver(connection)
+        try await destination.deliver(connection)
         let bad = sent.withLock { $0.bad }
         guard bad == 0 else { throw CommandFailure(.badData, "\(Format.count(bad, "frame")) could not be sent") }
+        try checkLoss()
+    }
+
+    private func checkLoss() throws(CommandFailure) {
+        if sent.withLock({ $0.isLossy }) { throw destination.loss }
     }
 
     /// The next frame of the file; if it cannot be read on, the frames before that are delivered first.
@@ -68,7 +77,7 @@ struct FileReplay: Sendable {
         do throws(CommandFailure) {
             return try reader.next()
         } catch {
-            if sent.withLock({ $0.frames > 0 }) { try await link.deliver(connection) }
+            if totals.frames > 0 { try await destination.deliver(connection) }
             throw error
         }
     }
@@ -113,45 +122,31 @@ struct FileReplay: Sendable {
 
     /// Sends a frame, unless the receiver wants none for now.
     ///
-    /// - Returns: false if the server has turned the connection away and there is time to try again.
-    private func send(
-        _ message: FrameMessage,
-        over connection: SocketConnection,
-        of link: ServerLink
-    ) async throws(CommandFailure) -> Bool {
-        do {
+    /// - Returns: false if there is no receiver, and time to wait for one.
+    private func send(_ message: FrameMessage, over connection: SocketConnection) async throws(CommandFailure) -> Bool {
+        var isSent = true
+        do throws(TransportError) {
             try await connection.send(message)
-            guard try await link.isAdmitted(connection, isSent: true) else { return false }
-            count(message)
-            return true
-        } catch let error as CommandFailure {
-            throw error
-        } catch let error as TransportError {
-            if error.code == .paused || error.code == .notWanted { return true }
-            guard try await link.isAdmitted(connection, isSent: false) else { return false }
-            if try await link.hasStopped(connection) { return true }
-            _ = try? await connection.closed()
-            try link.checkEnd(of: connection)
-            let count = sent.withLock { Format.count($0.frames, "frame") }
-            guard let error = connection.closeReason?.error else {
-                throw CommandFailure(
-                    .unavailable,
-                    "\(command.endpoint): the receiver ended the connection after \(count)"
-                )
-            }
-            throw link.failure(error)
         } catch {
-            throw CommandFailure(.unavailable, "\(error)")
+            if error.code == .paused || error.code == .notWanted { return true }
+            _ = try? await connection.closed()
+            isSent = false
         }
+        let standing = try await destination.standing(of: connection, isSent: isSent)
+        if isSent, standing != .turnedAway { count(message) }
+        guard standing == .lost, !isSent else { return standing != .turnedAway }
+        let isWhole = try await destination.leave(connection, after: totals.frames, reporter)
+        if !isWhole { sent.withLock { $0.isLossy = true } }
+        return false
     }
 
     /// Counts a frame that was sent.
     private func count(_ message: FrameMessage) {
-        let count = sent.withLock { sent in
-            sent.frames += 1
-            sent.bytes &+= UInt64(message.jpeg.count)
-            return sent.frames
+        let totals = sent.withLock { sent in
+            sent.totals.frames += 1
+            sent.totals.bytes &+= UInt64(message.jpeg.count)
+            return sent.totals
         }
-        if !command.isQuiet { Terminal.showProgress("sent \(Format.count(count, "frame"))") }
+        if !command.isQuiet { Terminal.showProgress(totals.progress()) }
     }
 }

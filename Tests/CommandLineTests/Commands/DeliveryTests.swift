@@ -63,6 +63,29 @@ import Testing
     }
 
     @Test(arguments: Source.allCases)
+    func `a sender goes on to the next receiver when its own has gone, and says if something was not read`(
+        source: Source
+    ) async throws {
+        let arguments = try await arguments(for: source) + ["--loop", "0", "--wait", "60", "--json"]
+        let sender = try place.framesocket(arguments)
+        let counts = try await [3, 5].asyncMap { count in
+            let receiver = try await place.receiver("--count", "\(count)", "--json")
+            let ending = await receiver.ended()
+            #expect(ending.status == 0, "\(ending)")
+            try await sender.printed(#""code":"receiver.ended""#)
+            return try ending.events("frame").count
+        }
+        #expect(counts == [3, 5])
+        // What it stops after was sent.
+        let last = try await place.receiver("--stop-after", "2", "--json")
+        #expect(await last.ended().status == 0)
+        let ending = await sender.ended()
+        let sent = try #require(try ending.events("sent").first?["frames"])
+        #expect(sent >= 10 && [0, 69].contains(ending.status), "\(ending)")
+        #expect((ending.status == 69) == ending.errors.contains("before it had read everything"), "\(ending)")
+    }
+
+    @Test(arguments: Source.allCases)
     func `a failure states the time that --wait gives, whenever the last attempt began`(source: Source) async throws {
         let arguments = try await arguments(for: source) + ["--wait", "1.5"]
         let server = try PeerSocket.listening(at: place.socket)

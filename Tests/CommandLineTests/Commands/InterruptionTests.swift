@@ -36,14 +36,15 @@ import Testing
 
     @Test func `an interrupted receiver ends its connections in an orderly way`() async throws {
         let receiver = try await place.receiver("--json")
-        let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--json"])
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--json", "--wait", "0"])
         try await receiver.lines(5)
         receiver.send(.interrupt)
         #expect(await receiver.ended().status == 130)
         let ending = await sender.ended()
         // There were frames left.
         #expect(ending.status == 69 && ending.errors.contains("the receiver ended the connection"), "\(ending)")
-        #expect(try ending.events[0]["frames"] ?? 0 >= 3)
+        #expect(try ending.events.map(\.name) == ["error", "sent", "failed"])
+        #expect(try ending.events[1]["frames"] ?? 0 >= 3)
     }
 
     @Test(arguments: Program.Signal.allCases)

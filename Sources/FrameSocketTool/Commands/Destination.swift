@@ -1,18 +1,34 @@
 import FrameSocket
 import Locking
 
-/// The connection of a sending command, made again for as long as the server turns it away.
+/// Where a sending command sends to: a connection that is made again whenever there is no receiver, for as long as `--wait` says.
 ///
 /// A server without a free slot, or one that does not admit this user, accepts a connection and closes it without
-/// reading a byte, and cannot say why. The first frame is therefore sent again, over a new connection, until a server
-/// has started reading it.
-final class ServerLink: Sendable {
+/// reading a byte, and cannot say why. The first frame of each connection is therefore sent again, over another one, until a
+/// server has started reading it.
+final class Destination: Sendable {
+    /// What has become of a connection over which something was sent.
+    enum Standing {
+        /// A receiver reads it.
+        case accepted
+        /// The receiver has asked this side to stop: it has what it wanted.
+        case satisfied
+        /// It ended before a receiver had read anything.
+        case turnedAway
+        /// The receiver has gone.
+        case lost
+    }
+
     private struct State {
         var connection: SocketConnection?
+        /// Since when there has been no receiver.
         var start: ContinuousClock.Instant?
-        var pauses = Backoff(first: .milliseconds(50), longest: .milliseconds(500))
+        var pauses = State.firstPauses
+        /// Whether the server has started reading.
         var isAdmitted = false
         var isClosed = false
+
+        static let firstPauses = Backoff(first: .milliseconds(50), longest: .milliseconds(500))
     }
 
     let endpoint: SocketEndpoint
@@ -20,13 +36,13 @@ final class ServerLink: Sendable {
     private let wait: Double
     private let state = Locked(State())
 
-    /// Creates a link, which does nothing until it is opened.
+    /// Creates a destination; nothing is opened yet.
     ///
     /// - Parameters:
     ///   - endpoint: Where the server listens.
     ///   - wait: For how many seconds to look for a server that has a place.
     ///   - settings: How to connect; whether to reopen is ignored.
-    init(to endpoint: SocketEndpoint, wait: Double, _ settings: SocketConnection.Configuration) {
+    init(_ endpoint: SocketEndpoint, wait: Double, _ settings: SocketConnection.Configuration) {
         self.endpoint = endpoint
         self.wait = wait
         var settings = settings
@@ -53,7 +69,7 @@ final class ServerLink: Sendable {
         let connection = SocketConnection(to: endpoint, configuration: settings)
         let (isClosed, start) = state.withLock { state in
             let start = state.start ?? .now
-            (state.start, state.connection) = (start, connection)
+            (state.start, state.connection, state.isAdmitted) = (start, connection, false)
             return (state.isClosed, start)
         }
         if isClosed { connection.close() }
@@ -76,47 +92,72 @@ final class ServerLink: Sendable {
         _ = try? await connection?.closed()
     }
 
-    // MARK: Whether the server reads
-
     /// Whether a server has started reading.
     var isAdmitted: Bool { state.withLock { $0.isAdmitted } }
 
-    /// Waits until the server has started reading what was sent first.
+    /// Finds out what has become of a connection, which takes until the server reads or ends it.
     ///
     /// - Parameters:
     ///   - connection: The connection that was opened last.
     ///   - isSent: Whether the system has accepted a whole frame.
-    /// - Returns: Whether it has; if not, it has turned this side away, and there is time for another attempt.
-    /// - Throws: A failure if there is no time left, or if the connection has failed.
-    func isAdmitted(_ connection: SocketConnection, isSent: Bool) async throws(CommandFailure) -> Bool {
-        if isAdmitted { return true }
-        let hasRead: Bool
-        do {
-            hasRead = try await connection.hasBegunReading()
-        } catch {
-            // A command that is cancelled makes no further attempt.
-            guard error.code == .cancelled else { throw failure(error) }
-            hasRead = true
+    /// - Returns: What has become of it.
+    /// - Throws: A failure if there is no time left, or if the connection has failed for good.
+    func standing(of connection: SocketConnection, isSent: Bool) async throws(CommandFailure) -> Standing {
+        var hasRead = isAdmitted
+        if !hasRead {
+            do {
+                hasRead = try await connection.hasBegunReading()
+            } catch {
+                // A command that is cancelled makes no further attempt.
+                guard error.code == .cancelled else { throw failure(error) }
+                hasRead = true
+            }
         }
-        try checkEnd(of: connection)
+        // Before the request to stop is asked for: an end that is seen here had one already, or has none.
+        let reason = connection.closeReason
+        if try await hasStopped(connection) { return .satisfied }
         // An orderly end after a whole frame: if the frame had not been read, the end would be a reset.
-        let isOrderly = connection.closeReason.map { $0.error == nil } ?? false
-        if try await hasStopped(connection) || hasRead || (isOrderly && isSent) {
-            state.withLock { $0.isAdmitted = true }
-            return true
+        if hasRead || (isSent && reason != nil && reason?.error == nil) { state.withLock { $0.isAdmitted = true } }
+        if let error = reason?.error, error.code != .connectionLost { throw failure(error) }
+        guard isAdmitted else {
+            try await pause()
+            return .turnedAway
         }
-        if let error = connection.closeReason?.error, error.code != .connectionLost { throw failure(error) }
-        try await pause()
-        return false
+        return reason == nil ? .accepted : .lost
     }
 
-    /// Gives the next attempts the whole time to wait, since the server ended a connection before there was anything to send.
+    /// Says that the receiver has gone, and that another one is waited for.
     ///
-    /// - Throws: A failure if it has ended it for a reason that holds for every other.
+    /// - Returns: Whether it had read everything.
+    func leave(
+        _ connection: SocketConnection,
+        after frames: Int,
+        _ reporter: Reporter
+    ) async throws(CommandFailure) -> Bool {
+        let isWhole = (try? await connection.delivered()) != nil
+        reporter.warn("\(end(after: frames)); waiting for another", code: "receiver.ended")
+        try reporter.check()
+        try startOver(after: connection)
+        return isWhole
+    }
+
+    /// A sentence about the end of a connection.
+    func end(after frames: Int) -> String {
+        "\(endpoint): the receiver ended the connection after \(Format.count(frames, "frame"))"
+    }
+
+    /// The failure of a command that could send everything, but not only to receivers that read it.
+    var loss: CommandFailure {
+        failure("a receiver ended the connection before it had read everything that was sent")
+    }
+
+    /// Gives the next attempts the whole time to wait, since there has been a receiver until now.
+    ///
+    /// - Throws: A failure if it has ended the connection for a reason that holds for every other.
     func startOver(after connection: SocketConnection) throws(CommandFailure) {
         try checkEnd(of: connection)
         if let error = connection.closeReason?.error, error.code != .connectionLost { throw failure(error) }
-        state.withLock { $0.start = .now }
+        state.withLock { ($0.start, $0.pauses) = (.now, State.firstPauses) }
     }
 
     /// Waits until the server has read everything, or has ended.
@@ -139,18 +180,17 @@ final class ServerLink: Sendable {
 
     /// Whether the server has asked this side to stop: it has what it wanted.
     ///
-    /// - Throws: A failure if it has asked because another sender has this one's place.
+    /// - Throws: A failure if it has ended the connection for a reason that holds for every other.
     func hasStopped(_ connection: SocketConnection) async throws(CommandFailure) -> Bool {
-        guard connection.wasAskedToStop else { return false }
-        _ = try? await connection.closed()
+        if connection.wasAskedToStop { _ = try? await connection.closed() }
         try checkEnd(of: connection)
-        return true
+        return connection.wasAskedToStop
     }
 
     /// Checks that the server has not reported something that kept it from accepting frames.
     ///
     /// - Throws: A failure that says what it was, and how to fix it.
-    func checkEnd(of connection: SocketConnection) throws(CommandFailure) {
+    private func checkEnd(of connection: SocketConnection) throws(CommandFailure) {
         guard case .closedByPeer(let reason)? = connection.closeReason else { return }
         switch reason {
         case .stoppedByUser, .requestedByHost, .callEnded, .suspended:
@@ -195,7 +235,7 @@ final class ServerLink: Sendable {
     }
 
     /// The failure of a command whose connection has ended with `error`.
-    func failure(_ error: TransportError) -> CommandFailure {
+    private func failure(_ error: TransportError) -> CommandFailure {
         // Some errors name the path themselves.
         CommandFailure(ExitCode(error), error.path == nil ? "\(endpoint): \(error)" : error.description)
     }

@@ -156,50 +156,37 @@ struct ReceptionMetrics {
 
     /// The text format, version 0.0.4; each metric is labelled with the socket, to tell several receivers apart.
     var text: String {
-        var text = ""
-        add(&text, "connections_total", "counter", "Senders that have connected.", totals.connections)
-        add(&text, "connections", "gauge", "Senders that are connected.", connections)
-        let refused = server.refusedConnections
-        add(&text, "refused_connections_total", "counter", "Senders that were refused.", refused)
+        var rows: [(name: String, help: String, value: any Sendable)] = [
+            ("connections_total", "Senders that have connected.", totals.connections),
+            ("connections", "Senders that are connected.", connections),
+            ("refused_connections_total", "Senders that were refused.", server.refusedConnections),
+        ]
         for reason in FrameServer.Statistics.Refusal.allCases {
-            let count = server.refusals[reason] ?? 0
-            add(
-                &text,
-                "refused_for_\(reason)_total",
-                "counter",
-                "Senders that were refused for their \(reason).",
-                count
-            )
+            let help = "Senders that were refused for their \(reason)."
+            rows.append(("refused_for_\(reason)_total", help, server.refusals[reason] ?? 0))
         }
-        add(&text, "accept_pauses_total", "counter", "Pauses in accepting for lack of a resource.", server.acceptPauses)
         let isPaused = server.isAcceptingPaused ? 1 : 0
-        add(&text, "accepting_paused", "gauge", "Whether the server has paused accepting.", isPaused)
-        let bytes = server.memoryInFlight
-        add(&text, "memory_in_flight_bytes", "gauge", "Memory of messages that arrive or have not been taken.", bytes)
-        add(&text, "frames_total", "counter", "Frames received.", totals.frames)
-        add(&text, "frame_bytes_total", "counter", "Bytes of the JPEGs received.", totals.bytes)
-        add(&text, "missing_frames_total", "counter", "Frames that senders numbered and dropped.", totals.missing)
-        add(
-            &text,
-            "superseded_frames_total",
-            "counter",
-            "Frames that were superseded by newer ones.",
-            totals.superseded
-        )
-        add(&text, "undecodable_frames_total", "counter", "Frames that could not be decoded.", totals.undecodable)
+        rows += [
+            ("accept_pauses_total", "Pauses in accepting for lack of a resource.", server.acceptPauses),
+            ("accepting_paused", "Whether the server has paused accepting.", isPaused),
+            ("memory_in_flight_bytes", "Memory of messages that arrive or have not been taken.", server.memoryInFlight),
+            ("frames_total", "Frames received.", totals.frames),
+            ("frame_bytes_total", "Bytes of the JPEGs received.", totals.bytes),
+            ("missing_frames_total", "Frames that senders numbered and dropped.", totals.missing),
+            ("superseded_frames_total", "Frames that were superseded by newer ones.", totals.superseded),
+            ("undecodable_frames_total", "Frames that could not be decoded.", totals.undecodable),
+        ]
         if let lastFrameAt = totals.lastFrameAt {
             // The timestamp is of the monotonic clock, which gives the age.
             let age = Double(MonotonicClock.now() &- lastFrameAt) / 1e9
             let stamp = Format.decimal(Self.now - age, digits: 3)
-            add(&text, "last_frame_timestamp_seconds", "gauge", "When the last frame arrived, in Unix time.", stamp)
+            rows.append(("last_frame_timestamp_seconds", "When the last frame arrived, in Unix time.", stamp))
         }
-        return text
-    }
-
-    private func add(_ text: inout String, _ name: String, _ type: String, _ help: String, _ value: some Any) {
-        let name = "framesocket_" + name
-        text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
-        text += "\(name){socket=\"\(Self.escaped(endpoint.description))\"} \(value)\n"
+        let label = "{socket=\"\(Self.escaped(endpoint.description))\"}"
+        return rows.map { row in
+            let (name, type) = ("framesocket_" + row.name, row.name.hasSuffix("_total") ? "counter" : "gauge")
+            return "# HELP \(name) \(row.help)\n# TYPE \(name) \(type)\n\(name)\(label) \(row.value)\n"
+        }.joined()
     }
 
     private static func escaped(_ text: String) -> String {

@@ -65,13 +65,6 @@ import Testing
         #expect(try place.contents(of: "out") == [first, second, first, second])
     }
 
-    @Test func `a loop sends all files in turn`() async throws {
-        let other = Places.fixture("jpeg/chelsea-gray.jpg")
-        _ = try await frames(6, jpeg, other, "--loop", "3", "--passthrough")
-        let pair = [try Data.bytes(at: jpeg), try Data.bytes(at: other)]
-        #expect(try place.contents(of: "out") == pair + pair + pair)
-    }
-
     // MARK: Images
 
     @Test func `the orientation is sent, and the image is left as it is`() async throws {
@@ -109,20 +102,6 @@ import Testing
         let sent = try await bytes(jpeg, "--plain", "--passthrough", "--loop", "3", "--orientation", "6")
         let expected = message(file, orientation: 6)
         #expect(sent == expected + expected + expected)
-    }
-
-    @Test func `our own fields follow the required ones`() async throws {
-        let sent = try await bytes(jpeg, "--passthrough")
-        let header = String(decoding: sent.prefix(sent.count - (try Data.bytes(at: jpeg).count)), as: UTF8.self)
-        let lines = header.split(separator: "\r\n", omittingEmptySubsequences: false).map { line in
-            String(line.prefix { $0 != ":" })
-        }
-        #expect(
-            lines == [
-                "HTTP/1.1 200 OK", "Content-Length", "Buffer-Width", "Buffer-Height", "Buffer-Orientation",
-                "Buffer-Presentation-Time", "Buffer-Sequence", "", "",
-            ]
-        )
     }
 
     // MARK: Telling

@@ -43,11 +43,10 @@ fuzz: ## run the fuzzers, each for SECONDS (60) or RUNS inputs; TARGETS selects 
 	@scripts/setup build
 	RUNS=$(RUNS) scripts/fuzz $(or $(SECONDS),60) $(TARGETS)
 
-bench: ## run the benchmarks, and then the figures of ScreenCapture; with ARGUMENTS, only framesocket-bench with these
+bench: ## run the benchmarks; ARGUMENTS are passed to framesocket-bench
 	@scripts/setup build
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket-bench
 	.build-release/release/framesocket-bench $(ARGUMENTS)
-	$(if $(ARGUMENTS),,$(MAKE) capture ARGUMENTS=--figures)
 
 costs: ## count the instructions that a frame costs at either end, under callgrind
 	@scripts/setup check
@@ -74,7 +73,7 @@ reference: ## compare the program with the one before the reduction; ARGUMENTS='
 	@scripts/setup check
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
 	[ $(REFERENCE)/costs -nt scripts/reference-situations ] || \
-		$(PYTHON) scripts/reference record $$(scripts/build-revision $(notdir $(REFERENCE))) $(REFERENCE)
+		$(PYTHON) scripts/reference record $$(scripts/check-interop --program $(notdir $(REFERENCE))) $(REFERENCE)
 	rm -rf .build-reference/now
 	$(PYTHON) scripts/reference record .build-release/release/framesocket .build-reference/now $(ARGUMENTS)
 	scripts/reference compare $(REFERENCE) .build-reference/now $(filter-out --mutants,$(ARGUMENTS))
@@ -82,7 +81,7 @@ reference: ## compare the program with the one before the reduction; ARGUMENTS='
 memcheck: ## run the transport tests under valgrind; FILTER=NAME selects tests
 	@scripts/setup check
 	$(DEBUG) $(SWIFTFLAGS) --build-tests
-	scripts/check-memory $(if $(FILTER),--filter '$(FILTER)')
+	scripts/check-sanitizers memory $(if $(FILTER),--filter '$(FILTER)')
 
 soak: ## move frames for MINUTES (2) with peers that connect, leave, stall and misbehave; SEED=N repeats a run
 	@scripts/setup build
@@ -93,7 +92,9 @@ simulate: ## simulate SEEDS connection histories (100000) from seed FIRST; ARGUM
 	@scripts/setup build
 	SIMULATE=1 swift build $(RELEASE) $(SWIFTFLAGS) --product FrameSocketSimulation
 	.build-release/release/FrameSocketSimulation --seeds $(or $(SEEDS),100000) --first $(or $(FIRST),1) $(ARGUMENTS)
-	scripts/check-replay .build-release/release/FrameSocketSimulation
+	@digest() { .build-release/release/FrameSocketSimulation --seeds 500 --no-trace | sed -n 's/^digest of the events: //p'; }; \
+		first=$$(digest) second=$$(digest); [ -n "$$first" ] && [ "$$first" = "$$second" ] || \
+		{ echo "simulate: the same 500 seeds gave other histories: digests $$first and $$second" >&2; exit 1; }
 
 simulate-mutants: ## check that the simulator finds each mutation in Tests/Simulation/Mutants; ONLY=NAME runs one
 	@scripts/setup build
@@ -110,11 +111,11 @@ deb: ## build the Debian package .build-deb/framesocket_VERSION_ARCHITECTURE.deb
 
 deb-check: ## check the Debian package, then install and run it in a clean system; ARGUMENTS=--no-root skips installing
 	@scripts/setup deb
-	scripts/check-deb $(ARGUMENTS)
+	scripts/check-package deb $(ARGUMENTS)
 
 docker-check: ## check the commands of the Dockerfile in a clean Debian system, without Docker
 	@scripts/setup deb
-	scripts/check-dockerfile
+	scripts/check-package docker
 
 examples: ## build and run the programs in Examples
 	@scripts/setup capture
@@ -125,18 +126,17 @@ capture: ## check Examples/ScreenCapture for longer (ARGUMENTS='--minutes 20'), 
 	@scripts/setup capture
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
 	swift build --package-path Examples/ScreenCapture --scratch-path .build-capture --configuration release $(STATIC) $(SWIFTFLAGS)
-	$(PYTHON) scripts/check-capture --program .build-capture/release/ScreenCapture $(ARGUMENTS)
+	$(PYTHON) Tests/Capture/check --program .build-capture/release/ScreenCapture $(ARGUMENTS)
 
-gateway: ## show a socket in ten browsers through a WebRTC gateway; ARGUMENTS are passed to scripts/check-gateway
+gateway: ## show a socket in ten browsers through a WebRTC gateway; ARGUMENTS are passed to Tests/Gateway/check
 	@scripts/setup gateway
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
-	scripts/check-gateway $(ARGUMENTS)
+	Tests/Gateway/check $(ARGUMENTS)
 
 apple: ## compile all libraries for Apple systems, run broadcasts with stubs of the frameworks, check the iOS manifest
 	@scripts/setup apple
 	scripts/check-apple-targets
 	scripts/check-apple $(SWIFTFLAGS)
-	scripts/check-manifest
 
 kqueue: ## run the transport tests through the code for Apple systems, with a kqueue that is made of epoll
 	@scripts/setup test
@@ -154,8 +154,7 @@ docs: ## compile the snippets of articles and comments, and build the documentat
 
 lint: ## check formatting, traps, state machines, and that the mutations apply
 	swift format lint --strict --parallel --recursive Sources Tests Examples Package.swift
-	scripts/check-traps
-	scripts/check-machines
+	scripts/check-sources
 	scripts/check-mutants --fits
 
 format: ## format the sources in place

@@ -47,12 +47,12 @@ struct DocumentedCommand: Sendable, CustomTestStringConvertible {
         DocumentedCommand("Examples/Gateway/README.md: sender →", treatment: .noCommand),
         DocumentedCommand(
             "Examples/Gateway/README.md: python3 Examples/Gateway/serve.py",
-            treatment: .script("scripts/check-gateway")
+            treatment: .script("Tests/Gateway/check")
         ),
         DocumentedCommand("Examples/ScreenCapture/README.md: X server →", treatment: .noCommand),
         DocumentedCommand(
             "Examples/ScreenCapture/README.md: .build-release/release/framesocket preview",
-            treatment: .script("scripts/check-capture")
+            treatment: .script("Tests/Capture/check")
         ),
         DocumentedCommand("docs/architecture.md: pixels", treatment: .noCommand),
         DocumentedCommand("docs/doctor.md: {\"event\"", treatment: .noCommand),

@@ -20,7 +20,6 @@ public func openat(_ fd: Int32, _ path: UnsafePointer<CChar>, _ oflag: Int32) ->
 public func openat(_ fd: Int32, _ path: UnsafePointer<CChar>, _ oflag: Int32, _ mode: mode_t) -> Int32 { -1 }
 
 public var S_IFMT: mode_t { mode_t(0o170000) }
-public var S_IFIFO: mode_t { mode_t(0o010000) }
 public var S_IFCHR: mode_t { mode_t(0o020000) }
 public var S_IFDIR: mode_t { mode_t(0o040000) }
 public var S_IFBLK: mode_t { mode_t(0o060000) }

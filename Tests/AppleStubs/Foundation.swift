@@ -10,7 +10,6 @@ public struct Selector: Hashable, Sendable {
 }
 
 public func NSSelectorFromString(_ aSelectorName: String) -> Selector { Selector(aSelectorName) }
-public func NSStringFromSelector(_ aSelector: Selector) -> String { aSelector.name }
 
 public protocol NSObjectProtocol: AnyObject {}
 

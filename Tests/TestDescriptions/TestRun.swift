@@ -1,7 +1,14 @@
 // A release build makes every target, and has no Testing.
 #if canImport(Testing)
     import Foundation
-    package import Testing
+    public import Testing
+
+    extension Tag {
+        /// A suite that only computes: without sockets, processes and clocks.
+        ///
+        /// `scripts/test` runs such suites in parallel with each other, and all others one test at a time.
+        @Tag public static var computes: Self
+    }
 
     /// What a run of the tests is for, beside `make test`.
     ///
@@ -13,7 +20,7 @@
         case brief
         /// A build with AddressSanitizer, or with ThreadSanitizer (`scripts/check-sanitizers`).
         case address, thread
-        /// Under valgrind (`scripts/check-memory`).
+        /// Under valgrind (`scripts/check-sanitizers memory`).
         case memcheck
 
         /// What this process has been started for.

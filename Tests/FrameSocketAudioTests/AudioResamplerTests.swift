@@ -29,7 +29,7 @@ import Testing
         #expect(rest < -85, "\(rest) dB")
     }
 
-    /// Shows P118.
+    /// Shows P113.
     @Test(arguments: [(44_100, 48_000), (48_000, 44_100), (8_000, 192_000), (192_000, 8_000), (44_100, 44_100)])
     func `the output and what waits are as long as the input`(from: Int, to: Int) throws {
         for frames in [0, 1, 2, 3, 10, 441, 1_023, 1_024, 50_000] {

@@ -49,18 +49,18 @@ import Testing
 
     @Test func `the line before a test shows promises, and no other line does`() {
         let text = """
-            /// Shows P1, P20.
+            /// Shows P2, P21.
             @Test func plain() {}
                 /// A sentence.
                 ///
-                /// Shows P3.
+                /// Shows P6.
                 @Test(arguments: [1]) func `with spaces`(number: Int) {}
             /// Shows P4.
             func helper() {}
             // P5, P6
             @Test func another() {}
             """
-        #expect(PromiseTable.shownNumbers(in: text).sorted() == [1, 3, 20])
+        #expect(PromiseTable.shownNumbers(in: text).sorted() == [2, 6, 21])
     }
 
     @Test func `a number of the simulator counts if the check that carries it is made somewhere`() {

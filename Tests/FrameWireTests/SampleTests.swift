@@ -5,7 +5,6 @@ import Testing
 
 @Suite("Every kind of message and request", .tags(.computes))
 struct SampleTests {
-    /// Shows P17.
     @Test(arguments: Sample.all)
     func `what is written is what the wire format says, and is read however it is cut`(sample: Sample) {
         #expect(String(decoding: sample.encoded, as: UTF8.self) == sample.text)
@@ -86,7 +85,7 @@ struct SampleTests {
     }
 
     // A receiver that does not support shared memory, audio or infos knows no such kind, nor their fields.
-    /// Shows P34, P37.
+    /// Shows P34.
     @Test(arguments: Sample.all)
     func `what is of a later kind is skipped by its length, and everything around it keeps its meaning`(sample: Sample)
     {

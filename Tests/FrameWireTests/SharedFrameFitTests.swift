@@ -73,7 +73,7 @@ import Testing
         for byteCount in [Int.max, 1 << 30, 1, 0, -1, .min] { #expect(!header.fits(inBufferOf: byteCount)) }
     }
 
-    /// Shows P167.
+    /// Shows P261.
     @Test(arguments: UInt64(60)...63) func `every sample of a frame that fits is within the buffer`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var fitting = 0

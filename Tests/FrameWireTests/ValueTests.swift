@@ -56,7 +56,7 @@ struct ValueTests {
         #expect(names.subtracting(words).subtracting(["Content-Length"]) == Set(Self.ranges.map(\.name)))
     }
 
-    /// Shows P28.
+    /// Shows P34.
     @Test(arguments: numbers) func `a number is accepted within its range, and refused at the byte that exceeds it`(
         field: Field,
         low: UInt64,

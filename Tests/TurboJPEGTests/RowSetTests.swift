@@ -13,7 +13,7 @@ import TurboJPEG
         var testDescription: String { "plane \(plane), rows \(rows)" }
     }
 
-    /// Shows P272.
+    /// Shows P117.
     @Test(arguments: [
         Change(plane: 0, rows: [], expected: []),
         Change(plane: 0, rows: [0], expected: [0]),
@@ -29,7 +29,7 @@ import TurboJPEG
         #expect(Self.rows(try changed(image, change).rows(differingFrom: image)) == change.expected)
     }
 
-    /// Shows P272.
+    /// Shows P117.
     @Test func `if each row of the sample differs, no other row is compared`() throws {
         let image = try testImage(24, 48, as: .bgra)
         let sample = Array(stride(from: 0, to: 48, by: PixelBuffer.rowsPerSample))

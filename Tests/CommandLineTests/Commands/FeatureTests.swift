@@ -46,7 +46,7 @@ import Testing
         #expect(await sender.ended().status == 0)
     }
 
-    /// Shows P47.
+    /// Shows P46.
     @Test func `a host prefers a size, a rate and a quality, and asks for a frame`() async throws {
         let host = try await place.host("1:prefer-size=300x300", "6:prefer-rate=5000", "7:refresh", "10:stop")
         let sender = try place.framesocket(["send", place.socket, screen, "--loop", "0", "--fps", "20", "--json"])
@@ -86,7 +86,7 @@ import Testing
 
     // MARK: Values
 
-    /// Shows P326, P327, P329.
+    /// Shows P326, P329.
     @Test func `both sides learn what the other one states, before the frames, and no counter shows it`() async throws {
         let metrics = place.path("metrics")
         let receiver = try await place.receiver([

@@ -26,7 +26,7 @@ import Testing
         return (Array(try place.contents(of: "out").prefix(try told.events("frame").count)), sent)
     }
 
-    /// Shows P341, P342.
+    /// Shows P341.
     @Test func `images that change come at a lower quality, and the last one comes again at the highest`() async throws
     {
         let (whole, _) = try await send([screens[2]], [])

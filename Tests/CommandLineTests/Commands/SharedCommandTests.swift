@@ -27,7 +27,7 @@
             #expect(!received.text.contains(#""shared":true"#), "\(received)")
         }
 
-        /// Shows P278.
+        /// Shows P190.
         @Test func `a sender that is killed leaves no memory in the receiver, which serves the next one`() async throws
         {
             let receiver = try await place.receiver("--shared", "--json")

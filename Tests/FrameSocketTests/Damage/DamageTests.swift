@@ -50,7 +50,7 @@ import Testing
         return (receiver, visit)
     }
 
-    /// Shows P350, P352.
+    /// Shows P350, P353.
     @Test(arguments: [false, true])
     func `what lies outside the damage is not looked at until everything is`(isCopied: Bool) async throws {
         let (receiver, visit) = try await connected()
@@ -77,7 +77,7 @@ import Testing
 
     // MARK: Shared memory
 
-    /// Shows P350, P351, P354.
+    /// Shows P117, P350, P351.
     @Test(.enabled(if: SharedMemory.isSupported))
     func `in shared memory, only damaged rows are copied and stated`() async throws {
         var pair = try await SharedPair(try TemporaryDirectory())

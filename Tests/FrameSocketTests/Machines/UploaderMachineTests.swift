@@ -11,7 +11,7 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
 
 /// The uploader's decisions, without a socket, an encoder or a clock.
 @Suite(.tags(.computes)) struct UploaderMachineTests {
-    /// Shows P42, P60, P61, P62, P63, P64, P66, P67, P68, P69, P70, P72, P74, P76, P77, P79, P80, P207, P214, P296.
+    /// Shows P21, P60, P61, P64, P66, P67, P69, P70, P72, P74, P76, P77, P79, P207, P214, P303.
     @Test func `an uploader sends and counts what the table of cases says`() throws {
         let cases = try UploaderCase.all()
         #expect(cases.count > 100)

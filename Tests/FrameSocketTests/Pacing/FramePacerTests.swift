@@ -70,7 +70,7 @@ private func taken(_ pacing: SampleUploader.Pacing, _ times: [UInt64], isChanged
         #expect(gaps.allSatisfy { Double($0) > ideal - 1 && Double($0) < ideal + 1 })
     }
 
-    /// Shows P71.
+    /// Shows P70.
     @Test(arguments: [(1, 1), (2, 2), (3, 3), (7, 7), (0, 1), (-4, 1), (Int.min, 1)])
     func `every(n) takes the first frame and every nth after it`(n: Int, step: Int) {
         // The time does not matter.
@@ -94,7 +94,7 @@ private func taken(_ pacing: SampleUploader.Pacing, _ times: [UInt64], isChanged
         #expect(indices.count == 8 + 15 || indices.count == 8 + 16)
     }
 
-    /// Shows P73.
+    /// Shows P70.
     @Test func `timestamps that jump start the pacing again`() {
         var pacer = FramePacer(.framesPerSecond(10))
         #expect(pacer.decide(at: 900_000_000_000) == .take)
@@ -168,7 +168,7 @@ private func taken(_ pacing: SampleUploader.Pacing, _ times: [UInt64], isChanged
         }
     }
 
-    /// Shows P73.
+    /// Shows P70.
     @Test func `a new rate counts from the last frame`() {
         var pacer = FramePacer(.framesPerSecond(1))
         #expect(pacer.decide(at: 0) == .take)

@@ -49,7 +49,7 @@ import Testing
         .framesPerSecond(10).skippingUnchanged(keepAlive: .seconds(1)),
     ]
 
-    /// Shows P290.
+    /// Shows P70.
     @Test(arguments: rates, [UInt64(16), 7, 40])
     func `a source whose timestamps stand still is paced by the time of submission`(
         pacing: SampleUploader.Pacing,
@@ -66,7 +66,7 @@ import Testing
         #expect(stopped.submitted.count > 5)
     }
 
-    /// Shows P290.
+    /// Shows P70.
     @Test(arguments: [UInt64(0), 1, 16, 1000])
     func `a source whose clock is too slow is not held back for long`(step: UInt64) {
         var rig = UploaderRig(.init(pacing: .framesPerSecond(10)))
@@ -78,7 +78,7 @@ import Testing
 
     /// A second frame whose time is before the first one's: by less than an interval of the rate, which is no new start.
     ///
-    /// Shows P290.
+    /// Shows P70.
     @Test(arguments: [(1.0, UInt64(900)), (1, 40), (0.5, 1900), (10, 99)])
     func `a source whose clock steps back is not held back for longer`(rate: Double, step: UInt64) {
         var rig = UploaderRig(.init(pacing: .framesPerSecond(rate)))
@@ -89,7 +89,7 @@ import Testing
         #expect(rig.submitted == [1, 2])
     }
 
-    /// Shows P290.
+    /// Shows P70.
     @Test(arguments: [5.0, 10, 2])
     func `a source whose timestamps begin again and again is paced as it submits`(rate: Double) {
         var rig = UploaderRig(.init(pacing: .framesPerSecond(rate)))

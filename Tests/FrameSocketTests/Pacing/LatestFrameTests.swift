@@ -5,7 +5,7 @@ import Testing
 
 /// A receiver that wants frames has the latest one, over a socket; `UploaderMachineTests` has every way to that.
 @Suite(.timeLimit(.minutes(5))) struct LatestFrameTests {
-    /// Shows P61, P62.
+    /// Shows P61.
     @Test(arguments: [SampleUploader.Pacing.everyFrame, .framesPerSecond(1).skippingUnchanged(keepAlive: nil)])
     func `a receiver that connects after the only frame was submitted gets it at once, and once`(
         pacing: SampleUploader.Pacing
@@ -20,7 +20,7 @@ import Testing
         for number in UInt64(1)...2 { #expect(try await visit.framesBeforePong(number).isEmpty, "it came twice") }
     }
 
-    /// Shows P43, P63, P64.
+    /// Shows P61, P64.
     @Test func `a hello that begins to want frames, a refresh and a resume bring the latest frame`() async throws {
         let receiver = try RawReceiver()
         let visit = try await receiver.accept()

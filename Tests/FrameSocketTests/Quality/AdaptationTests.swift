@@ -27,7 +27,7 @@ import Testing
         return try #require(try await visit.frame()).body
     }
 
-    /// Shows P341, P342.
+    /// Shows P341.
     @Test func `an image that stands still is sent again at the highest quality, as the same frame, once`() async throws
     {
         let images = try Self.images()
@@ -55,7 +55,7 @@ import Testing
         #expect(uploader.statistics.encoding.count == encodings && uploader.statistics.sent == 2)
     }
 
-    /// Shows P343.
+    /// Shows P341.
     @Test func `nothing is made sharp during a pause, and the latest image is after it`() async throws {
         let images = try Self.images()
         let receiver = try RawReceiver(.init(adaptation: try Self.adaptation(images[0])))
@@ -92,7 +92,7 @@ import Testing
         #expect(numbers == numbers.sorted(), "\(numbers)")
     }
 
-    /// Shows P344.
+    /// Shows P340.
     @Test func `a receiver states the maximum, and withdraws it`() async throws {
         let images = try Self.images()
         let rate = try #require(try Self.adaptation(images[0]).maximumByteRate)

@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    /// Shows P337.
+    /// Shows P336.
     @Test(arguments: [Int.min, -1, 0, 1, 65_500, 65_501, .max]) func `sides are clamped to those of an image`(side: Int)
     {
         let viewport = Viewport(width: side, height: side)
@@ -174,7 +174,7 @@ import Testing
 
     /// An image of exactly the size is not copied, and any other has the size.
     ///
-    /// Shows P337.
+    /// Shows P336.
     @Test(arguments: PixelFormat.allCases, Viewport.Mode.allCases)
     func `a decoded image has the size of the viewport, in every format`(
         format: PixelFormat,
@@ -227,7 +227,7 @@ import Testing
         #expect(try seen.image.hasSamePixels(as: upright.applying(viewport.plan(for: upright))))
     }
 
-    /// Shows P337.
+    /// Shows P336.
     @Test(arguments: PixelFormat.allCases, Viewport.Mode.allCases)
     func `an image in shared memory is scaled from the sender's memory`(
         format: PixelFormat,
@@ -251,7 +251,7 @@ import Testing
 
     /// Rows that are not said to have changed are those of the image before, to the byte.
     ///
-    /// Shows P338.
+    /// Shows P117.
     @Test(arguments: Viewport.Mode.allCases, [PixelFormat.bgra, .rgb, .gray, .i420, .nv12])
     func `rows beside the changed ones are as before`(mode: Viewport.Mode, format: PixelFormat) throws {
         var random = SplitMix(seed: 11)
@@ -293,7 +293,7 @@ import Testing
         }
     }
 
-    /// Shows P338.
+    /// Shows P117.
     @Test func `after a change of the viewport every row has changed`() throws {
         let (encoder, decoder, connection) = (FrameEncoder(), FrameDecoder(), DecodingTally(limit: 100) {})
         let image = try testImage(96, 640, as: .bgra)

@@ -42,7 +42,7 @@ import Testing
         #expect(try await soon { try await received.value } == 100)
     }
 
-    /// Shows P208.
+    /// Shows P207.
     @Test func `without a server, finishing ends with the time of an attempt, and says that the frame was not sent`()
         async throws
     {
@@ -120,7 +120,7 @@ import Testing
         #expect(try await soon { try await finishing.value } != nil)
     }
 
-    /// Shows P208.
+    /// Shows P207.
     @Test func `a server that ends every connection does not prolong a finish`() async throws {
         let listener = try PeerSocket.listening(at: directory.socket)
         let closing = Task { while true { try await listener.accepted().close() } }
@@ -151,7 +151,7 @@ import Testing
         if end == .close { #expect(try await failure(of: uploader)?.code == .closed) }
     }
 
-    /// Shows P208.
+    /// Shows P207.
     @Test(arguments: [true, false])
     func `a receiver that wants no frame is the reason, and is not waited for`(isPaused: Bool) async throws {
         let receiver = try RawReceiver()

@@ -110,7 +110,7 @@ import Testing
         #expect(small.sequence == 0)
     }
 
-    /// Shows P199.
+    /// Shows P192.
     @Test(arguments: [true, false])
     func `an image that a newer one replaces is released before that has been sent`(isShared: Bool) async throws {
         // Whoever draws in two images in turn would have them copied, if one were still held when the other has been sent.
@@ -175,7 +175,7 @@ import Testing
         #expect(await becomesTrue { released.value == 1 })
     }
 
-    /// Shows P305.
+    /// Shows P192.
     @Test func `a newer frame takes the place of the image, whatever becomes of it`() throws {
         var rig = ImageRig(.init(pacing: .framesPerSecond(1)))
         try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
@@ -184,7 +184,7 @@ import Testing
         #expect(rig.machine.slots.sent?.hasSpare == false && rig.machine.slots.deferral != nil)
     }
 
-    /// Shows P305.
+    /// Shows P192.
     @Test func `without the latest image, only its JPEG is kept, and a receiver gets that`() throws {
         var configuration = SampleUploader.Configuration(pacing: .everyFrame.skippingUnchanged(keepAlive: nil))
         configuration.keepsLatestImage = false

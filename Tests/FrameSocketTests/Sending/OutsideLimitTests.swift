@@ -10,7 +10,7 @@ import Testing
         (16_384, 2049, false), (0, 5, false), (5, -1, false), (.max, .max, false), (.min, .min, false),
     ].map { (size: BufferSize(width: $0.0, height: $0.1), isAccepted: $0.2) }
 
-    /// Shows P289.
+    /// Shows P77.
     @Test(arguments: sizes)
     func `a JPEG outside the limits of receivers is dropped, and one within them arrives`(
         size: BufferSize,
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// Shows P289.
+    /// Shows P77.
     @Test(arguments: sizes.filter { !$0.isAccepted })
     func `a JPEG that is to be rotated is dropped as well if its stated size is outside the limits`(
         size: BufferSize,
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Shows P289.
+    /// Shows P77.
     @Test func `an image outside the limits of receivers is dropped, however it is submitted, and ends nothing`()
         async throws
     {

@@ -39,7 +39,7 @@ import Testing
 
     /// The buffer that is sent has the sides of what the viewer sees, exchanged unless the sender rotates it.
     ///
-    /// Shows P334.
+    /// Shows P333.
     @Test(arguments: orientations, [false, true])
     func `the direction is that of the upright image, in all orientations`(
         orientation: (FrameOrientation, isTurned: Bool),
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// Shows P335.
+    /// Shows P333.
     @Test(arguments: Scale.Preset.allCases, Scale.Rotation.allCases)
     func `a preset enlarges no image`(preset: Scale.Preset, rotation: Scale.Rotation) {
         for (width, height) in [(1, 1), (2, 3), (320, 180), (180, 320), (359, 639), (65_500, 1), (1, 65_500)] {

@@ -63,7 +63,7 @@ import Testing
         return (directory, listener, connection, visit)
     }
 
-    /// Shows P49.
+    /// Shows P48.
     @Test func `preferences received before the uploader exists apply from its first frame on`() async throws {
         let (directory, listener, connection, visit) = try await connection(
             after: [.helloForImages, .prefer(Self.tiny)]

@@ -74,7 +74,6 @@ import Testing
         _ = server
     }
 
-    /// Shows P17.
     @Test func `our own fields are left out if timing is off, and short bodies are padded`() async throws {
         let (uploader, server, peer) = try await rawPair(.init(sendsTiming: false))
         uploader.send(try testImage(120, 81), orientation: .right)
@@ -177,7 +176,7 @@ import Testing
         _ = server
     }
 
-    /// Shows P78.
+    /// Shows P2.
     @Test func `a frame that is due while somebody else sends is dropped`() async throws {
         let (uploader, server, peer) = try await rawPair()
         let sending = Task {
@@ -224,7 +223,7 @@ import Testing
         _ = server
     }
 
-    /// Shows P208.
+    /// Shows P207.
     @Test func `nothing is accepted after the connection was closed, and finishing completes`() async throws {
         let (uploader, server, received) = try await pair()
         uploader.connection.close()
@@ -234,7 +233,7 @@ import Testing
         _ = (server, received)
     }
 
-    /// Shows P196, P305.
+    /// Shows P192.
     @Test func `an image is kept while nothing is newer, and released before its JPEG is sent if something is`()
         async throws
     {

@@ -72,7 +72,7 @@ import Testing
         #expect(uploader.configuration.scale == .half)
     }
 
-    /// Shows P292.
+    /// Shows P79.
     @Test func `no update from several threads is lost`() async {
         let uploader = SampleUploader(connection: directory.connection(), configuration: .init(limits: Self.none))
         await withTaskGroup { group in
@@ -85,7 +85,7 @@ import Testing
         #expect(uploader.configuration.limits.maximumFields == 800)
     }
 
-    /// Shows P292.
+    /// Shows P79.
     @Test func `updates of two uploaders can be nested in any way`() {
         let uploaders = [40, 50].map { quality in
             SampleUploader(connection: directory.connection(), configuration: .init(quality: quality))
@@ -101,7 +101,7 @@ import Testing
         #expect(uploaders[0].configuration.scale == .half)
     }
 
-    /// Shows P292.
+    /// Shows P79.
     @Test func `a task that was created inside an update loses no other`() async {
         let uploader = SampleUploader(connection: directory.connection(), configuration: .init(limits: Self.none))
         let entered = DispatchSemaphore(value: 0)

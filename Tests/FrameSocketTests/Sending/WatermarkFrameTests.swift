@@ -137,7 +137,7 @@ import Testing
 
     // MARK: Shared memory
 
-    /// Shows P272, P324.
+    /// Shows P117, P324.
     @Test(.enabled(if: SharedMemory.isSupported), arguments: [PixelFormat.bgra, .rgb, .gray, .i420, .nv12])
     func `an image that is copied to shared memory has the watermark, and only changed rows are copied and stated`(
         format: PixelFormat

@@ -29,7 +29,7 @@ import Testing
 
     // MARK: Pixels
 
-    /// Shows P320, P321.
+    /// Shows P320, P324.
     @Test(arguments: PixelFormat.allCases, orientations)
     func `every pixel of what is sent is the frame's and the watermark's, as a viewer sees them`(
         format: PixelFormat,
@@ -333,7 +333,7 @@ import Testing
         #expect(try drawn(nil) == nil)
     }
 
-    /// Shows P321.
+    /// Shows P324.
     @Test(
         arguments: [
             (.full, .lent, 1), (.half, .lent, 0), (.width(30), .lent, 0), (.full, .turned, 0), (.full, .jpeg, 0),

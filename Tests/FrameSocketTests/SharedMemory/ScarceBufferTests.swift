@@ -14,7 +14,7 @@ import TurboJPEG
         directory = try TemporaryDirectory()
     }
 
-    /// Shows P273.
+    /// Shows P287.
     @Test func `a receiver that keeps every buffer gets the latest frame when it releases one`() async throws {
         var pair = try await SharedPair(directory)
         let image = try testImage(32, 32, as: .gray)

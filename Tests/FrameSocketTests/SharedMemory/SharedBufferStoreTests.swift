@@ -39,7 +39,7 @@ import Testing
         #expect(try store.memory(of: place(2)) === memory)
     }
 
-    /// Shows P272.
+    /// Shows P117.
     @Test func `an image that is copied over the one before differs from that in the rows that changed`() throws {
         var image = try testImage(32, 32, as: .gray)
         let memory = try store.memory(of: place(1))

@@ -14,7 +14,7 @@ import TurboJPEG
         directory = try TemporaryDirectory()
     }
 
-    /// Shows P271.
+    /// Shows P262.
     @Test(arguments: PixelFormat.allCases)
     func `an image of any format arrives in the sender's memory, unchanged`(format: PixelFormat) async throws {
         var pair = try await SharedPair(directory)
@@ -50,7 +50,7 @@ import TurboJPEG
         for row in 0..<47 { #expect(gray.row(row) == image.row(row), "row \(row)") }
     }
 
-    /// Shows P299.
+    /// Shows P275.
     @Test(arguments: ChromaSubsampling.allCases)
     func `a copied image has the pixels of one that was not copied, whatever the subsampling of JPEGs`(
         subsampling: ChromaSubsampling
@@ -89,7 +89,7 @@ import TurboJPEG
         }
     }
 
-    /// Shows P272.
+    /// Shows P117.
     @Test func `only rows that differ from the last frame are reported`() async throws {
         var pair = try await SharedPair(directory)
         let decoder = FrameDecoder()
@@ -199,7 +199,7 @@ import TurboJPEG
         }
     }
 
-    /// Shows P297.
+    /// Shows P99.
     @Test func `frames with planes that overlap arrive, cannot be decoded, and count as undecodable`() async throws {
         var pair = try await SharedPair(directory)
         try await pair.sharing()
@@ -223,7 +223,7 @@ import TurboJPEG
         #expect(try await pair.received.closed().error?.code == .undecodableFrames)
     }
 
-    /// Shows P274.
+    /// Shows P303.
     @Test func `a receiver that does not ask for shared memory gets JPEGs`() async throws {
         var pair = try await SharedPair(directory, accepts: false)
         pair.uploader.send(try testImage(64, 64, as: .bgra))
@@ -231,7 +231,7 @@ import TurboJPEG
         #expect(frame.bytes.count > 0)
     }
 
-    /// Shows P274.
+    /// Shows P303.
     @Test func `a receiver that declines gets JPEGs from then on, beginning with the latest frame`() async throws {
         var pair = try await SharedPair(directory)
         let image = try testImage(64, 48, as: .bgra)
@@ -261,7 +261,7 @@ import TurboJPEG
         #expect(small.shared != nil && small.bufferSize == BufferSize(width: 16, height: 8))
     }
 
-    /// Shows P293.
+    /// Shows P275.
     @Test(arguments: [PixelFormat.bgra, .rgb, .i420], ["declines", "keeps it"])
     func `a frame that was scaled and turned is the same again if the receiver`(
         format: PixelFormat,

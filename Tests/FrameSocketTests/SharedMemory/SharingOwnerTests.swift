@@ -45,7 +45,7 @@ import TurboJPEG
         } ?? nil
     }
 
-    /// Shows P302.
+    /// Shows P277.
     @Test func `while the receiver holds a buffer of one uploader, the frames of another are sent as JPEGs`()
         async throws
     {
@@ -87,7 +87,7 @@ import TurboJPEG
         #expect(values == [50] || values == [100, 50])
     }
 
-    /// Shows P55.
+    /// Shows P48.
     @Test func `two uploaders on one connection both learn of receivers, and one of released buffers`() async throws {
         let server = try server()
         let connection = directory.connection()

@@ -127,7 +127,7 @@ import Testing
         #expect(uploader.machine.sharpeningTime(at: 0) == nil)
     }
 
-    /// Shows P295.
+    /// Shows P283.
     @Test func `an image that is too large for a shared buffer is encoded`() throws {
         // Of the memory only as much exists as is written.
         let image = try PixelBuffer(width: 32_769, height: 32_768, format: .gray)

@@ -35,7 +35,7 @@ import Testing
         #expect(error??.code == .cancelled, what)
     }
 
-    /// Shows P200, P206.
+    /// Shows P200.
     @Test(arguments: [false, true])
     func `waiting for an end can be cancelled`(isCancelledFirst: Bool) async throws {
         let server = try directory.server()

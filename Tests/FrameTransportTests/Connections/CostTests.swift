@@ -14,7 +14,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    /// Shows P248.
+    /// Shows P180.
     @Test(arguments: [true, false]) func `a thousand frames need only the memory of the first ones`(isOnThread: Bool)
         async throws
     {

@@ -32,7 +32,7 @@ import Testing
 
     /// The thread may be busy, or the process stopped, while the bytes arrive and the deadline passes.
     ///
-    /// Shows P284.
+    /// Shows P153.
     @Test func `what arrives before a deadline is reported before it`() async throws {
         let thread = IOThread()
         let pipe = Pipe()

@@ -46,7 +46,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    /// Shows P140.
+    /// Shows P120.
     @Test func `a closed object says so and does nothing`() async throws {
         let server = try directory.server()
         let connection = directory.connection()
@@ -97,7 +97,7 @@ import Testing
 
     /// Deadlines that follow the wall clock pass, or never do, when somebody sets it.
     ///
-    /// Shows P165.
+    /// Shows P152.
     @Test func `nothing depends on the wall clock`() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "../../../Sources"

@@ -23,7 +23,7 @@ import Testing
         )
     }
 
-    /// Shows P326, P327, P329.
+    /// Shows P326, P329.
     @Test func `both sides learn what the other one states, before the first frame`() async throws {
         let (host, guest) = (try info(["role": "viewer"]), try info(["channelName": "lobby"]))
         let server = try directory.server { $0.info = host }

@@ -109,7 +109,7 @@ extension BudgetMachineTests {
         #expect(budget.release(80, of: sender).isEmpty && budget.forget(sender).isEmpty && budget.free == 50)
     }
 
-    /// Shows P270.
+    /// Shows P186.
     @Test func `shared memory is bounded, and delays no body`() {
         var budget = BudgetMachine(bytes: 200)
         #expect(budget.map(80) && !budget.map(21) && budget.map(20) && budget.mappedBytes == 100)

@@ -5,7 +5,7 @@ import Testing
 
 /// The order in which deadlines pass, and what is kept of them.
 @Suite("Deadline heap", .tags(.computes)) struct DeadlineHeapTests {
-    /// Shows P191.
+    /// Shows P190.
     @Test func `a deadline that moves has one entry, whichever way it moves`() {
         var heap = DeadlineHeap()
         for round: UInt64 in 0..<10_000 {

@@ -6,7 +6,7 @@ import Testing
 
 /// Which reader of a fan-out receives what.
 @Suite(.tags(.computes)) struct FanOutMachineTests {
-    /// Shows P223.
+    /// Shows P222.
     @Test func `a late reader starts with the last frame, and no reader with one after the end`() {
         var machine = FanOutMachine<Int>()
         let early = machine.join()

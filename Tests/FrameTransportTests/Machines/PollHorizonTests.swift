@@ -19,7 +19,7 @@ import Testing
 
     /// A poller that has up to ten reports, and returns up to four at a time; each poll is one second after the last.
     ///
-    /// Shows P284.
+    /// Shows P153.
     @Test(arguments: cases)
     func `everything is reported up to the start of the last poll that could report it all`(
         _ counts: [Int],

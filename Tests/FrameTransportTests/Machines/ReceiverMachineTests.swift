@@ -83,7 +83,7 @@ import Testing
         #expect(held == 0)
     }
 
-    /// Shows P150.
+    /// Shows P151.
     @Test func `what nobody wants has a quarter of a turn`() {
         let rig = ReceiverRig()
         rig.arrive((0..<4).flatMap { _ in otherMessage(audioFields, body: 250_000) })
@@ -367,7 +367,7 @@ import Testing
         #expect(rig.reason == .failed(.lost(.reset)))
     }
 
-    /// Shows P134.
+    /// Shows P122.
     @Test(arguments: [nil, Errno.reset])
     func `nothing can be lost in a reset after the sender has said that it stopped`(earlier: Errno?) {
         let rig = ReceiverRig { $0.resetKeepsData = false }
@@ -476,7 +476,7 @@ import Testing
         #expect(rig.deadline != nil)
     }
 
-    /// Shows P284.
+    /// Shows P153.
     @Test func `a sender that may speak again has its whole time`() {
         let rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
         rig.arrive(message([1]))
@@ -486,7 +486,7 @@ import Testing
         #expect(rig.deadline == rig.now + 1_000_000_000)
     }
 
-    /// Shows P284.
+    /// Shows P153.
     @Test func `a deadline that passes before everything is read counts from what is read`() {
         let rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
         rig.arrive(message([1]))

@@ -80,7 +80,7 @@ import Testing
         var messages: [String] { names(of: output) }
     }
 
-    /// Shows P7, P8.
+    /// Shows P7.
     @Test(
         arguments: [
             // An answer goes first, then audio, then the frame, whatever came first.
@@ -134,7 +134,7 @@ import Testing
         #expect(messages == expected)
     }
 
-    /// Shows P9, P21, P22.
+    /// Shows P13, P21.
     @Test(arguments: [
         ([live, live, live], ["live"]),
         ([pong(1), pong(2), pong(3)], ["live.3"]),
@@ -229,7 +229,7 @@ import Testing
         #expect(refusals == [code])
     }
 
-    /// Shows P101.
+    /// Shows P100.
     @Test func `waiting audio is bounded, and the oldest gives way`() {
         var lane = Lane()
         lane.take(.audio(0))
@@ -271,7 +271,7 @@ import Testing
         return FrameMessage(header, in: try SharedMemory(byteCount: 512), isNew: true, owner: owner)
     }
 
-    /// Shows P301.
+    /// Shows P303.
     @Test(.enabled(if: SharedMemory.isSupported))
     func `frames of an earlier connection, and in another uploader's buffers, are refused`() throws {
         var lane = Lane()
@@ -295,7 +295,7 @@ import Testing
         #expect(refusal(of: own, for: 2) == .sharedMemory)
     }
 
-    /// Shows P280.
+    /// Shows P265.
     @Test(.enabled(if: SharedMemory.isSupported))
     func `after a decline no frame in shared memory begins`() throws {
         var lane = Lane()

@@ -73,7 +73,7 @@ import Testing
 
     /// What a server does in place of showing its token, and what comes of it.
     ///
-    /// Shows P146.
+    /// Shows P148.
     @Test(arguments: [
         (SenderBench.Input.end, false), (.bytes(Array("the ghost!".utf8)), true), (.failure(.reset), false),
     ])
@@ -173,7 +173,7 @@ import Testing
 
     /// Requests in one read or several, and a connection whose replies do not get out.
     ///
-    /// Shows P45.
+    /// Shows P44.
     @Test(arguments: [Errno.brokenPipe, .reset], [false, true])
     func `a stop is final even if the replies before it are not sent`(failure: Errno, isCut: Bool) {
         for requests in [[Self.hello], [Self.hello, .ping(1)], [Self.hello, .pause, .ping(1), .resume, .refresh]] {
@@ -235,7 +235,7 @@ import Testing
         #expect(bench.ends == [.closedByPeer(.callEnded)])
     }
 
-    /// Shows P41.
+    /// Shows P40.
     @Test func `a pause is answered after the frame being sent, and nothing follows until the resume`() throws {
         let bench = SenderBench.open()
         bench.receive(Self.hello)
@@ -259,7 +259,7 @@ import Testing
         #expect(Array(bench.output.dropFirst(end).prefix(live.count)) == live)
     }
 
-    /// Shows P20.
+    /// Shows P30.
     @Test func `requests before the first hello have no effect, and are counted`() {
         let bench = SenderBench.open()
         bench.receive(.pause, .stop(.callEnded), .prefer(ControlRequest.Preferences(quality: 5)), .refresh, .ping(1))
@@ -322,7 +322,7 @@ import Testing
 
     // MARK: Fairness
 
-    /// Shows P162.
+    /// Shows P151.
     @Test(arguments: [ControlRequest.ping(1), .pause, .refresh, hello])
     func `a flood of requests is handled completely, in turns`(request: ControlRequest) {
         let bench = SenderBench.open()

@@ -55,7 +55,7 @@ import Testing
         #expect(bench.connects == 1 && bench.beginningsAndEnds.isEmpty)
     }
 
-    /// Shows P204.
+    /// Shows P203.
     @Test(arguments: Stage.allCases, [true, false])
     func `an attempt that somebody else wants continues`(stage: Stage, isForGood: Bool) {
         let bench = bench(at: stage)
@@ -247,7 +247,7 @@ import Testing
         #expect(bench.ends.count == 1 && bench.beginningsAndEnds.count == 1 && bench.connects == 1)
     }
 
-    /// Shows P209.
+    /// Shows P203.
     @Test(arguments: Stage.allCases)
     func `a close ends every wait, and the attempt`(stage: Stage) {
         let bench = bench(at: stage)

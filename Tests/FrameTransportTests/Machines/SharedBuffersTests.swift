@@ -75,7 +75,7 @@ import Testing
         #expect(buffers.heldCount == 0 && requests(outbox).allSatisfy { $0 == "release" })
     }
 
-    /// Shows P266.
+    /// Shows P265.
     @Test func `declining is said once, forgets every buffer, and waits for room`() throws {
         var (buffers, outbox) = (try buffers(2), RequestOutbox())
         _ = try buffers.frame(frame())
@@ -115,7 +115,7 @@ import Testing
         case end(inHeader: Bool)
     }
 
-    /// Shows P268.
+    /// Shows P95.
     @Test(
         arguments: [
             [.arrive(1), .announce(.map), .end(inHeader: false)],

@@ -54,7 +54,7 @@ import Testing
         #expect(refusing.written == hello(sharedMemory: nil))
     }
 
-    /// Shows P266.
+    /// Shows P265.
     @Test func `a hello after declining does not offer shared memory again`() {
         let rig = rig()
         rig.machine.send(.hello(ControlRequest.Hello()), rig)
@@ -79,7 +79,7 @@ import Testing
         #expect(rig.written == hello(sharedMemory: 1) + release() && rig.sharedFrames.count == 2)
     }
 
-    /// Shows P267.
+    /// Shows P96.
     @Test func `frames of both kinds are numbered together, and those that are not delivered have no number`() {
         let rig = rig()
         rig.arrive(announcement() + jpeg + frame(), passing: 1)

@@ -114,7 +114,7 @@
             case closed, file, idle, connection, datagrams, packets
         }
 
-        /// Shows P250.
+        /// Shows P245.
         @Test(arguments: Unfit.allCases) func `an unusable descriptor is refused with the reason`(kind: Unfit)
             async throws
         {

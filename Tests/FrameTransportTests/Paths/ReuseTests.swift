@@ -63,7 +63,7 @@ import Testing
         #expect(directory.names.isEmpty)
     }
 
-    /// Shows P241.
+    /// Shows P240.
     @Test func `a server can start at a port that another has just released with open connections`()
         async throws
     {
@@ -82,7 +82,7 @@ import Testing
         withExtendedLifetime((sender, receiver)) {}
     }
 
-    /// Shows P241.
+    /// Shows P240.
     @Test func `a server can start at a port whose connections it has ended itself`() async throws {
         let first = try server(at: 0)
         let port = try port(of: first)

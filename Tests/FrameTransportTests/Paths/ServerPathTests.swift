@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    /// Shows P242.
+    /// Shows P240.
     @Test func `closing removes the socket and its lock`() async throws {
         let server = try directory.server()
         #expect(directory.names == ["rtc_SSFD", "rtc_SSFD.lock"])
@@ -176,7 +176,7 @@ import Testing
         #expect(await becomesTrue { directory.names.isEmpty })
     }
 
-    /// Shows P242.
+    /// Shows P240.
     @Test func `a server whose path was taken over leaves it to the new owner`() async throws {
         let first = try directory.server()
         let second = try await whileThreadIsHeld {
@@ -207,7 +207,7 @@ import Testing
         _ = client
     }
 
-    /// Shows P244.
+    /// Shows P243.
     @Test(arguments: [false, true]) func `of servers that start simultaneously exactly one wins`(
         isDeadSocketThere: Bool
     )

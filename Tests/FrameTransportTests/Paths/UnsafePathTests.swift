@@ -100,7 +100,7 @@
             case link, danglingLink, directory, pipe, secondName, socket, ofAnother, withBytes
         }
 
-        /// Shows P242.
+        /// Shows P240.
         @Test(arguments: LockFile.allCases)
         func `a file that is not this user's lock file is neither opened nor removed`(kind: LockFile) throws {
             let lock = directory.socket + ".lock"

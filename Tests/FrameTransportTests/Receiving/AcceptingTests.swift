@@ -26,7 +26,7 @@
             #expect(SocketConnection.Configuration().connectTimeout == .seconds(2))
         }
 
-        /// Shows P154, P164.
+        /// Shows P154.
         @Test(.besideBystander, arguments: [1, 2, 64])
         func `one idle connection over the limit is closed at once, and the others live on`(
             limit: Int

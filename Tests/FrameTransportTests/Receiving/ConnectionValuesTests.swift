@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// Shows P145.
+    /// Shows P133.
     @Test(arguments: Followed.allCases)
     func `a loop over a sequence of values does not keep its connection`(sequence: Followed) async throws {
         let server = try directory.server()
@@ -45,7 +45,7 @@ import Testing
         #expect(released == nil)
     }
 
-    /// Shows P145.
+    /// Shows P133.
     @Test(arguments: [false, true])
     func `a sender's connection that nobody refers to any longer does not connect, whoever follows it`(
         followsDemand: Bool
@@ -76,7 +76,7 @@ import Testing
         _ = listener
     }
 
-    /// Shows P145.
+    /// Shows P133.
     @Test func `a loop over a server's connections does not keep the server`() async throws {
         weak var released: FrameServer?
         let loop: Task<Int, any Error>

@@ -42,7 +42,7 @@ import Testing
         #expect(pool.allocations <= 6)
     }
 
-    /// Shows P220, P221.
+    /// Shows P221.
     @Test func `a slow reader misses frames, which are counted, and delays no other`() async throws {
         let fanOut = FrameConnection.Broadcaster(of: connection)
         let slow = fanOut.reader()
@@ -97,7 +97,7 @@ import Testing
         #expect(lateError == error)
     }
 
-    /// Shows P225.
+    /// Shows P133.
     @Test func `releasing a reader removes it`() async throws {
         let fanOut = FrameConnection.Broadcaster(of: connection)
         var reader: FrameConnection.Broadcaster.Reader? = fanOut.reader()
@@ -107,7 +107,7 @@ import Testing
         #expect(fanOut.readerCount == 0)
     }
 
-    /// Shows P226.
+    /// Shows P133.
     @Test func `a fan-out that nobody holds ends its silent connection`() async throws {
         let directory = try TemporaryDirectory()
         let server = try directory.server()
@@ -119,7 +119,7 @@ import Testing
         #expect(try await soon { try await sender.read(1) } == [], "the sender is still connected")
     }
 
-    /// Shows P225.
+    /// Shows P133.
     @Test func `a fan-out's last reader keeps its connection, and ends it when released`() async throws {
         let directory = try TemporaryDirectory()
         let server = try directory.server()

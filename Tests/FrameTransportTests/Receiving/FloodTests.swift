@@ -82,7 +82,7 @@ import Testing
         #expect(first.closeReason == nil)
     }
 
-    /// Shows P163.
+    /// Shows P151.
     @Test func `a consumer that never leaves the connections' thread does not delay others`() async throws {
         let server = try directory.server()
         let flooder = try PeerSocket.connected(to: directory.socket)

@@ -84,7 +84,7 @@ import Testing
         #expect(mailbox.replaced == 3)
     }
 
-    /// Shows P212.
+    /// Shows P120.
     @Test func `an end reaches every waiting consumer`() async throws {
         let mailbox = Mailbox<Int>(capacity: 1, overflow: .refused)
         await withTaskGroup(of: Int?.self) { group in

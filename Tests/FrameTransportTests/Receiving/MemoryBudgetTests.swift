@@ -69,7 +69,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    /// Shows P183.
+    /// Shows P181.
     @Test(.tooSlow(for: .brief))
     func `a sender that claims all large memory and sends nothing delays no frame of a usual size`()
         async throws
@@ -95,7 +95,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    /// Shows P187.
+    /// Shows P186.
     @Test func `a body over the limit is a typed error`() async throws {
         let (server, budget) = try server()
         let client = try PeerSocket.connected(to: directory.socket)
@@ -119,7 +119,7 @@ import Testing
         #expect(bytes.array().isEmpty)
     }
 
-    /// Shows P185.
+    /// Shows P102.
     @Test(.tooSlow(for: .brief))
     func `audio that waits for its consumers stays within the budget of all connections`() async throws {
         @Sendable func audio(_ seed: Int) -> [UInt8] {

@@ -102,7 +102,7 @@ import Testing
         #expect(sender.receiver.hello == nil)
     }
 
-    /// Shows P53.
+    /// Shows P147.
     @Test func `a program that learns that audio is selected may send it at once`() async throws {
         let server = try directory.server { $0.hello = ControlRequest.Hello(wants: [.frames, .audio]) }
         defer { server.close() }
@@ -134,7 +134,7 @@ import Testing
         #expect(sender.closeReason?.error == nil)
     }
 
-    /// Shows P5.
+    /// Shows P6.
     @Test func `audio arrives as it was sent, at a receiver that asked only for audio`() async throws {
         let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
         defer { server.close() }
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    /// Shows P104.
+    /// Shows P51.
     @Test(arguments: [0, (256 << 10) + 2])
     func `audio that no receiver accepts is refused before it is sent`(count: Int) async throws {
         let (server, sender, _) = try await pair()

@@ -51,7 +51,7 @@ import Testing
         #expect(states == [.idle, .started, .handshaking, .connected, .ended(.closedLocally(.stoppedByUser))])
     }
 
-    /// Shows P14, P105, P137.
+    /// Shows P14, P105, P136.
     @Test(arguments: [
         Array("the sender'S".utf8), Array("The sender's".utf8), Array("the sender".utf8) + [0, 0],
         [UInt8](repeating: 0, count: 12),
@@ -87,7 +87,7 @@ import Testing
         #expect(try await accepted.read(1).isEmpty)
     }
 
-    /// Shows P132.
+    /// Shows P131.
     @Test(.leftOut(of: .faults, because: "its server believes the kernel that nobody is waiting"))
     func `a sender that waits at a port sees an orderly end when its server closes`() async throws {
         var configuration = FrameServer.Configuration()
@@ -104,7 +104,7 @@ import Testing
         try await server.closed()
     }
 
-    /// Shows P143.
+    /// Shows P121.
     @Test func `a reset at a port is a failure, although a request has met it first`() async throws {
         var configuration = FrameServer.Configuration()
         configuration.tokens = hostTokens

@@ -94,7 +94,7 @@ import Testing
         }
     #endif
 
-    /// Shows P139.
+    /// Shows P136.
     @Test(
         arguments: [
             (String(repeating: "x", count: 108), TransportError.Code.pathTooLong),

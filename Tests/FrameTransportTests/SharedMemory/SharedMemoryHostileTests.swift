@@ -11,7 +11,7 @@
     ///
     /// Each case has a process to itself, whose descriptors and mappings are compared.
     @Suite(.timeLimit(.minutes(10))) struct SharedMemoryHostileTests {
-        /// Shows P261, P278.
+        /// Shows P190, P261.
         @Test(
             .leftOut(of: .faults, because: "it counts the frames that are read before a descriptor"),
             arguments: SharedCase.all.indices
@@ -33,7 +33,7 @@
             }
         }
 
-        /// Shows P268.
+        /// Shows P95.
         @Test func `a descriptor may come with any byte of its announcement, however that is cut`() async {
             await #expect(processExitsWith: .success) {
                 let count = SharedSender.announcement().count
@@ -57,7 +57,7 @@
             }
         }
 
-        /// Shows P268.
+        /// Shows P95.
         @Test func `a read that ends within an announcement does not mix up two descriptors`() async {
             await #expect(processExitsWith: .success) {
                 // How many bytes the server reads at once between two bodies: see FrameAssembler.

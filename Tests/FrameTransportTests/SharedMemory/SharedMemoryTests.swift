@@ -81,7 +81,7 @@
             withExtendedLifetime(server) {}
         }
 
-        /// Shows P269.
+        /// Shows P107.
         @Test func `a frame that is kept outlives its connection, its server and their thread`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()

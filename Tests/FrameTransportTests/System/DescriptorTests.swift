@@ -8,7 +8,7 @@
 
     /// That every descriptor and file goes when what it was for has gone, whoever ends it and how.
     @Suite(.timeLimit(.minutes(5))) struct DescriptorTests {
-        /// Shows P247.
+        /// Shows P190.
         @Test func `one connection that reopens a thousand times uses one descriptor`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
@@ -160,7 +160,7 @@
             }
         }
 
-        /// Shows P249.
+        /// Shows P190.
         @Test func `a server that failed to start leaves nothing open`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()

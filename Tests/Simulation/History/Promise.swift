@@ -3,43 +3,43 @@
 /// The numbers are those of docs/promises.md, and stay when the wording changes.
 enum Promise: Int, CaseIterable {
     case descriptorUsedAfterClose
-    /// P90, P93, P95, P110, P293: what is delivered was offered, whole, and once for each time that it was sent.
+    /// P2, P90, P95, P275: what is delivered was offered, whole, and once for each time that it was sent.
     case integrity
     /// P90, P96: frames and snapshots come in their order.
     case order
-    /// P91, P128, P143: whatever crossed the socket whole is delivered.
+    /// P91, P121, P128: whatever crossed the socket whole is delivered.
     case everyFrame
-    /// P43, P60, P61, P63, P64, P66, P67, P68, P296, P304: a receiver that wants frames ends up with the latest.
+    /// P60, P61, P64, P66, P67, P303, P304: a receiver that wants frames ends up with the latest.
     case latestFrame
-    /// P40, P41: nothing follows the answer to a pause.
+    /// P40: nothing follows the answer to a pause.
     case nothingWhilePaused
-    /// P44, P45: no connection after a stop was read.
+    /// P44: no connection after a stop was read.
     case stopIsFinal
     /// P24: with the reason that it gave.
     case stopIsAnswered
     /// P11: the last status is the last message.
     case nothingAfterStopped
-    /// P48, P49: what a receiver stated lives as long as its connection.
+    /// P48: what a receiver stated lives as long as its connection.
     case preferencesEndWithReceiver
-    /// P4, P20: neither audio nor statuses before a hello.
+    /// P4, P30: neither audio nor statuses before a hello.
     case onlyFramesBeforeHello
-    /// P5, P6, P50: what is not wanted does not begin.
+    /// P6, P64: what is not wanted does not begin.
     case onlyWhatIsWanted
-    /// P42, P62, P63, P301: no frame goes to a receiver twice unasked.
+    /// P21, P61, P303: no frame goes to a receiver twice unasked.
     case repeatsHaveReasons
     /// P65: timestamp, number and orientation stay.
     case repeatsAreTheSame
     /// P76: sequence numbers ascend, and count what is accepted.
     case sequenceAscends
-    /// P10: audio arrives in its order.
+    /// P13: audio arrives in its order.
     case audioInOrder
     /// P100: at most 64 audio messages wait.
     case audioIsBounded
-    /// P1, P14: tokens are shown before anything else.
+    /// P14: tokens are shown before anything else.
     case tokenComesFirst
-    /// P2, P3: what a sender writes is messages, one after the other.
+    /// P2: what a sender writes is messages, one after the other.
     case messagesAreWhole
-    /// P22: a pong has the number of a ping, the last one that of the last.
+    /// P21: a pong has the number of a ping, the last one that of the last.
     case pongsAnswerPings
     /// P15, P21, P25: a hello is answered, and nothing more often than it was asked.
     case oneAnswerEach
@@ -53,21 +53,21 @@ enum Promise: Int, CaseIterable {
     case latestSixteen
     /// P105: a connection is presented once.
     case presentedOnce
-    /// P129, P132: who has connected before a server drains or closes is presented.
+    /// P129, P131: who has connected before a server drains or closes is presented.
     case lastAreHeard
-    /// P184, P186, P270: no more is admitted than the budget has, and what is not counted any more is free.
+    /// P184, P186: no more is admitted than the budget has, and what is not counted any more is free.
     case budgetHolds
     /// P181: larger bodies are admitted in the order in which they come.
     case bodiesInOrder
-    /// P150, P151, P161, P162: a turn has its messages, bytes and reads.
+    /// P151: a turn has its messages, bytes and reads.
     case turnsAreBounded
-    /// P182, P190: nothing is left when everybody has gone.
+    /// P181, P190: nothing is left when everybody has gone.
     case noResidue
-    /// P200, P201, P202, P203, P205, P207: whoever gives up, or has a limit, is told in time.
+    /// P200, P201, P203, P205, P207: whoever gives up, or has a limit, is told in time.
     case promptness
     /// P119: a sender can learn that something it has sent was discarded.
     case lossIsKnown
-    /// P121, P122, P134, P141, P143: an orderly end is no error, and an error is no orderly end.
+    /// P121, P122, P141: an orderly end is no error, and an error is no orderly end.
     case reasons
     /// P123: an end within a message is not orderly.
     case endsBetweenMessages
@@ -77,7 +77,7 @@ enum Promise: Int, CaseIterable {
     case reusableAtOnce
     /// P222, P224: readers get newer frames only, and the end.
     case fanOutReaders
-    /// P192, P305: an uploader holds no more images than it has places for.
+    /// P192: an uploader holds no more images than it has places for.
     case heldImages
     /// P74: one frame is encoded or sent at a time.
     case oneFrameAtATime
@@ -99,7 +99,7 @@ enum Promise: Int, CaseIterable {
     case untakenAskForNothing
     /// P103: frames that nobody wants hold up no audio.
     case audioNeedsNoFrames
-    /// P102, P185: audio that was not asked for is skipped, and what is kept has a bound.
+    /// P102: audio that was not asked for is skipped, and what is kept has a bound.
     case audioOnlyIfAsked
     /// P15, P151, P155: whatever has arrived is read, whoever waits is accepted, and an uploader does what it can.
     case nothingIsStuck
@@ -109,13 +109,13 @@ enum Promise: Int, CaseIterable {
     case halfCloseEndsFrame
     /// P207: frames that are offered later do not prolong a wait.
     case finishIgnoresLater
-    /// P191: a connection has at most one entry among the deadlines.
+    /// P190: a connection has at most one entry among the deadlines.
     case oneDeadlineEach
     /// P213: whoever waits for a server has at least one attempt.
     case callersGetAnAttempt
-    /// P202, P246: attempts that were made for somebody who gave up end.
+    /// P203: attempts that were made for somebody who gave up end.
     case cancelledAttemptsEnd
-    /// P128, P130: a drain leaves senders their time.
+    /// P128: a drain leaves senders their time.
     case drainLasts
     /// P125: an orderly end takes no longer than `linger`.
     case lingerIsBounded
@@ -129,51 +129,51 @@ enum Promise: Int, CaseIterable {
     case requestsAreWhole
     /// P12: the first request is a hello.
     case helloComesFirst
-    /// P7, P8: statuses and audio go before a frame that waits.
+    /// P7: statuses and audio go before a frame that waits.
     case audioGoesFirst
-    /// P26, P126: a receiver that said hello is told why the sender ends.
+    /// P126: a receiver that said hello is told why the sender ends.
     case endIsTold
     /// P207: what the pacing holds back is sent when somebody waits for it.
     case finishSendsWhatIsHeldBack
-    /// P260, P274, P280: shared memory is offered to those who ask for it, and used until they decline.
+    /// P260, P265, P303: shared memory is offered to those who ask for it, and used until they decline.
     case sharedOnlyIfAsked
-    /// P263, P276: a buffer is not written, announced or sent again while its receiver has it.
+    /// P107, P263: a buffer is not written, announced or sent again while its receiver has it.
     case heldBuffersStay
-    /// P263, P264: a buffer is released once for each frame in it.
+    /// P263: a buffer is released once for each frame in it.
     case releasesAreOnce
     /// P265: whoever has no room declines once.
     case declinesOnce
-    /// P266: nothing shared is delivered after a decline.
+    /// P265: nothing shared is delivered after a decline.
     case nothingSharedAfterDecline
-    /// P268: each announcement has one descriptor, which came with its first byte.
+    /// P95: each announcement has one descriptor, which came with its first byte.
     case descriptorsMatch
     /// P261: a sender that breaks a rule ends its connection.
     case rulesAreEnforced
-    /// P272: outside the changed rows an image is like the one before it.
+    /// P117: outside the changed rows an image is like the one before it.
     case changedRows
     /// P277, P283: memory, and the lack of it, belongs to one connection.
     case buffersHaveOneConnection
-    /// P278: nothing that was shared is left when everybody has let go of it.
+    /// P190: nothing that was shared is left when everybody has let go of it.
     case noSharedResidue
-    /// P279: a preference is followed, or refused by a status.
+    /// P25: a preference is followed, or refused by a status.
     case preferencesAreAnswered
     /// P287: no frame waits for a buffer for too long.
     case buffersAreAwaited
     /// P303: the latest image is sent as the receiver that is there wants it.
     case latestImageInItsTerms
-    /// P284: silence is measured from when the sender was last heard of, or was told what is wanted.
+    /// P153: silence is measured from when the sender was last heard of, or was told what is wanted.
     case deadlinesAreWhole
     /// P325: an info goes only to a receiver that asked for it, after the answer to its hello, and once.
     case infoOnlyIfAsked
     /// P326: what a receiver sees is what its sender stated, whole, and for this connection.
     case infoIsWhole
-    /// P327: so is what a sender sees of its receiver.
+    /// P326: so is what a sender sees of its receiver.
     case receiversInfoIsWhole
     /// P329: the info comes before the first frame, with a size, and at once if no frames are wanted.
     case infoComesFirst
     /// P340: in any two seconds, an uploader sends at most 5 % more than its maximum, or a single frame.
     case byteRateHolds
-    /// P341, P342: an image that was sent at a low quality is sent again at the highest, once.
+    /// P341: an image that was sent at a low quality is sent again at the highest, once.
     case stillImageIsSharp
     /// P350: no change is lost from the damage, whatever became of the images.
     case damageIsWhole

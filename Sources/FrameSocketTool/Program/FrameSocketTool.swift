@@ -29,7 +29,7 @@ enum FrameSocketTool {
             words = try arguments
         } catch {
             Terminal.say("framesocket: \(error.message)")
-            exit(ExitCode.usage.rawValue)
+            exit(error.code.rawValue)
         }
         do {
             try ProcessLimits.check()
@@ -45,25 +45,45 @@ enum FrameSocketTool {
         }
     }
 
-    /// The command-line arguments after the program's name.
+    /// The command-line arguments after the program's name, as the system has them.
     ///
-    /// `CommandLine.arguments` replaces bytes that are not UTF-8 by other characters, which name another file.
+    /// The runtime replaces bytes that are not UTF-8 by other characters, which name another file; it loses all of
+    /// them if a library that is preloaded changes the environment, and traps without /proc.
     private static var arguments: [String] {
-        get throws(UsageError) {
+        get throws(CommandFailure) {
             var words: [String] = []
-            for index in 1..<max(1, Int(CommandLine.argc)) {
-                guard let bytes = unsafe CommandLine.unsafeArgv[index] else { break }
-                guard let word = unsafe String(validatingCString: bytes) else {
-                    let text = unsafe FilePath(UnsafeRawBufferPointer(start: bytes, count: strlen(bytes))).text
-                    throw UsageError(
-                        message:
-                            "invalid argument '\(text)': not UTF-8; rename the file, or change to the directory and "
+            for bytes in try rawArguments {
+                guard let word = String(validating: bytes, as: UTF8.self) else {
+                    let text = unsafe bytes.withUnsafeBytes { unsafe FilePath($0).text }
+                    throw CommandFailure(
+                        .usage,
+                        "invalid argument '\(text)': not UTF-8; rename the file, or change to the directory and "
                             + "name it '.'"
                     )
                 }
                 words.append(word)
             }
             return words
+        }
+    }
+
+    private static var rawArguments: [[UInt8]] {
+        get throws(CommandFailure) {
+            #if os(Linux)
+                do throws(Files.Failure) {
+                    let bytes = try Files.contents(of: "/proc/self/cmdline")
+                    // A zero follows each of them.
+                    let words = bytes.split(separator: 0, omittingEmptySubsequences: false)
+                    return words.dropFirst().dropLast().map { Array($0) }
+                } catch {
+                    throw CommandFailure(.systemError, "\(error.message); mount /proc, where its arguments are")
+                }
+            #else
+                return (1..<max(1, Int(CommandLine.argc))).compactMap { index in
+                    guard let bytes = unsafe CommandLine.unsafeArgv[index] else { return nil }
+                    return unsafe Array(UnsafeRawBufferPointer(start: bytes, count: strlen(bytes)))
+                }
+            #endif
         }
     }
 

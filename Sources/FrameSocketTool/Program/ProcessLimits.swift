@@ -26,15 +26,23 @@ enum ProcessLimits {
             let kind = RLIMIT_NOFILE
         #endif
         guard unsafe getrlimit(kind, &limits) == 0 else { return wanted }
-        // It is enough to count the descriptors that are wanted.
-        let enough = rlim_t(wanted) + 1024
-        let open = (0..<Int32(clamping: min(limits.rlim_cur, enough))).count { fcntl($0, F_GETFD) >= 0 }
+        let open = openCount(below: Int32(clamping: limits.rlim_cur), wanted)
         if limits.rlim_cur < rlim_t(open + wanted), limits.rlim_cur < limits.rlim_max {
             var raised = limits
             raised.rlim_cur = min(limits.rlim_max, rlim_t(open + wanted))
             if unsafe setrlimit(kind, &raised) == 0 { limits = raised }
         }
         return Int(clamping: limits.rlim_cur) - open
+    }
+
+    /// How many descriptors below a limit are open; of more than are wanted, and 1024, it may be fewer.
+    private static func openCount(below limit: Int32, _ wanted: Int) -> Int {
+        if let names = try? Files.names(in: "/dev/fd") {
+            // The directory's own is one of them.
+            return max(0, names.compactMap { Int($0) }.count { $0 < limit } - 1)
+        }
+        // There may be none left for a directory.
+        return (0..<min(limit, Int32(clamping: wanted + 1024))).count { fcntl($0, F_GETFD) >= 0 }
     }
 
     /// The threads that a command needs at least.

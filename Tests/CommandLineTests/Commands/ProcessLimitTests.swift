@@ -4,6 +4,8 @@
     import TestDescriptions
     import Testing
 
+    @testable import FrameSocketTool
+
     /// A system that gives too little: a sentence at the start, and no trap, no hang and no spinning.
     @Suite(.serialized) struct ProcessLimitTests {
         private let place: Workplace
@@ -44,6 +46,29 @@
                 """
             ).ended()
             #expect(ending.status == 71 && ending.errors.contains("ulimit -u"), "\(ending)")
+        }
+
+        @Test func `a library that changes the environment costs no argument`() async throws {
+            let code = """
+                #include <stdlib.h>
+                __attribute__((constructor)) void change(void) { clearenv(); setenv("A", "B", 1); }
+
+                """
+            let source = try place.file("moves.c", Array(code.utf8))
+            _ = try await place.run("cc", "-shared", "-fPIC", "-o", place.path("moves.so"), source)
+            let ending = try await place.shell("LD_PRELOAD=$D/moves.so $F help receive").ended()
+            #expect(ending.status == 0 && ending.text.contains("Usage: framesocket receive PATH"), "\(ending)")
+        }
+
+        @Test(.needsNamespaces) func `without proc a command says so`() async throws {
+            let ending = try await place.shell(#"unshare --mount sh -c "umount -l /proc && exec $F --version""#).ended()
+            #expect(ending.status == 71 && ending.errors.contains("mount /proc"), "\(ending)")
+        }
+
+        @Test func `descriptors that are open are counted`() throws {
+            let before = ProcessLimits.freeDescriptors(wanted: 8)
+            let held = try (0..<3).map { _ in try FileHandle(forReadingFrom: URL(filePath: "/dev/null")) }
+            #expect(ProcessLimits.freeDescriptors(wanted: 8) == before - held.count)
         }
 
         @Test func `a soft limit that is too low is raised`() async throws {

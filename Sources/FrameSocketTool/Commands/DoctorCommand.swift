@@ -21,6 +21,9 @@ struct DoctorCommand: Command {
         yours, if a server turns you away or is another user's, if another process holds
         the lock, or if few descriptors are left; 73 if a server cannot listen or be
         connected to, 75 if a server does not answer.
+
+        Examples:
+          framesocket doctor /run/user/1000/frames
         """
 
     let path: String

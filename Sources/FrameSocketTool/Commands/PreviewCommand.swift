@@ -33,6 +33,10 @@ struct PreviewCommand: Command {
           --json           print one JSON object per line for each event
         \(HandshakeTokenFiles.help)
           --quiet          print nothing but failures on standard error
+
+        Examples:
+          framesocket preview PATH
+          framesocket preview PATH --http 0.0.0.0:8080 --http-open
         """
 
     /// Connections of a viewer: a page asks for images on one, and for the state on another.

@@ -12,17 +12,32 @@ struct ReceiveCommand: Command {
         Listens at PATH, or at tcp:PORT on this machine, and receives every frame of
         every sender until it is stopped.
 
+        Frames:
           --count N        end after N frames from all senders together
-          --output DIR     write each JPEG to DIR/frame-000000.jpg, …, as received
-          --overwrite      replace existing frames in DIR, and the file of --audio; by
-                           default that is an error
-          --keep N         keep only the last N frames in DIR; with --overwrite those of
-                           earlier runs count too, and new numbers follow theirs
+          --timeout S      end after S seconds; exit code 75 unless --count is reached
+                           by then or, without --count, a frame that could be used
+                           has arrived
+          --newest         skip to the latest frame if frames arrive faster than they
+                           are handled; skipped frames are counted
           --decode         decode each frame; one that cannot be decoded is an error
           --allow-progressive
                            also decode progressive JPEGs, of up to 100 scans
           --lenient        also decode JPEGs that deviate from the format in ways that
                            libjpeg-turbo reads, as some cameras write them
+
+        Files:
+          --output DIR     write each JPEG to DIR/frame-000000.jpg, …, as received
+          --overwrite      replace existing frames in DIR, and the file of --audio; by
+                           default that is an error
+          --keep N         keep only the last N frames in DIR; with --overwrite those of
+                           earlier runs count too, and new numbers follow theirs
+          --audio FILE     ask for audio, and write the app's audio to a WAVE file
+          --wire-log FILE  write the bytes of one connection to FILE, exactly as they
+                           arrive: those of the first that sends any. To send them
+                           again, use socat -u OPEN:FILE UNIX-CONNECT:PATH
+          --metrics FILE   write Prometheus counters to FILE every 5 seconds
+
+        Standard output:
           --json           print one JSON object per line for each event
           --mjpeg          write the JPEGs to standard output, one after another
           --raw FORMAT     write the pixels to standard output; FORMAT is one of
@@ -36,12 +51,14 @@ struct ReceiveCommand: Command {
           --fill WxH       scale every image to cover that size, and crop the rest
           --stretch WxH    scale every image to that size, whatever its proportions
           --upright        rotate images upright (with --raw and --y4m)
+          --stats json     print a JSON object every second with rate, size, drops and
+                           latency; on standard error if frames go to standard output
+          --quiet          print nothing but failures on standard error
+
+        Senders:
           --shared         ask for images in shared memory, which senders on this
                            machine may send without encoding them (not with --mjpeg,
                            --output or --wire-log)
-          --newest         skip to the latest frame if frames arrive faster than they
-                           are handled; skipped frames are counted
-          --audio FILE     ask for audio, and write the app's audio to a WAVE file
           --prefer-rate N  ask for at most N frames a second
           --prefer-size WxH
                            ask for frames of at most this size
@@ -55,20 +72,17 @@ struct ReceiveCommand: Command {
           --info KEY=VALUE state a value about this side to every sender; at most 16, of
                            4 KiB together
           --stop-after N   ask the sender to stop after N frames, and end
+
+        Connection:
         \(HandshakeTokenFiles.help)
-          --wire-log FILE  write the bytes of one connection to FILE, exactly as they
-                           arrive: those of the first that sends any. To send them
-                           again, use socat -u OPEN:FILE UNIX-CONNECT:PATH
-          --stats json     print a JSON object every second with rate, size, drops and
-                           latency; on standard error if frames go to standard output
           --systemd        listen on the socket that systemd passes, and leave it there
           --socket-name N  name of that socket (FileDescriptorName=), if there are
                            several
-          --metrics FILE   write Prometheus counters to FILE every 5 seconds
-          --timeout S      end after S seconds; exit code 75 unless --count is reached
-                           by then or, without --count, a frame that could be used
-                           has arrived
-          --quiet          print nothing but failures on standard error
+
+        Examples:
+          framesocket receive PATH --output frames --count 100
+          framesocket receive PATH --y4m | mpv -
+          framesocket receive tcp:7000 --token-file token --json
         """
 
     /// The maximum number of scans of a progressive JPEG, if allowed; common programs write about ten.

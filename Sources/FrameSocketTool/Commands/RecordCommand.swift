@@ -25,6 +25,10 @@ struct RecordCommand: Command {
                            --once, the first sender of a frame has left within S
                            seconds
           --quiet          print nothing but failures on standard error
+
+        Examples:
+          framesocket record PATH meeting.mkv
+          framesocket record PATH - --once | ffmpeg -i - meeting.mp4
         """
 
     let endpoint: SocketEndpoint

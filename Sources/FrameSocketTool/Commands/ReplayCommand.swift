@@ -18,10 +18,14 @@ struct ReplayCommand: Command {
           --speed N        play N times as fast; 0 for as fast as possible (1)
           --loop N         send the file N times (1); 0 repeats endlessly
         \(HandshakeTokenFiles.help)
-          --wait S         seconds to wait for a server with a free slot (5), also when the
-                           receiver has gone; 0 for one attempt
+          --wait S         seconds to wait for a server with a free slot (5), also when
+                           the receiver has gone; 0 for one attempt
           --json           print one JSON object per line for each event
           --quiet          print nothing but failures on standard error
+
+        Examples:
+          framesocket replay PATH meeting.mkv
+          framesocket replay PATH meeting.mkv --speed 2 --loop 0
         """
 
     let file: String

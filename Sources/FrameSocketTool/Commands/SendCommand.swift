@@ -19,14 +19,15 @@ struct SendCommand: Command {
         stream of JPEGs that is damaged. Of a file that holds several images, the first
         is sent, the exit code is 65, and the message names a command that sends all.
 
+        Frames:
           --fps N          send at most N frames a second; by default, as fast as they
                            are accepted
           --loop N         send the files N times (1); 0 repeats endlessly; a file that
                            has changed is read again
-        \(SendOptions.help)
+          --stop-after N   end after N frames
+          --orientation N  orientation of the images, 1 to 8 (1); 0 for unknown
           --background C   color behind transparent pixels of PNG files: white, black or
                            #rrggbb (white)
-          --orientation N  orientation of the images, 1 to 8 (1); 0 for unknown
           --lenient        also send JPEGs that deviate from the format in ways that
                            libjpeg-turbo reads, as some cameras write them
           --passthrough    send JPEGs unchanged, up to their end marker
@@ -34,23 +35,35 @@ struct SendCommand: Command {
                            --passthrough, whatever states a size. JPEGs on standard
                            input are not checked with --passthrough, except for their
                            size, and those without an end marker are decoded
-          --no-padding     do not pad bodies under 10,240 bytes, which make existing
-                           Jitsi receivers hang
+
+        \(SendOptions.help)
+
+        Raw video:
           --size WxH       size of raw video
           --format FORMAT  format of raw video, one of
                            \(PixelFormat.allCases.map(\.rawValue).joined(separator: " "))
         \(RawVideoOptions.help)
+
+        Connection:
           --audio FILE     also send the audio of a file (WAVE, FLAC, Ogg, AIFF and what
                            else libsndfile reads), at its own pace, to a receiver that
                            asks for it; - is standard input
           --info KEY=VALUE state a value about this side to a receiver that says hello;
                            at most 16, of 4 KiB together
-          --stop-after N   end after N frames
         \(HandshakeTokenFiles.help)
-          --wait S         seconds to wait for a server with a free slot (5), also when the
-                           receiver has gone; 0 for one attempt
+          --wait S         seconds to wait for a server with a free slot (5), also when
+                           the receiver has gone; 0 for one attempt
+          --no-padding     do not pad bodies under 10,240 bytes, which make existing
+                           Jitsi receivers hang
+
+        Output:
           --json           print one JSON object per line for each event
           --quiet          print nothing but failures on standard error
+
+        Examples:
+          framesocket send PATH photos --fps 5 --loop 0
+          framesocket send PATH screen.png --scale 1/2 --quality 40-90
+          ffmpeg -i a.mp4 -pix_fmt yuv420p -f yuv4mpegpipe - | framesocket send PATH -
         """
 
     let endpoint: SocketEndpoint

@@ -3,6 +3,7 @@ import FrameSocket
 /// The options of `send` that choose what is sent of each image, and how often.
 struct SendOptions {
     static let help = """
+        Quality:
           --quality Q      JPEG quality, 1 to 100 (80); 40-90 adapts the quality of each
                            image that changes to what the receiver takes, and sends the
                            last one again at 90 once nothing changes
@@ -11,6 +12,8 @@ struct SendOptions {
           --prefer-motion  lower the quality before any image is left out; by default,
                            images are left out first, down to 5 a second
           --subsampling S  4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1 or gray (4:2:0)
+
+        Size:
           --scale N/D      scale width and height down to this fraction
           --width N        scale down to at most N pixels wide, as NetEase does (720)
           --fit WxH        scale down to at most this size, in proportion; here and in
@@ -27,6 +30,8 @@ struct SendOptions {
                            are even, except those of one pixel
           --rotate         rotate images upright before they are sent
         \(WatermarkFile.help)
+
+        Pace and form:
           --rate N         at most N frames a second of the images' own time
           --every N        send every N-th image, as Jitsi does (3)
           --skip-unchanged skip images that equal the previous one

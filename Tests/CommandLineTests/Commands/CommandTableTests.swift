@@ -42,6 +42,18 @@ import Testing
         #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
     }
 
+    @Test func `the examples of a command's help are words that it accepts`() throws {
+        for command in Self.commands {
+            let parts = command.help.components(separatedBy: "\n\nExamples:\n")
+            let examples = parts.last?.split(separator: "\n") ?? []
+            #expect(parts.count == 2 && (1...3).contains(examples.count), "\(command.name)")
+            for example in examples {
+                let words = example.split(separator: "|").first { $0.contains("framesocket ") } ?? ""
+                #expect(complaint(about: words.split(separator: " ").dropFirst().map(String.init)) == nil, "\(example)")
+            }
+        }
+    }
+
     // MARK: Commands
 
     /// A block of the table.

@@ -17,10 +17,11 @@ import enum TestSupport.HandmadeJPEG
     }
 
     /// Sends a file on standard input, and gives how that ended; the bodies that arrive are in `out`.
-    private func send(_ bytes: [UInt8], _ options: String...) async throws -> Ending {
+    private func send(_ bytes: [UInt8], _ options: String) async throws -> Ending {
         let receiver = try await place.receiver("--json", "--output", place.path("out"))
         let file = try place.file("input", bytes)
-        let ending = try await place.framesocket(["send", place.socket, "-"] + options, input: .file(file)).ended()
+        let words = options.split(separator: " ").map(String.init)
+        let ending = try await place.framesocket(["send", place.socket, "-"] + words, input: .file(file)).ended()
         // Behind the sender's end nothing comes.
         try #require(await becomesTrue { receiver.hasPrinted(#""event":"closed""#) })
         receiver.send(.interrupt)
@@ -46,17 +47,8 @@ import enum TestSupport.HandmadeJPEG
         ("bgr", "bgr24"), ("gray", "gray"), ("i420", "yuv420p"), ("nv12", "nv12"),
     ])
     func `raw frames of each format arrive as the images they are`(format: String, name: String) async throws {
-        let ending = try await send(
-            video(name),
-            "--size",
-            "\(width)x\(height)",
-            "--format",
-            format,
-            "--quality",
-            "95",
-            "--subsampling",
-            "4:4:4"
-        )
+        let options = "--size \(width)x\(height) --format \(format) --quality 95 --subsampling 4:4:4"
+        let ending = try await send(video(name), options)
         #expect(ending.status == 0, "\(ending)")
         let expected = try await video(format == "gray" ? "gray" : "rgb24")
         let frameSize = expected.count / 3
@@ -71,20 +63,15 @@ import enum TestSupport.HandmadeJPEG
     }
 
     @Test func `odd sizes round chroma up`() async throws {
-        let ending = try await send(
-            [UInt8](repeating: 128, count: 2 * (5 * 3 + 2 * 3 * 2)),
-            "--size",
-            "5x3",
-            "--format",
-            "i420"
-        )
+        let frames = [UInt8](repeating: 128, count: 2 * (5 * 3 + 2 * 3 * 2))
+        let ending = try await send(frames, "--size 5x3 --format i420")
         #expect(ending.status == 0, "\(ending)")
         #expect(try place.names(in: "out").count == 2)
     }
 
     @Test func `a truncated last frame ends with exit code 65, and the frames before it are sent`() async throws {
         let frames = try await video("rgb24")
-        let ending = try await send(Array(frames.dropLast()), "--size", "\(width)x\(height)", "--format", "rgb")
+        let ending = try await send(Array(frames.dropLast()), "--size \(width)x\(height) --format rgb")
         #expect(ending.status == 65)
         #expect(ending.errors.contains("frame 2"))
         #expect(try place.names(in: "out").count == 2)
@@ -131,7 +118,7 @@ import enum TestSupport.HandmadeJPEG
         status: Int32
     ) async throws {
         let stream = [try await jpegWithThumbnail()] + (try jpegs)
-        let ending = try await send(filling + stream.flatMap { $0 + filling }, "--passthrough", "--json")
+        let ending = try await send(filling + stream.flatMap { $0 + filling }, "--passthrough --json")
         #expect(ending.status == status, "\(ending)")
         #expect(try place.contents(of: "out") == stream)
         let errors = try ending.events("error")
@@ -192,7 +179,7 @@ import enum TestSupport.HandmadeJPEG
 
     @Test func `an image that receivers reject for its size is named, and the others are sent`() async throws {
         let jpegs = try jpegs
-        let ending = try await send(jpegs[0] + Self.huge + jpegs[1], "--passthrough", "--json")
+        let ending = try await send(jpegs[0] + Self.huge + jpegs[1], "--passthrough --json")
         #expect(ending.status == 65, "\(ending)")
         #expect(try place.contents(of: "out") == Array(jpegs[..<2]))
         let message = try ending.events("error").first?.text("message") ?? ""

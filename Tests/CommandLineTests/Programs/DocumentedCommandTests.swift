@@ -75,40 +75,5 @@ import Testing
                 commands = commands.map { $0.replacing(written, with: run) }
             }
         }
-
-        @Test func `exactly the blocks are found, each with its paragraph`() {
-            let text = """
-                # Title
-
-                Two lines
-                of text:
-
-                    $ one
-                    printed
-
-                    A: two \\
-                        goes on
-
-                - a list
-                    with more of it
-
-                ```sh
-                three
-                ```
-
-                Inline `    code`.
-                """
-            let blocks = Documents.blocks(in: text, of: "a.md")
-            #expect(blocks.map(\.lines) == [["$ one", "printed"], ["A: two \\", "    goes on"], ["three"]])
-            let paragraph = "Two lines of text:"
-            #expect(blocks.map(\.paragraph) == [paragraph, paragraph, "- a list     with more of it"])
-            #expect(blocks.map(\.commands) == [["one", "printed"], ["two \\\n    goes on"], ["three"]])
-            #expect(blocks.map(\.language) == [nil, nil, "sh"] && blocks.map(\.line) == [6, 9, 16])
-        }
-
-        @Test func `a synopsis has a form for each option`() {
-            let forms = DocumentedCommand.forms(of: "run PATH [--a N] [--b | --c D]   # does it")
-            #expect(forms == ["run PATH", "run PATH --a N", "run PATH --b", "run PATH --c D"])
-        }
     }
 #endif

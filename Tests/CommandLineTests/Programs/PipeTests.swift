@@ -91,15 +91,6 @@ import Testing
         return await receiver.ended()
     }
 
-    @Test func `raw video whose size would change ends with an explanation`() async throws {
-        let ending = try await receiveTwoSizes("")
-        #expect(ending.status == 65)
-        #expect(ending.errors.contains("from 451x300 to 563x1219"))
-        #expect(ending.errors.contains("--letterbox"))
-        // What was written is whole.
-        #expect(ending.output.count == 451 * 300)
-    }
-
     /// An odd size, too, and for gray, whose images have no chroma.
     @Test(arguments: [(320, 240), (321, 241)]) func `raw video of one size accepts images of any size`(
         width: Int,

@@ -55,17 +55,8 @@ import enum TestSupport.HandmadeJPEG
     @Test(arguments: [("1", 1), ("0", 1), ("4", 4)])
     func `frames, sizes and times are replayed`(speed: String, divisor: Int) async throws {
         let recorded = try await record {
-            try await place.send(
-                Self.fixtures[0],
-                Self.fixtures[1],
-                Self.fixtures[2],
-                Self.fixtures[3],
-                "--passthrough",
-                "--loop",
-                "10",
-                "--fps",
-                "80"
-            )
+            let options = ["--passthrough", "--loop", "10", "--fps", "80"]
+            return try await place.framesocket(["send", place.socket] + Self.fixtures + options).ended()
         }
         try #require(recorded.count == 40)
         let (frames, ending) = try await replay(place.path("r.mkv"), "--speed", speed)

@@ -65,7 +65,6 @@ final class ImageSender: Sendable {
         // The last frame is counted once its sending has completed.
         try? await state.withLock { $0.uploader }?.finish()
         await state.withLock { $0.following }?.value
-        Terminal.endProgress()
     }
 
     // MARK: Sending
@@ -121,7 +120,6 @@ final class ImageSender: Sendable {
         if let stopAfter = command.stopAfter, totals.frames >= stopAfter { return false }
         await sound.waitToBeAsked(over: uploader.connection)
         if !sound.isWanted, uploader.connection.isOpen, !command.isQuiet {
-            Terminal.endProgress()
             Terminal.say("framesocket send: the receiver asked for no audio, and got none")
         }
         return sound.isWanted
@@ -432,7 +430,6 @@ extension ImageSender {
             return state.isSharingKnown
         }
         guard !isKnown, uploader.connection.receiver.hello?.sharedMemory == nil else { return }
-        Terminal.endProgress()
         Terminal.say("\(command.endpoint): the receiver accepts no images in shared memory; sending JPEGs")
     }
 

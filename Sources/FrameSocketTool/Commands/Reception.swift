@@ -181,7 +181,6 @@ actor Reception {
     nonisolated func summarise(_ server: FrameServer) -> CommandFailure? {
         updateMetrics(server)
         if command.printsStatistics { printStatistics(reading) }
-        Terminal.endProgress()
         if !command.isQuiet {
             let totals = counts.totals
             var summary = totals.summary(decoding: decoder.decoding)

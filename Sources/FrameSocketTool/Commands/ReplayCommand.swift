@@ -84,7 +84,6 @@ struct ReplayCommand: Command {
             try await made.send(input)
         }
         await replay.value?.close()
-        Terminal.endProgress()
         // Of a command that was typed wrong, nothing else is reported.
         if case .failure(let failure)? = result, failure.code == .usage { throw failure }
         let sent = replay.value?.totals

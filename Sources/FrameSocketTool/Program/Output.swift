@@ -86,13 +86,16 @@ enum Terminal {
 
     /// Prints a message for a person, on standard error: one line, whatever is in the names and foreign texts that it shows.
     static func say(_ text: String) {
-        try? errors.write(text.visible + "\n")
+        try? errors.write(erasure + text.visible + "\n")
     }
 
     /// Prints a text of this program's own, which may have several lines.
     static func say(lines text: String) {
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) { say(String(line)) }
     }
+
+    /// What erases the line that shows progress, if there is one.
+    private static let erasure = canErase ? "\r\u{1B}[K" : ""
 
     /// Whether a line on standard error can be replaced.
     private static let canErase = unsafe isInteractive && getenv("TERM").map { unsafe String(cString: $0) } != "dumb"
@@ -108,12 +111,7 @@ enum Terminal {
     static func showProgress(_ text: String) {
         guard canErase else { return }
         // A line that is wrapped cannot be erased, and some terminals wrap one that fills the window.
-        try? errors.write("\r\u{1B}[K" + text.visible.prefix(columns.map { max(0, $0 - 1) } ?? .max))
-    }
-
-    /// Erases the line that ``showProgress(_:)`` left.
-    static func endProgress() {
-        if canErase { try? errors.write("\r\u{1B}[K") }
+        try? errors.write(erasure + text.visible.prefix(columns.map { max(0, $0 - 1) } ?? .max))
     }
 
     /// Writes a line to standard output, and waits for its reader.
@@ -172,7 +170,6 @@ final class Reporter: Sendable {
     /// Prints a sentence for a person, if nobody gets events.
     func say(_ sentence: String) {
         guard !isJSON, !isQuiet else { return }
-        Terminal.endProgress()
         Terminal.say(sentence)
     }
 
@@ -184,7 +181,6 @@ final class Reporter: Sendable {
     ///   - always: Whether people are told even if they want to know of failures alone.
     func warn(_ message: String, code: String = "file.unfit", always: Bool = true) {
         if always || !isQuiet {
-            Terminal.endProgress()
             Terminal.say("framesocket \(command): \(message)")
         }
         print(JSONLine(errorCode: code, message, connection: Int?.none))

@@ -78,7 +78,6 @@ actor Recording {
     /// Reports what was recorded.
     nonisolated func summarise() {
         let (statistics, duration, isOpen) = recorded.withLock { $0 }
-        Terminal.endProgress()
         guard isOpen else { return }
         var line = JSONLine(event: "recorded")
         line.add("frames", statistics.frames)

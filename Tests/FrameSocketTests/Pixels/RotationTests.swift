@@ -34,9 +34,7 @@ import Testing
             let size = orientation.swapsAxes ? BufferSize(width: 64, height: 96) : BufferSize(width: 96, height: 64)
             #expect(message.bufferSize == size)
             let found = try JPEGDecoder().decode(bytes: message.jpeg.array(), as: .gray)
-            var configuration = FrameDecoder.Configuration()
-            configuration.isUpright = true
-            let expected = try FrameDecoder(configuration: configuration).decode(frame, as: .gray).image
+            let expected = try FrameDecoder(isUpright: true).decode(frame, as: .gray).image
             #expect(try found.peakSignalToNoiseRatio(against: expected) > 50)
         }
     }
@@ -111,9 +109,7 @@ import Testing
             (wide, .up), (wide, .left), (high, .up), (wide, .right), (high, .down), (high, .leftMirrored), (wide, .up),
         ]
         try await Wire.run(.init(quality: 95, appliesOrientation: appliesOrientation)) { wire in
-            var decoderConfiguration = FrameDecoder.Configuration()
-            decoderConfiguration.isUpright = true
-            let decoder = FrameDecoder(configuration: decoderConfiguration)
+            let decoder = FrameDecoder(isUpright: true)
             for (index, (image, orientation)) in (steps + steps).enumerated() {
                 #expect(wire.uploader.send(image, orientation: orientation) == .taken)
                 let frame = try await wire.next()
@@ -136,9 +132,7 @@ import Testing
         try await Wire.run(.init(quality: 100)) { wire in
             wire.uploader.send(image, orientation: .right, timestamp: 123_456_789)
             let frame = try await wire.next()
-            var configuration = FrameDecoder.Configuration()
-            configuration.isUpright = isUpright
-            let decoded = try FrameDecoder(configuration: configuration).decode(frame, as: format)
+            let decoded = try FrameDecoder(isUpright: isUpright).decode(frame, as: format)
             #expect(decoded.timestamp == 123_456_789)
             #expect(decoded.orientation == (isUpright ? .up : .right))
             let received = decoded.image

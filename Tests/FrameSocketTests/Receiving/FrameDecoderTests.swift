@@ -15,11 +15,7 @@ import Testing
         _ height: Int,
         orientation: FrameOrientation = .up
     ) -> Frame {
-        let header = FrameHeader(
-            contentLength: jpeg.count,
-            info: FrameInfo(bufferSize: BufferSize(width: width, height: height), orientation: orientation)
-        )
-        return Frame(jpeg: FrameBytes(jpeg), header: header, index: 0, receivedAt: 0, transferTime: .zero)
+        Frame(FrameBytes(jpeg), BufferSize(width: width, height: height), orientation)
     }
 
     private func jpeg(_ width: Int, _ height: Int, _ subsampling: ChromaSubsampling = .yuv420) throws -> [UInt8] {
@@ -116,11 +112,8 @@ import Testing
 
     @Test(arguments: [(64, 48), (63, 47), (65, 49)])
     func `a thousand frames are decoded into the memory of the first`(size: (Int, Int)) throws {
-        let decoder = FrameDecoder.Configuration().jpeg
-        var configuration = FrameDecoder.Configuration()
-        configuration.jpeg = decoder
-        configuration.isUpright = true
-        let frameDecoder = FrameDecoder(configuration: configuration)
+        let decoder = JPEGDecoder()
+        let frameDecoder = FrameDecoder(isUpright: true, jpeg: decoder)
         let frame = frame(try jpeg(64, 48), size.0, size.1, orientation: .left)
         for _ in 0..<1000 { _ = try frameDecoder.decode(frame, as: .bgra) }
         // Decoded, extended by the missing row and column, upright.

@@ -11,23 +11,6 @@ import Testing
 @Suite(.tags(.computes), .timeLimit(.minutes(15))) struct StripFrameTests {
     private static let up = FrameOrientation.up
 
-    /// A frame of a connection.
-    private func frame(_ jpeg: FrameBytes, _ size: BufferSize, _ connection: DecodingTally?) -> Frame {
-        let header = FrameHeader(contentLength: jpeg.count, info: FrameInfo(bufferSize: size, orientation: .up))
-        var frame = Frame(jpeg: jpeg, header: header, index: 0, receivedAt: 0, transferTime: .zero)
-        frame.tally = connection
-        return frame
-    }
-
-    /// Another frame with the same JPEG.
-    private func frame(like frame: Frame, size: BufferSize, orientation: FrameOrientation) -> Frame {
-        let header = FrameHeader(
-            contentLength: frame.jpeg?.count ?? 0,
-            info: FrameInfo(bufferSize: size, orientation: orientation)
-        )
-        return Frame(frame.content, header: header, index: 0, receivedAt: 0, transferTime: 0, tally: frame.tally)
-    }
-
     private func connection() -> DecodingTally { DecodingTally(limit: 100) {} }
 
     private func whole(_ jpeg: FrameBytes, as format: PixelFormat) throws -> PixelBuffer {
@@ -45,7 +28,7 @@ import Testing
         for step in 0..<12 {
             if step % 3 != 2 { try image.withMutableRow(330) { $0[8] ^= 0xFF } }
             let sent = try encoder.encode(.pixels(image), Self.up, .init())
-            let decoded = try decoder.decode(frame(sent.jpeg, size, connection))
+            let decoded = try decoder.decode(Frame(sent.jpeg, size, of: connection))
             let expected = try whole(sent.jpeg, as: .bgra)
             #expect(decoded.image.hasSamePixels(as: expected), "step \(step)")
             rows.append(decoded.changedRows)
@@ -70,7 +53,7 @@ import Testing
                 try images[number].withMutableRow(20 * step + number) { $0[8 * number] ^= 0xFF }
                 let image = images[number]
                 let sent = try encoders[number].encode(.pixels(image), Self.up, .init())
-                let frame = frame(sent.jpeg, sent.bufferSize, connections[number])
+                let frame = Frame(sent.jpeg, sent.bufferSize, of: connections[number])
                 for format in [PixelFormat.bgra, .i420] {
                     let decoded = try decoder.decode(frame, as: format).image
                     let expected = try whole(sent.jpeg, as: format)
@@ -88,19 +71,19 @@ import Testing
         let sent = try FrameEncoder().encode(.pixels(try testImage(64, 64, as: .bgra)), Self.up, .init())
         do {
             let first = connection()
-            _ = try decoder.decode(frame(sent.jpeg, sent.bufferSize, first))
+            _ = try decoder.decode(Frame(sent.jpeg, sent.bufferSize, of: first))
             #expect(decoder.strips.withLock { $0.count } == 1)
             withExtendedLifetime(first) {}
         }
         let next = connection()
-        _ = try decoder.decode(frame(sent.jpeg, sent.bufferSize, next), scale: scale)
+        _ = try decoder.decode(Frame(sent.jpeg, sent.bufferSize, of: next), scale: scale)
         #expect(decoder.strips.withLock { $0.count } == (scale == .full ? 1 : 0))
     }
 
     @Test func `the next image is not compared with one that did not reach its consumer`() {
         var decoders = DecoderCache(limit: 4)
         let connection = connection()
-        let frame = frame(FrameBytes([]), BufferSize(width: 1, height: 1), connection)
+        let frame = Frame(FrameBytes([]), BufferSize(width: 1, height: 1), of: connection)
         func note() -> Bool { decoders.noteDecoded(frame, as: .bgra, in: nil, isFullSize: true) }
         _ = decoders.decoder(for: frame, as: .bgra) { StripDecoder() }
         #expect(!note() && note())
@@ -113,14 +96,11 @@ import Testing
         @Test(.leftOut(of: .address, .thread, because: "the sanitizer uses memory of its own"))
         func `all rows change after an image whose rotation had too little address space`() async {
             await #expect(processExitsWith: .success) {
-                let tests = StripFrameTests()
                 let image = try testImage(4096, 4096, as: .bgra)
                 let jpeg = FrameBytes(try StripEncoder().encode(image, with: .init()).jpeg)
-                let upright = tests.frame(jpeg, BufferSize(width: 4096, height: 4096), tests.connection())
-                let frame = tests.frame(like: upright, size: upright.bufferSize, orientation: .left)
-                var configuration = FrameDecoder.Configuration()
-                configuration.isUpright = true
-                let decoder = FrameDecoder(configuration: configuration)
+                let connection = DecodingTally(limit: 100) {}
+                let frame = Frame(jpeg, BufferSize(width: 4096, height: 4096), .left, of: connection)
+                let decoder = FrameDecoder(isUpright: true)
                 let kept = try [decoder.decode(frame), decoder.decode(frame)]
                 #expect(kept.map(\.changedRows) == [[0..<4096], []])
                 var before = rlimit()
@@ -133,7 +113,7 @@ import Testing
                 _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
                 #expect(error?.code == .allocationFailed)
                 #expect(try decoder.decode(frame).changedRows == [0..<4096])
-                withExtendedLifetime(kept) {}
+                withExtendedLifetime((kept, connection)) {}
             }
         }
     #endif
@@ -145,23 +125,18 @@ import Testing
         let expected = try whole(jpeg, as: .bgra).cropped(toWidth: 200, height: 320)
         let decoder = FrameDecoder()
         for changed in [[0..<320], []] {
-            let decoded = try decoder.decode(frame(jpeg, size, connection))
+            let decoded = try decoder.decode(Frame(jpeg, size, of: connection))
             #expect(decoded.image.hasSamePixels(as: expected) && decoded.changedRows == changed)
         }
-        let larger = try decoder.decode(frame(jpeg, BufferSize(width: 202, height: 322), connection))
+        let larger = try decoder.decode(Frame(jpeg, BufferSize(width: 202, height: 322), of: connection))
         #expect((larger.image.width, larger.image.height) == (202, 322) && larger.changedRows == [0..<322])
-        let half = try decoder.decode(frame(jpeg, size, connection), scale: .half)
+        let half = try decoder.decode(Frame(jpeg, size, of: connection), scale: .half)
         #expect((half.image.width, half.image.height) == (100, 160) && half.changedRows == [0..<160])
 
-        var configuration = FrameDecoder.Configuration()
-        configuration.isUpright = true
-        let upright = FrameDecoder(configuration: configuration)
+        let upright = FrameDecoder(isUpright: true)
         let turned = try expected.upright(from: .left)
         for changed in [[0..<200], []] {
-            var frame = frame(jpeg, size, connection)
-            let header = FrameHeader(contentLength: jpeg.count, info: FrameInfo(bufferSize: size, orientation: .left))
-            frame = Frame(.jpeg(jpeg), header: header, index: 0, receivedAt: 0, transferTime: 0, tally: connection)
-            let decoded = try upright.decode(frame)
+            let decoded = try upright.decode(Frame(jpeg, size, .left, of: connection))
             #expect(decoded.image.hasSamePixels(as: turned) && decoded.changedRows == changed)
         }
     }
@@ -169,14 +144,13 @@ import Testing
     @Test(arguments: [false, true])
     func `all rows change with the orientation or size of a frame`(isUpright: Bool) throws {
         let jpeg = FrameBytes(try StripEncoder().encode(testImage(200, 320), with: .init()).jpeg)
-        var configuration = FrameDecoder.Configuration()
-        configuration.isUpright = isUpright
-        let decoder = FrameDecoder(configuration: configuration)
-        let first = frame(jpeg, BufferSize(width: 200, height: 320), connection())
+        let decoder = FrameDecoder(isUpright: isUpright)
+        let connection = connection()
+        let first = Frame(jpeg, BufferSize(width: 200, height: 320), of: connection)
         for (width, height) in [(200, 320), (199, 319), (200, 319)] {
             for orientation in [FrameOrientation.up, .right, .down, .left, .upMirrored] {
                 let size = BufferSize(width: width, height: height)
-                let frame = frame(like: first, size: size, orientation: orientation)
+                let frame = Frame(jpeg, size, orientation, of: connection)
                 let decoded = try decoder.decode(frame)
                 #expect(decoded.changedRows == [0..<decoded.image.height], "\(width)x\(height) \(orientation)")
                 #expect(try decoder.decode(frame).changedRows == [])
@@ -198,7 +172,7 @@ import Testing
         for step in 0..<4 {
             try image.withMutableRow(100 * step + 8) { $0[8] ^= 0xFF }
             let sent = try encoder.encode(.pixels(image), Self.up, .init())
-            fanOut.publish(frame(sent.jpeg, sent.bufferSize, connection))
+            fanOut.publish(Frame(sent.jpeg, sent.bufferSize, of: connection))
             var rows: [[Range<Int>]] = []
             for index in readers.indices {
                 // The second reader comes for every other frame.

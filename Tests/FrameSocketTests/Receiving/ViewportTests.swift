@@ -9,21 +9,9 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct ViewportTests {
     typealias Viewport = FrameDecoder.Viewport
 
-    private func frame(
-        _ jpeg: FrameBytes,
-        _ size: BufferSize,
-        orientation: FrameOrientation = .up,
-        _ connection: DecodingTally? = nil
-    ) -> Frame {
-        let header = FrameHeader(contentLength: jpeg.count, info: FrameInfo(bufferSize: size, orientation: orientation))
-        var frame = Frame(jpeg: jpeg, header: header, index: 0, receivedAt: 0, transferTime: .zero)
-        frame.tally = connection
-        return frame
-    }
-
     private func frame(of image: PixelBuffer, orientation: FrameOrientation = .up) throws -> Frame {
         let jpeg = try JPEGEncoder(quality: 95, subsampling: .yuv444).encode(image)
-        return frame(FrameBytes(jpeg), BufferSize(width: image.width, height: image.height), orientation: orientation)
+        return Frame(FrameBytes(jpeg), BufferSize(width: image.width, height: image.height), orientation)
     }
 
     // MARK: Places
@@ -218,9 +206,7 @@ import Testing
         #expect(mode == .fit || (sent.image.width, sent.image.height) == (64, 20))
         #expect(sent.image.height == 20 && sent.orientation == orientation)
         #expect(try sent.image.hasSamePixels(as: plain.applying(viewport.plan(for: plain))))
-        var configuration = FrameDecoder.Configuration()
-        configuration.isUpright = true
-        let seen = try FrameDecoder(configuration: configuration).decode(frame, in: viewport)
+        let seen = try FrameDecoder(isUpright: true).decode(frame, in: viewport)
         #expect(mode == .fit || (seen.image.width, seen.image.height) == (64, 20))
         #expect(seen.orientation == (!orientation.isUpright ? .up : orientation))
         let upright = try plain.upright(from: orientation)
@@ -269,9 +255,9 @@ import Testing
                     }
                 }
                 let sent = try encoder.encode(.pixels(image), .up, .init())
-                let frame = frame(sent.jpeg, sent.bufferSize, connection)
+                let frame = Frame(sent.jpeg, sent.bufferSize, of: connection)
                 let decoded = try decoder.decode(frame, as: format, in: viewport)
-                let whole = try FrameDecoder().decode(self.frame(sent.jpeg, sent.bufferSize), as: format, in: viewport)
+                let whole = try FrameDecoder().decode(Frame(sent.jpeg, sent.bufferSize), as: format, in: viewport)
                     .image
                 #expect(decoded.image.hasSamePixels(as: whole), "step \(step)")
                 let rows = decoded.changedRows
@@ -304,7 +290,7 @@ import Testing
         ]
         for (viewport, expected) in steps {
             let sent = try encoder.encode(.pixels(image), .up, .init())
-            let decoded = try decoder.decode(frame(sent.jpeg, sent.bufferSize, connection), in: viewport)
+            let decoded = try decoder.decode(Frame(sent.jpeg, sent.bufferSize, of: connection), in: viewport)
             #expect(decoded.changedRows == expected)
         }
     }

@@ -61,16 +61,13 @@ import Testing
         let format = try #require(PixelFormat.allCases.randomElement(using: &example.random))
         func near(_ side: Int) -> Int { min(65_500, max(1, side + Int.random(in: -1...1, using: &example.random))) }
         let size = BufferSize(width: near(example.image.width), height: near(example.image.height))
-        var configuration = FrameDecoder.Configuration()
-        configuration.jpeg = Self.decoder()
-        configuration.isUpright = Bool.random(using: &example.random)
-        let header = FrameHeader(contentLength: jpeg.count, info: FrameInfo(bufferSize: size, orientation: orientation))
-        let frame = Frame(jpeg: FrameBytes(jpeg), header: header, index: 0, receivedAt: 0, transferTime: .zero)
-        let found = try ReferenceImage(FrameDecoder(configuration: configuration).decode(frame, as: format).image)
+        let isUpright = Bool.random(using: &example.random)
+        let decoder = FrameDecoder(isUpright: isUpright, jpeg: Self.decoder())
+        let found = try ReferenceImage(decoder.decode(Frame(FrameBytes(jpeg), size, orientation), as: format).image)
 
         var expected = try ReferenceImage(Self.decoder().decode(jpeg.span, as: format))
         expected = expected.resized(width: size.width, height: size.height)
-        if configuration.isUpright { expected = expected.upright(from: orientation) }
+        if isUpright { expected = expected.upright(from: orientation) }
         #expect(found.planes == expected.planes, "\(example.name), \(size), \(orientation)")
     }
 }

@@ -56,11 +56,11 @@ costs: ## count the instructions that a frame costs at either end, under callgri
 faults: ## run the transport tests with injected faults for SEEDS seeds (20), and kill either side KILLS times (50)
 	@scripts/setup test
 	$(DEBUG) $(SWIFTFLAGS) --build-tests
-	scripts/check-faults --first $(or $(FIRST),1) --seeds $(or $(SEEDS),20) --kills $(or $(KILLS),50) $(if $(HIDDEN),--hidden $(HIDDEN))
+	scripts/check-faults
 
 sanitize: ## run the tests with sanitizers; ONLY=address or ONLY=thread selects one, FILTER=NAME tests, TARGETS what is built
 	@scripts/setup test
-	$(if $(TARGETS),TEST_TARGETS='$(TARGETS)') scripts/check-sanitizers $(ONLY) $(if $(FILTER),--filter '$(FILTER)') -- $(SWIFTFLAGS)
+	$(if $(TARGETS),TEST_TARGETS='$(TARGETS)') scripts/check-sanitizers $(SWIFTFLAGS)
 
 interop: ## run this version's program against an earlier REVISION's (44f4fd9), in both directions
 	@scripts/setup build
@@ -81,7 +81,7 @@ reference: ## compare the program with the one before the reduction; ARGUMENTS='
 memcheck: ## run the transport tests under valgrind; FILTER=NAME selects tests
 	@scripts/setup check
 	$(DEBUG) $(SWIFTFLAGS) --build-tests
-	scripts/check-sanitizers memory $(if $(FILTER),--filter '$(FILTER)')
+	ONLY=memory scripts/check-sanitizers
 
 soak: ## move frames for MINUTES (2) with peers that connect, leave, stall and misbehave; SEED=N repeats a run
 	@scripts/setup build

@@ -20,7 +20,7 @@
         case brief
         /// A build with AddressSanitizer, or with ThreadSanitizer (`scripts/check-sanitizers`).
         case address, thread
-        /// Under valgrind (`scripts/check-sanitizers memory`).
+        /// Under valgrind (`make memcheck`).
         case memcheck
 
         /// What this process has been started for.

@@ -28,7 +28,6 @@ public var block: AudioBlock { absent() }
 public var app: AudioRingBuffer.Pull { absent() }
 public var microphone: AudioRingBuffer.Pull { absent() }
 public var camera: Camera { absent() }
-public var scenes: Scenes { absent() }
 
 /// The signals that end a program, as the article on ending defines them.
 public enum EndSignals {
@@ -70,15 +69,6 @@ public func withGracefulShutdownHandler<Result>(
 public struct Camera {
     public func start() {}
     public func stop() {}
-}
-
-/// A source that draws.
-public struct Scenes {
-    public struct Scene {
-        public func draw(in image: inout PixelBuffer) throws {}
-    }
-
-    public func next() async -> Scene? { absent() }
 }
 
 public func openDirectory() -> Int32 { absent() }

@@ -6,11 +6,6 @@ internal import Locking
 /// markers into one baseline JPEG, with the same pixels as a JPEG that was compressed as a whole. Of the next image,
 /// only the strips with changed pixels are compressed.
 ///
-/// ```swift
-/// let strips = StripEncoder()
-/// let changes = try strips.encode(image, with: JPEGEncoder(quality: 90), into: &output)
-/// ```
-///
 /// The encoder keeps the compressed strips and a hash of each, not the pixels, and for each thread the maximum memory
 /// that one strip can take. ``forget()`` discards what was kept, and so does a change of size, format or options. Only
 /// one image is compressed at a time; a second caller waits.

@@ -38,7 +38,6 @@ actor Reception {
     nonisolated let reporter: Reporter
     private let decoder: FrameDecoder
     private var raw: RawOutput?
-    private var statistics = ReceptionTotals()
     private var sound: WAVWriter?
     /// The numbers of the frames that earlier runs have left in the directory, and the first of this run.
     private var former: (frames: ArraySlice<Int>, next: Int) = ([], 0)
@@ -198,8 +197,10 @@ actor Reception {
     /// Receives the frames of one sender to its end.
     func follow(_ connection: FrameConnection) async {
         let sender = Sender(connection)
-        statistics.connections += 1
-        counters.withLock { ($0.senders[connection.id], $0.statistics) = (sender, statistics) }
+        counters.withLock { counters in
+            counters.senders[connection.id] = sender
+            counters.statistics.connections += 1
+        }
         report(.connected(connection))
         for request in command.requests { connection.send(request) }
         // A task that nobody cancels: at the end, the audio that has arrived is still written.
@@ -226,8 +227,11 @@ actor Reception {
         }
         let reason = await connection.ended()
         await others.value
-        statistics = statistics.adding(sender.received.withLock { $0 }, connection.statistics.supersededFrames)
-        counters.withLock { ($0.senders[connection.id], $0.statistics) = (nil, statistics) }
+        let (received, superseded) = (sender.received.withLock { $0 }, connection.statistics.supersededFrames)
+        counters.withLock { counters in
+            counters.senders[connection.id] = nil
+            counters.statistics = counters.statistics.adding(received, superseded)
+        }
         report(.closed(connection: connection.id, reason: reason, told: failure))
     }
 
@@ -282,23 +286,22 @@ actor Reception {
     private func take(_ frame: Frame, of connection: FrameConnection) {
         do {
             let byteCount = frame.jpegByteCount
-            let size = try consume(frame, byteCount)
-            report(.frame(frame, connection: connection.id, index: statistics.frames, jpegSize: size))
-            statistics.add(frame, byteCount: byteCount)
+            let index = counters.withLock { $0.statistics.frames }
+            let size = try consume(frame, byteCount, index)
+            report(.frame(frame, connection: connection.id, index: index, jpegSize: size))
             counters.withLock { counters in
-                counters.statistics = statistics
+                counters.statistics.add(frame, byteCount: byteCount)
                 counters.meter.add(frame, byteCount: byteCount)
             }
             // After the report of this one, which is there whatever becomes of the others.
             if let directory = command.directory, let keep = command.keep {
-                try removeFrames(in: directory, upTo: keep, of: statistics.frames)
+                try removeFrames(in: directory, upTo: keep, of: index + 1)
             }
-            if statistics.frames == command.count { listening.finish(.success(())) }
+            if index + 1 == command.count { listening.finish(.success(())) }
         } catch let error as TurboJPEGError where error.code == .allocationFailed {
             listening.finish(.failure(CommandFailure(.systemError, "\(error)")))
         } catch let error as TurboJPEGError {
-            statistics.undecodable += 1
-            counters.withLock { $0.statistics = statistics }
+            counters.withLock { $0.statistics.undecodable += 1 }
             report(.failed(connection: connection.id, code: error.code.rawValue, message: error.advice))
         } catch let error as Files.Failure {
             listening.finish(error)
@@ -310,7 +313,7 @@ actor Reception {
     }
 
     /// Decodes and writes a frame; returns the JPEG's own size if it was decoded.
-    private func consume(_ frame: Frame, _ byteCount: Int) throws -> (width: Int, height: Int)? {
+    private func consume(_ frame: Frame, _ byteCount: Int, _ index: Int) throws -> (width: Int, height: Int)? {
         var bytes = frame.jpeg
         var count = byteCount
         if case .raw = command.output {
@@ -326,7 +329,7 @@ actor Reception {
         case .json, .nothing: break
         }
         if let directory = command.directory {
-            let path = "\(directory)/\(Self.fileName(former.next + statistics.frames))"
+            let path = "\(directory)/\(Self.fileName(former.next + index))"
             try frame.jpeg?.withSpan { try Files.create(path, $0, overwrites: command.overwrites) }
         }
         // After decoding, which counts frames that are not images.

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import FrameSocketTool
+
 /// Raw video and Y4M that are not what they should be.
 @Suite struct VideoPipeTests {
     @Test(arguments: [
@@ -44,5 +46,23 @@ import Testing
         #expect(sent.status == 0, "\(sent)")
         let output = await receiver.ended().output
         #expect(output.count == 768 && output.allSatisfy { abs(Int($0) - 77) <= 2 })
+    }
+
+    @Test(arguments: [
+        "", "C420", "C420jpeg XYSCSS=420JPEG", "XYSCSS=420JPEG", "XYSCSS=420MPEG2", "XYSCSS=420PALDV",
+        // The mjpegtools' own field comes first.
+        "C420jpeg XYSCSS=444", "XYSCSS=422 C420",
+    ])
+    func `4 to 2 to 0 is read in either field`(fields: String) throws {
+        let header = try Y4MHeader(parsing: "W32 H24 F5:1 \(fields)")
+        #expect(!header.isMono)
+    }
+
+    @Test(arguments: [
+        "C422", "Cmono12", "XYSCSS=411", "XYSCSS=422", "XYSCSS=444", "XYSCSS=420P10", "C422 XYSCSS=420JPEG",
+    ])
+    func `any other is refused in either field`(fields: String) {
+        let error = #expect(throws: CommandFailure.self) { try Y4MHeader(parsing: "W32 H24 F5:1 \(fields)") }
+        #expect(error?.code == .badData && error?.message.contains("-pix_fmt yuv420p") == true)
     }
 }

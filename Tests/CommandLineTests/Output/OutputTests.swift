@@ -39,16 +39,6 @@ import Testing
         #expect(lines.count { !$0.hasPrefix("#") } == 3)
     }
 
-    @Test func `the header's size wins if the JPEG is a pixel larger`() async throws {
-        let stream = RecordedStream.jitsi562On563
-        let pixels = try await output(of: stream.path, frames: 1, "--raw", "gray")
-        let whole = try await place.djpeg(
-            place.file("whole.jpg", stream.bodies[0]),
-            "-grayscale"
-        )
-        #expect(pixels == whole.pieces(of: 563).prefix(1218).flatMap { $0.prefix(562) })
-    }
-
     @Test func `all orientations show the same image with --upright`() async throws {
         let stream = Places.fixture("streams/orientations.http")
         let images = try await output(of: stream, frames: 9, "--raw", "rgb", "--upright").pieces(of: 144 * 96 * 3)

@@ -91,22 +91,4 @@ import Testing
         #expect(signal == .interrupt || ending.errors.contains("File too large"), "\(ending)")
         #expect(ending.status == 73 || (signal == .interrupt && ending.status == 130), "\(ending)")
     }
-
-    @Test func `what a slow reader has not read when a service has had its time is reported as lost`() async throws {
-        let reader = try SilentReader(place.path("out"))
-        // A second, of twenty.
-        let receiver = try place.shell("FRAMESOCKET_TIME_SCALE=0.05 exec $F receive $S --raw bgra >$D/out")
-        let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
-        // Far more than is read in that time, although something always is.
-        for _ in 0..<3 { try await sender.write(try frame("chelsea-420", 451, 300)) }
-        sender.finishWriting()
-        #expect(await becomesTrue { reader.count > 0 })
-        receiver.send(.terminate)
-        let hasEnded = Flag()
-        let read = Task.detached { reader.readAll(every: 100_000, until: hasEnded) }
-        let ending = await receiver.ended()
-        hasEnded.set()
-        #expect(ending.status == 73 && ending.errors.contains("frames that had arrived are lost"), "\(ending)")
-        #expect(await read.value.count < 3 * 541_200)
-    }
 }

@@ -1,4 +1,3 @@
-import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -34,13 +33,12 @@ import Testing
         return unsafe ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
     }
 
-    /// Reads to the end, a little at a time, after so many microseconds each time until `isHurried` is set.
-    func readAll(every pause: UInt32 = 0, until isHurried: Flag = Flag()) -> [UInt8] {
+    /// Reads to the end, a little at a time.
+    func readAll() -> [UInt8] {
         _ = fcntl(descriptor, F_SETFL, 0)
         var bytes = [UInt8](repeating: 0, count: 512)
         var all: [UInt8] = []
         while true {
-            if pause > 0, !isHurried.isSet { usleep(pause) }
             let count = unsafe read(descriptor, &bytes, bytes.count)
             if count > 0 {
                 all += bytes[..<count]

@@ -50,7 +50,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// Whether frames were added to the mailbox whose consumers stay suspended until the end of the run.
     var hasHeldBack = false
     /// The memory that the sender shares.
-    var mappings: SharedMappings
+    @exclusivity(unchecked) private var mappings: SharedMappings
     var wasReady = false
 
     init(
@@ -86,7 +86,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         settings.acceptsSharedMemory =
             configuration.acceptsSharedMemory && settings.resetKeepsData && SharedMemory.isSupported
         // A frame that is kept keeps neither the connection nor the thread.
-        mappings = SharedMappings(configuration.memory, isOpen: settings.acceptsSharedMemory) { index in
+        unsafe mappings = SharedMappings(configuration.memory, isOpen: settings.acceptsSharedMemory) { index in
             owner.object?.thread.execute {
                 guard let driver = owner.object else { return }
                 driver.change { $0.bufferReleased(index, driver) }
@@ -294,7 +294,7 @@ extension ReceivingDriver: ReceiverMachine.System {
         return transfer
     }
 
-    func takeArrivals() -> (count: Int, areLost: Bool)? { mappings.takeArrivals() }
+    func takeArrivals() -> (count: Int, areLost: Bool)? { unsafe mappings.takeArrivals() }
 
     func write(_ requests: [UInt8]) throws(Errno) -> Transfer {
         guard let socket = descriptor?.rawValue else { return .wouldBlock }
@@ -344,7 +344,7 @@ extension ReceivingDriver: ReceiverMachine.System {
     }
 
     func deliver(_ frame: consuming Frame, in header: SharedFrameHeader, more: Bool) {
-        if let image = mappings.image(header) { frame.content = .shared(image) }
+        if let image = unsafe mappings.image(header) { frame.content = .shared(image) }
         deliver(frame, more: more)
     }
 
@@ -362,9 +362,9 @@ extension ReceivingDriver: ReceiverMachine.System {
 
     func withdrawRequestForMemory() { memory.withdraw() }
 
-    func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool { try mappings.map(header) }
-    func dropDescriptor() { mappings.dropDescriptor() }
-    func unmapBuffers() { mappings.removeAll() }
+    func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool { try unsafe mappings.map(header) }
+    func dropDescriptor() { unsafe mappings.dropDescriptor() }
+    func unmapBuffers() { unsafe mappings.removeAll() }
 
     // MARK: Ending
 
@@ -392,7 +392,7 @@ extension ReceivingDriver: ReceiverMachine.System {
         registration?.cancel()
         registration = nil
         descriptor = nil
-        mappings.close()
+        unsafe mappings.close()
         // Before the end is known, so that whoever learns of it finds the memory free.
         releaseCountedBody()
         closed.set(reason)

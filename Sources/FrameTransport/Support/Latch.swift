@@ -11,11 +11,14 @@ package final class Latch<Value: Sendable>: Sendable {
     }
 
     private let state = Locked(State())
+    private let isSet = Locked(false)
 
     package init() {}
 
     /// The value, once it is set.
-    package var value: Value? { state.withLock { $0.value } }
+    ///
+    /// Programs look for every frame, and generic code that another module calls is slow: most find out without any.
+    package var value: Value? { isSet.withLock { $0 } ? state.withLock { $0.value } : nil }
 
     /// The number of tasks that are waiting.
     package var waiterCount: Int { state.withLock { $0.waiters.count } }
@@ -26,6 +29,7 @@ package final class Latch<Value: Sendable>: Sendable {
         let isFirst = state.withLock { state in
             guard state.value == nil else { return false }
             state.value = value
+            isSet.withLock { $0 = true }
             return true
         }
         if isFirst { wakeWaiters() }

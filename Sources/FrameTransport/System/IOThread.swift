@@ -241,7 +241,7 @@ private final class IOLoop: @unchecked Sendable {
     private var registrations = SlotTable<IORegistration>()
     private var deadlines = DeadlineHeap()
     private var horizon = PollHorizon()
-    private var running: [Task] = []
+    @exclusivity(unchecked) private var running: [Task] = []
     private(set) var isCrowded = false
 
     /// The maximum number of reports per round; further ones follow in the next.
@@ -294,18 +294,18 @@ private final class IOLoop: @unchecked Sendable {
     /// Runs submitted work; false when the loop is to end.
     private func runTasks() -> Bool {
         let mayEnd = inbox.withLock { inbox in
-            swap(&inbox.tasks, &running)
+            unsafe swap(&inbox.tasks, &running)
             return inbox.isStopped && inbox.later.isEmpty
         }
-        for task in running {
+        for task in unsafe running {
             switch task {
             case .job(let job): job.run()
             case .work(let work): work()
             }
         }
         // A stopped loop still runs what its last tasks submitted: a dropped job would leave a task hanging.
-        defer { running.removeAll(keepingCapacity: true) }
-        return !(mayEnd && running.isEmpty)
+        defer { unsafe running.removeAll(keepingCapacity: true) }
+        return unsafe !(mayEnd && running.isEmpty)
     }
 
     /// Waits for a report or a task, and returns the number of reports.

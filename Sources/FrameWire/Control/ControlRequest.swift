@@ -47,7 +47,9 @@ extension ControlRequest {
 
     private func write(to writer: inout HeaderWriter) {
         if case .info(let info) = self { return info.writeRequest(to: &writer) }
-        writer.appendRequest(name)
+        writer.append("POST /")
+        writer.append(bytes: name.utf8)
+        writer.append(" HTTP/1.1\r\nContent-Length: 0")
         switch self {
         case .hello(let hello):
             writer.append("\r\nControl-Version: ", UInt64(clamping: hello.version))
@@ -76,14 +78,6 @@ extension ControlRequest.Preferences {
     }
 }
 
-extension HeaderWriter {
-    mutating func appendRequest(_ name: String) {
-        append("POST /")
-        append(bytes: name.utf8)
-        append(" HTTP/1.1\r\nContent-Length: 0")
-    }
-}
-
 /// The request `release`: the sender may use the shared buffer with this index again.
 ///
 /// It is not a ``ControlRequest``, because a program does not send it: a connection does, when the program has released
@@ -100,8 +94,7 @@ package struct ReleaseRequest: Sendable, Hashable {
     /// Returns the request in its wire format; a negative index is written as 0.
     package func encoded() -> [UInt8] {
         HeaderWriter.bytes { writer in
-            writer.appendRequest("release")
-            writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
+            writer.append("POST /release HTTP/1.1\r\nContent-Length: 0\r\nShared-Buffer: ", UInt64(clamping: buffer))
             writer.append("\r\n\r\n")
         }
     }

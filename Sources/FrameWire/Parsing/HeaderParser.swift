@@ -217,7 +217,7 @@ struct HeaderParser: Sendable {
     ///
     /// Nil if the bytes end with it, or a byte follows that no value has.
     @inline(__always)
-    private func readValue(
+    private mutating func readValue(
         of field: HeaderField,
         _ bytes: Span<UInt8>,
         from index: inout Int
@@ -231,7 +231,7 @@ struct HeaderParser: Sendable {
     }
 
     @inline(__always)
-    private func readNumber(
+    private mutating func readNumber(
         of field: HeaderField,
         _ bytes: Span<UInt8>,
         from index: inout Int
@@ -252,7 +252,7 @@ struct HeaderParser: Sendable {
         return try isEnd(ofLineIn: bytes, from: &index, else: .numberInvalid) ? value : nil
     }
 
-    private func readWord(
+    private mutating func readWord(
         of field: HeaderField,
         _ bytes: Span<UInt8>,
         from index: inout Int

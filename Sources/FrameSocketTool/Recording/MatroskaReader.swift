@@ -92,7 +92,11 @@ struct MatroskaReader {
             return nil
         }
         let end = head.size.map { start + UInt64(head.length) + $0 }
-        if head.isTop { section = (head.element, end) }
+        if head.isTop {
+            // A cluster that ends before its size has lost a frame; other elements are entered whatever they contain.
+            if isOwn, section.element == .cluster, section.end != nil { throw damaged() }
+            section = (head.element, end)
+        }
         if let last = section.end, (end ?? 0) > last { throw damaged() }
         guard head.size != nil || head.isEntered, !isOwn || isExpected(head) else { throw damaged() }
         _ = try input.skip(UInt64(head.length))

@@ -82,13 +82,21 @@ import Testing
     func `in shared memory, only damaged rows are copied and stated`() async throws {
         var pair = try await SharedPair(try TemporaryDirectory())
         try await pair.sharing()
-        func send(_ image: PixelBuffer, _ damage: [PixelBuffer.Rectangle]?) async throws -> (PixelBuffer, Range<Int>) {
-            pair.uploader.send(image, damage: damage)
+        func received() async throws -> (PixelBuffer, Range<Int>) {
             let frame = try await pair.next()
             let shared = try #require(frame.shared)
-            let copy = try FrameDecoder().decode(frame, as: .gray).image.copied(pool: .init())
-            try await pair.uploader.settle()
-            return (copy, shared.changedRows)
+            return (try FrameDecoder().decode(frame, as: .gray).image.copied(pool: .init()), shared.changedRows)
+        }
+        var count: UInt32 = 0
+        func send(_ image: PixelBuffer, _ damage: [PixelBuffer.Rectangle]?) async throws -> (PixelBuffer, Range<Int>) {
+            pair.uploader.send(image, damage: damage)
+            let result = try await received()
+            count += 1
+            // Every image goes into the buffer of the one before, which has to be free again.
+            let uploader = pair.uploader
+            try #require(await becomesTrue { uploader.machine.withLock { $0.terms.releases.wrappedSum() } == count })
+            try await uploader.settle()
+            return result
         }
         _ = try await send(image([:]), nil)
         _ = try await send(image([:]), [])

@@ -108,7 +108,7 @@ import Testing
     }
 
     /// Shows P119.
-    @Test(arguments: [300, 20_000], [true, false])
+    @Test(arguments: [300, 12_000], [true, false])
     func `a server whose program leaves before it has taken everything lets its sender know, and counts it`(
         size: Int,
         isNumbered: Bool
@@ -133,7 +133,8 @@ import Testing
             // Another has arrived whole: of a part of one, nothing but the bytes would be counted.
             #expect(await becomesTrue { connection.driver.mailbox.count > 0 })
         }
-        for index in 0..<6 {
+        // Few enough for a socket to take them before the server reads again, even if it has said once that it is full.
+        for index in 0..<3 {
             let sequence = isNumbered ? UInt64(index) : nil
             try await connection.send(FrameMessage(body(index, count: size), sequence: sequence))
         }

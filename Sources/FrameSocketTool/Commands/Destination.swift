@@ -129,11 +129,13 @@ final class Destination: Sendable {
     /// Says that the receiver has gone, and that another one is waited for.
     ///
     /// - Returns: Whether it had read everything.
+    /// - Throws: A failure if the end is this side's own, or holds for every other receiver.
     func leave(
         _ connection: SocketConnection,
         after frames: Int,
         _ reporter: Reporter
     ) async throws(CommandFailure) -> Bool {
+        guard !state.withLock({ $0.isClosed }) else { throw CommandFailure(.interrupted, "") }
         let isWhole = (try? await connection.delivered()) != nil
         reporter.warn("\(end(after: frames)); waiting for another", code: "receiver.ended")
         try reporter.check()

@@ -143,10 +143,17 @@ import Testing
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 #expect(unsafe chdir(directory.path) == 0)
-                let server = try FrameServer(at: "rtc_SSFD")
+                let isRestored = Locked(false)
+                var configuration = FrameServer.Configuration()
+                configuration.log = { event in
+                    if event.code == .pathRestored { isRestored.withLock { $0 = true } }
+                }
+                let server = try FrameServer(at: "rtc_SSFD", configuration: configuration)
                 #expect(unsafe chdir("/") == 0)
                 unsafe unlink(directory.socket)
-                #expect(await becomesTrue { directory.names == ["rtc_SSFD", "rtc_SSFD.lock"] })
+                // The file is there before the socket listens.
+                #expect(await becomesTrue { isRestored.withLock { $0 } })
+                #expect(directory.names == ["rtc_SSFD", "rtc_SSFD.lock"])
                 let client = try PeerSocket.connected(to: directory.socket)
                 #expect(try await firstConnection(of: server) != nil)
                 _ = client

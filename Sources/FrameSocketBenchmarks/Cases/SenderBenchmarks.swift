@@ -39,9 +39,10 @@ enum SenderBenchmarks {
             } else {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for client in clients {
-                        group.addTask(preferring: client.thread) {
+                        let sending = Task(preferring: client.thread) { [client, message, frames] in
                             for _ in 0..<frames { try await client.send(message) }
                         }
+                        group.addTask { try await sending.value }
                     }
                     try await group.waitForAll()
                 }
@@ -90,11 +91,12 @@ private struct Senders {
             let progress = Locked(Progress(received: [Int](repeating: 0, count: count)))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (index, connection) in connections.enumerated() {
-                    group.addTask(preferring: connection.thread) {
+                    let receiving = Task(preferring: connection.thread) {
                         _ = try await connection.receive(frames) { _ in
                             progress.withLock { $0.count(index, of: frames) }
                         }
                     }
+                    group.addTask { try await receiving.value }
                 }
                 try await group.waitForAll()
             }

@@ -80,29 +80,29 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     }
 
     /// The kind of failure.
-    public var code: Code { storage.code }
+    public var code: Code { storage.fields.code }
 
     /// The socket's path, if the failure has to do with one.
-    public var path: String? { storage.path }
+    public var path: String? { storage.fields.path }
 
     /// The `errno` of the failed system call; nil if none failed.
-    public var underlyingErrno: Int32? { storage.underlyingErrno }
+    public var underlyingErrno: Int32? { storage.fields.underlyingErrno }
 
     /// The offset of the first wrong byte in the received stream; nil if the failure is not about bytes.
     public var byteOffset: UInt64? { wireError?.byteOffset }
 
     /// The error in the received bytes, if that is the cause.
-    public var wireError: WireError? { storage.wireError }
+    public var wireError: WireError? { storage.fields.wireError }
 
     /// A sentence that says what happened and what to do, without the path.
     public var message: String { remedy.map { "\(problem); \($0)" } ?? problem }
 
     /// What to do, as the message says it at its end, often with a command for a shell; nil if that is not known, or is
     /// said with what happened.
-    public var remedy: String? { storage.remedy }
+    public var remedy: String? { storage.fields.remedy }
 
     /// What happened, without the remedy.
-    package var problem: String { storage.problem }
+    package var problem: String { storage.fields.problem }
 
     /// The path, the message, the byte offset and the system's description, in one line.
     public var description: String { summary }
@@ -114,24 +114,18 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     private let storage: Storage
 
     private final class Storage: Sendable {
-        let code: Code
-        let path: String?
-        let underlyingErrno: Int32?
-        let wireError: WireError?
-        let problem: String
-        let remedy: String?
+        let fields: Fields
 
-        init(
-            _ code: Code,
-            _ path: String? = nil,
-            _ underlyingErrno: Int32? = nil,
-            _ wireError: WireError? = nil,
-            _ problem: String,
-            _ remedy: String? = nil
-        ) {
-            (self.code, self.path, self.underlyingErrno) = (code, path, underlyingErrno)
-            (self.wireError, self.problem, self.remedy) = (wireError, problem, remedy)
-        }
+        init(_ fields: Fields) { self.fields = fields }
+    }
+
+    private struct Fields: Sendable, Hashable {
+        let code: Code
+        var path: String?
+        var underlyingErrno: Int32?
+        var wireError: WireError?
+        let problem: String
+        var remedy: String?
     }
 
     /// Creates an error, for use in tests.
@@ -142,29 +136,22 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         _ problem: String,
         remedy: String? = nil
     ) {
-        storage = Storage(code, path, underlyingErrno, nil, problem, remedy)
+        storage = Storage(
+            Fields(code: code, path: path, underlyingErrno: underlyingErrno, problem: problem, remedy: remedy)
+        )
     }
 
     package init(_ error: WireError) {
-        storage = Storage(.malformedMessage, nil, nil, error, error.message)
+        storage = Storage(Fields(code: .malformedMessage, wireError: error, problem: error.message))
     }
 
     /// Returns whether two errors have the same code and content.
     public static func == (first: TransportError, second: TransportError) -> Bool {
-        first.storage === second.storage
-            || (first.code == second.code && first.path == second.path
-                && first.underlyingErrno == second.underlyingErrno
-                && first.wireError == second.wireError && first.message == second.message)
+        first.storage.fields == second.storage.fields
     }
 
     /// Hashes what ``==(_:_:)`` compares.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(code)
-        hasher.combine(path)
-        hasher.combine(underlyingErrno)
-        hasher.combine(wireError)
-        hasher.combine(message)
-    }
+    public func hash(into hasher: inout Hasher) { hasher.combine(storage.fields) }
 
     /// Returns the failure of a connection whose sender broke the rules for shared memory.
     static func sharedMemory(_ message: String, _ error: Errno? = nil) -> TransportError {

@@ -46,47 +46,6 @@ import Testing
         let table = PromiseTable(text)
         #expect(table.faults.count == count, "\(table.faults)")
     }
-
-    @Test func `the line before a test shows promises, and no other line does`() {
-        let text = """
-            /// Shows P2, P21.
-            @Test func plain() {}
-                /// A sentence.
-                ///
-                /// Shows P6.
-                @Test(arguments: [1]) func `with spaces`(number: Int) {}
-            /// Shows P4.
-            func helper() {}
-            // P5, P6
-            @Test func another() {}
-            """
-        #expect(PromiseTable.shownNumbers(in: text).sorted() == [2, 6, 21])
-    }
-
-    @Test func `a number of the simulator counts if the check that carries it is made somewhere`() {
-        let definitions = """
-            /// P99 is not a promise that a check carries.
-            enum Promise {
-                /// P60, P61: the latest frame arrives.
-                ///
-                /// P66 too.
-                case latestFrame
-                /// P44: a stop is final.
-                case stopIsFinal
-                /// P90.
-                case integrity
-                case progress
-            }
-            """
-        let uses = """
-            check(.latestFrame, missing == nil, "P7")
-            return violate(.integrity, "")
-            check(
-                .progress, true)
-            """
-        let checks = SimulatorChecks(in: [definitions, uses])
-        #expect(checks.numbers == [60, 61, 66, 90] && checks.unmade == ["stopIsFinal"])
-    }
 }
 
 /// The promises of a Markdown text, one a row, and what is wrong with them.

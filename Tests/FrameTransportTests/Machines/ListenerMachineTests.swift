@@ -115,25 +115,6 @@ import Testing
         #expect(rig.takeCalls().count { $0 == .accept } == ListenerMachine.acceptsPerTurn)
     }
 
-    /// Shows P129.
-    @Test func `the queue ends after the connections that have yet to start`() {
-        let rig = Rig(places: 4)
-        for _ in 0..<3 { rig.connect() }
-        rig.report { $0.started(1, $1) }
-        rig.report { $0.queued(1, $1) }
-        #expect(rig.takeCalls() == [.admit(1), .admit(2), .admit(3)])
-        rig.report { $0.drain($1) }
-        #expect(rig.takeCalls() == [.stopListening, .drainConnections])
-        rig.report { $0.started(2, $1) }
-        // The third ends before it is known that it has started.
-        rig.end(3, wasReady: false)
-        #expect(rig.takeCalls().isEmpty)
-        rig.report { $0.started(3, $1) }
-        #expect(rig.takeCalls() == [.endPresenting(nil)])
-        for id in 1...2 { rig.end(id) }
-        #expect(rig.takeCalls() == [.finish])
-    }
-
     @Test(arguments: [false, true])
     func `a server without connections has ended at once`(drains: Bool) {
         let rig = Rig()
@@ -187,30 +168,6 @@ import Testing
         rig.report { machine, _ in machine.tokenShown(5) }
         rig.end(4, wasReady: false)
         #expect(rig.statistics.refusedConnections == 3 && rig.machine.connectionCount == 3)
-    }
-
-    @Test func `no more connections leave at a time than may be without a token`() {
-        let rig = Rig(handshakes: 2)
-        for _ in 0..<5 { rig.connect() }
-        #expect(
-            rig.takeCalls()
-                == [.admit(1), .admit(2), .makeWay(1), .admit(3), .makeWay(2), .admit(4), .turnAway(.place)]
-        )
-        rig.end(1, wasReady: false)
-        rig.connect()
-        #expect(rig.takeCalls() == [.makeWay(3), .admit(5)])
-    }
-
-    @Test func `short visits that nobody accepted free their places, and the oldest are forgotten`() {
-        let rig = Rig(places: 4)
-        for id in 1...100 { rig.visit(id) }
-        let dropped = rig.takeCalls().compactMap { if case .dropDeparted(let id) = $0 { id } else { nil } }
-        #expect(dropped == Array(1...96) && rig.statistics.droppedSenders == 96)
-        #expect(rig.machine.queuedCount == 4 && rig.machine.connectionCount == 0)
-        // One that was taken is the program's own.
-        rig.report { machine, _ in machine.taken(97) }
-        for id in 101...104 { rig.visit(id) }
-        #expect(rig.machine.queuedCount == 4)
     }
 
     /// Shows P189.

@@ -75,14 +75,6 @@ import Testing
 
     // MARK: What nobody wants
 
-    @Test func `audio that nobody asked for is skipped by its length, and what follows is delivered`() {
-        let rig = ReceiverRig()
-        rig.arrive(otherMessage(audioFields, body: 4096) + message(body(1, count: 10)))
-        #expect(rig.audio.isEmpty && rig.frames.count == 1)
-        let held = rig.machine.heldByteCount
-        #expect(held == 0)
-    }
-
     /// Shows P151.
     @Test func `what nobody wants has a quarter of a turn`() {
         let rig = ReceiverRig()
@@ -110,14 +102,6 @@ import Testing
         #expect(rig.audio.count == 1 && rig.reason == nil)
     }
 
-    @Test func `a host that wants only audio is not held up by a frame`() {
-        let rig = ReceiverRig { $0.hello = ControlRequest.Hello(wants: .audio) }
-        rig.room = 0
-        rig.arrive(message(body(1, count: 10)) + otherMessage(audioFields, body: 64) + message(body(2, count: 10)))
-        #expect(rig.frames.isEmpty && rig.audio.count == 1)
-        #expect(rig.reason == nil)
-    }
-
     // MARK: Room and memory
 
     @Test func `nothing is read for a consumer without room, and no deadline runs meanwhile`() {
@@ -129,37 +113,6 @@ import Testing
         rig.room = 1
         rig.machine.roomAvailable(rig)
         #expect(rig.frames.count == 1)
-    }
-
-    @Test func `a departed sender is read to its end, consumed or not`() {
-        let rig = ReceiverRig()
-        rig.room = 0
-        let stream = (0..<40).flatMap { message(body($0, count: 10)) }
-        rig.arrive(stream, end: true)
-        rig.resumeToTheEnd()
-        #expect(rig.frames.count == 40)
-        #expect(rig.reason == .closedByPeer(.stoppedByUser))
-    }
-
-    @Test func `a departed sender does not wait for memory`() {
-        let rig = ReceiverRig {
-            $0.usualBody = 1000
-            $0.largestBody = 100_000
-        }
-        rig.arrive(message(body(1, count: 5000)))
-        #expect(rig.requested == [5000] && rig.frames.isEmpty)
-        rig.arrive([], end: true)
-        rig.resumeToTheEnd()
-        #expect(rig.withdrawals == 1 && rig.frames.count == 1)
-        #expect(rig.reason == .closedByPeer(.stoppedByUser))
-    }
-
-    @Test func `memory that comes too late is not used`() {
-        let rig = ReceiverRig { $0.usualBody = 1000 }
-        rig.arrive(message(body(1, count: 5000)).dropLast(4000))
-        rig.machine.close(nil, rig)
-        rig.makeMemoryAvailable()
-        #expect(rig.requested == [5000] && rig.withdrawals == 1 && rig.frames.isEmpty)
     }
 
     /// Shows P181.
@@ -200,19 +153,6 @@ import Testing
         rig.waiting = 0
         rig.machine.roomAvailable(rig)
         #expect(rig.frames.count == 2)
-    }
-
-    @Test func `audio does not wait for the room of frames that were read ahead`() {
-        let rig = ReceiverRig {
-            $0.usualBody = 1000
-            $0.hello = ControlRequest.Hello(wants: [.frames, .audio])
-        }
-        rig.room = 1
-        rig.arrive(message(body(1, count: 800)))
-        rig.room = 0
-        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), rig)
-        rig.arrive(otherMessage(audioFields, body: 200))
-        #expect(rig.frames.count == 1 && rig.audio.count == 1)
     }
 
     // MARK: What is discarded
@@ -282,20 +222,7 @@ import Testing
         #expect(rig.reason == .closedLocally(.stoppedByUser))
     }
 
-    @Test func `a sender that leaves after an end is read to its end at once`() {
-        let rig = ReceiverRig()
-        rig.machine.close(nil, rig)
-        rig.arrive(message(body(1, count: 3000)), end: true)
-        #expect(rig.input.isEmpty && rig.reason == .closedLocally(.stoppedByUser) && rig.frames.isEmpty)
-    }
-
     // MARK: Tokens
-
-    @Test func `bytes after the token are read without another readiness event`() {
-        let rig = ReceiverRig { $0.expectedToken = [1, 2, 3] }
-        rig.arrive([1, 2, 3] + message(body(1, count: 10)))
-        #expect(rig.isPresented && rig.frames.count == 1)
-    }
 
     @Test(
         arguments: [([], .handshakeTimedOut), ([1, 9], .tokenRejected), ([1, 2], nil)]
@@ -306,16 +233,6 @@ import Testing
         rig.arrive(shown)
         rig.machine.giveWay(rig)
         #expect(rig.reason?.error?.code == end)
-    }
-
-    @Test func `a connection whose place was revoked shows no token`() {
-        let rig = ReceiverRig { $0.expectedToken = [1, 2] }
-        rig.keepsPlace = false
-        rig.arrive([1, 2] + message(body(1, count: 10)))
-        #expect(rig.reason?.error?.code == .handshakeTimedOut && !rig.isPresented && rig.frames.isEmpty)
-        // The order to leave comes later.
-        rig.machine.giveWay(rig)
-        #expect(rig.reason?.error?.code == .handshakeTimedOut)
     }
 
     @Test func `a wrong token is answered by an end that the sender can read`() {

@@ -31,11 +31,22 @@ import Testing
         var settlements: [SendLaneMachine.Settlement] = []
         var refusals: [TransportError.Code] = []
 
-        init(wants: ControlRequest.Wants = [.frames, .audio], room: Int = 0) {
+        init() {
             machine.open(connection: 1, fittingByteCount: .max)
-            note(machine.setWants(wants, answering: live))
+            note(machine.setWants([.frames, .audio], answering: live))
             write(.max)
             output = []
+        }
+
+        /// A lane whose receiver has just asked for what this side states, or has said nothing.
+        init(stating info: ControlRequest.SessionInfo, isAsked: Bool = true) {
+            machine = SendLaneMachine(padsShortBodies: false, info: info)
+            machine.open(connection: 1, fittingByteCount: .max)
+            if isAsked { ask() }
+        }
+
+        mutating func ask(info: Bool = true) {
+            note(machine.setWants([.frames, .audio], info: info, answering: live))
         }
 
         mutating func note(_ settlement: SendLaneMachine.Settlement?) {
@@ -76,8 +87,16 @@ import Testing
             }
         }
 
-        /// Which messages were written: `f1` for a frame, `a1` for audio, `live` or `paused.7` for a status.
+        /// Which messages were written: `f1` for a frame, `a1` for audio, `live` or `paused.7` for a status, `first 8` for an
+        /// info.
         var messages: [String] { names(of: output) }
+
+        /// Those since the last call, with what the socket still takes.
+        mutating func nextMessages() -> [String] {
+            write(.max)
+            defer { output = [] }
+            return messages
+        }
     }
 
     /// Shows P7.
@@ -244,9 +263,10 @@ import Testing
 
     @Test func `a closed lane holds nothing, and starts the next connection without remnants of the last one`() {
         var lane = Lane()
-        for step in [.audio(1), .take(1), .audio(2), .frame(1), .pause(true), .status(pong(1)), .close] as [Step] {
-            lane.take(step)
-        }
+        let steps: [Step] = [
+            .audio(1), .take(1), .audio(2), .frame(1), .pause(true), .status(pong(1)), .offersAudio(false), .close,
+        ]
+        for step in steps { lane.take(step) }
         let (count, isWriting, progress) = (lane.machine.queueCount, lane.machine.isWriting, lane.machine.progress)
         #expect(count == 0 && !isWriting && progress == .sent)
         let isSilent = lane.machine.nextWrite() == nil
@@ -255,10 +275,15 @@ import Testing
         lane.output = []
         let (wants, isPaused) = (lane.machine.wants, lane.machine.isPaused)
         #expect(wants == .frames && !isPaused)
+        // What the program has set stays.
+        lane.take(.wants([.frames, .audio]))
+        lane.take(.audio(3))
+        let refusals = lane.refusals
+        #expect(refusals == [.notWanted])
         lane.take(.frame(2))
         lane.take(.drain)
         let messages = lane.messages
-        #expect(messages == ["f2"])
+        #expect(messages == ["live", "f2"])
     }
 
     private func sharedFrame(owner: UInt64 = 1) throws -> FrameMessage {
@@ -348,6 +373,116 @@ import Testing
     }
 }
 
+/// When a sender writes what it states about itself.
+extension SendLaneMachineTests {
+    /// Shows P325, P329.
+    @Test func `a receiver that asks gets the info behind the answer, once, with the size of the first frame`() {
+        var lane = Lane(stating: info("first"))
+        var messages = lane.nextMessages()
+        // The first frame says what the size is.
+        #expect(messages == ["live"] && lane.machine.progress == .sent)
+        lane.take(.audio(1))
+        messages = lane.nextMessages()
+        #expect(messages == ["a1"])
+        lane.take(.frame(8))
+        messages = lane.nextMessages()
+        #expect(messages == ["first 8", "f8"])
+        lane.take(.frame(9))
+        lane.ask()
+        messages = lane.nextMessages()
+        #expect(messages == ["live", "f9"])
+    }
+
+    /// Shows P325.
+    @Test func `a receiver that does not ask gets none`() {
+        var lane = Lane(stating: info("first"), isAsked: false)
+        lane.take(.frame(8))
+        var messages = lane.nextMessages()
+        #expect(messages == ["f8"])
+        lane.ask(info: false)
+        messages = lane.nextMessages()
+        #expect(messages == ["live"])
+        // The size of what it has already is known when it asks.
+        lane.ask()
+        messages = lane.nextMessages()
+        #expect(messages == ["live", "first 8"])
+        // One that withdraws the question before the first frame is not told.
+        lane = Lane(stating: info("first"))
+        lane.ask(info: false)
+        lane.take(.frame(8))
+        messages = lane.nextMessages()
+        #expect(messages == ["live", "f8"])
+    }
+
+    /// Shows P329.
+    @Test(arguments: [true, false]) func `a receiver that gets no frames is told at once`(isPaused: Bool) {
+        var lane = Lane(stating: info("first"))
+        if isPaused {
+            lane.take(.pause(true))
+        } else {
+            _ = lane.machine.setWants([.audio], info: true, answering: SenderStatus(state: .live))
+        }
+        let messages = lane.nextMessages()
+        #expect(messages == [isPaused ? "paused" : "live", "first"])
+    }
+
+    /// Shows P326.
+    @Test func `a full socket delays an info, an end sends it or drops it, and the next receiver gets its own`() {
+        var lane = Lane(stating: info("first"))
+        lane.take(.frame(8))
+        lane.write(0)
+        #expect(lane.machine.queueCount == 3)
+        // Part of the info.
+        lane.write(200)
+        var messages = lane.nextMessages()
+        #expect(messages == ["live", "first 8", "f8"])
+        lane.take(.close)
+        lane.machine.open(connection: 2, fittingByteCount: .max)
+        lane.ask()
+        _ = lane.machine.end(last: SenderStatus(state: .stopped(.callEnded)), withdrawing: nil)
+        messages = lane.nextMessages()
+        #expect(messages == ["live", "first", "stopped"] && lane.machine.progress == .ended)
+        lane.take(.close)
+        lane.machine.open(connection: 3, fittingByteCount: .max)
+        lane.ask()
+        _ = lane.machine.end(last: nil, withdrawing: TransportError(.connectionLost, ""))
+        messages = lane.nextMessages()
+        #expect(messages.isEmpty && lane.machine.queueCount == 0)
+    }
+
+    @Test func `what the program states of its frames is kept, except for a size that is known`() {
+        var own = info("own")
+        (own.size, own.frameRateInMillihertz, own.offersAudio) = (BufferSize(width: 3, height: 3), 9, true)
+        var lane = Lane(stating: own)
+        lane.machine.frameRate = 5
+        lane.take(.pause(true))
+        var messages = lane.nextMessages()
+        #expect(messages == ["paused", "own 3 9 audio"])
+        lane = Lane(stating: own)
+        lane.take(.frame(8))
+        messages = lane.nextMessages()
+        #expect(messages == ["live", "own 8 9 audio", "f8"])
+    }
+
+    /// Shows P339.
+    @Test func `the rate and the offer of audio are those when it is stated`() {
+        var stated = info("first")
+        stated.offersAudio = true
+        var lane = Lane(stating: stated)
+        _ = lane.nextMessages()
+        lane.machine.frameRate = 5
+        lane.machine.setOffersAudio(false)
+        lane.machine.frameRate = 7
+        lane.take(.frame(8))
+        let messages = lane.nextMessages()
+        #expect(messages == ["first 8 7 silent", "f8"])
+        lane.machine.frameRate = 9
+        lane.machine.setOffersAudio(true)
+        let later = lane.nextMessages()
+        #expect(later.isEmpty)
+    }
+}
+
 private let live = SenderStatus(state: .live)
 private let stopped = SenderStatus(state: .stopped(.stoppedByUser))
 private let lost = TransportError(.connectionLost, "the connection broke")
@@ -355,7 +490,14 @@ private let lost = TransportError(.connectionLost, "the connection broke")
 private func pong(_ number: UInt64) -> SenderStatus { SenderStatus(state: .live, pong: number) }
 
 private func frame(_ number: Int) -> FrameMessage {
-    FrameMessage(body(number, count: 300), sequence: UInt64(number))
+    let info = FrameInfo(bufferSize: BufferSize(width: number, height: number), sequence: UInt64(number))
+    return FrameMessage(jpeg: FrameBytes(body(number, count: 300)), info: info)
+}
+
+private func info(_ name: String) -> ControlRequest.SessionInfo {
+    var info = ControlRequest.SessionInfo()
+    try? info.set(name, for: "name")
+    return info
 }
 
 private func audio(_ number: Int) -> AudioBlock {
@@ -379,6 +521,12 @@ private func names(of bytes: [UInt8]) -> [String] {
         case .message(.frame(let header)): names.append("f\(header.sequence ?? 0)")
         case .message(.audio(let header)): names.append("a\(header.sequence ?? 0)")
         case .message(.status(let status)): names.append(status.name)
+        case .message(.info(let info)):
+            let parts = [
+                info["name"], info.size.map { "\($0.width)" }, info.frameRateInMillihertz.map { "\($0)" },
+                info.offersAudio.map { $0 ? "audio" : "silent" },
+            ]
+            names.append(parts.compactMap(\.self).joined(separator: " "))
         default: break
         }
     }

@@ -141,15 +141,6 @@ import Testing
         }
     }
 
-    @Test func `a server that ends at the same time as this side still gets the rest`() throws {
-        let bench = try benchWithinFrame()
-        bench.change { $0.close(.callEnded, bench) }
-        bench.receive(.end)
-        #expect(bench.hasSocket)
-        bench.makeRoom(.max / 2)
-        #expect(bench.frames[1] == [nil] && bench.ends == [.closedLocally(.callEnded)])
-    }
-
     // MARK: Reasons
 
     /// What happens to an open connection that does not reopen, in this order.

@@ -209,18 +209,6 @@ import Testing
         #expect(bench.machine.publishedState == .connected)
     }
 
-    @Test func `a socket that is connected to itself counts as no server`() {
-        let bench = SenderBench { $0.tokens = HandshakeTokens(shared: [1, 2, 3]) }
-        bench.attempts = [.connectedToItself, .connectedToItself, .connected]
-        bench.open(waiter: 1)
-        #expect(!bench.hasSocket && bench.output.isEmpty)
-        #expect(bench.machine.publishedState == .started)
-        bench.pass(seconds: 1)
-        bench.receive(.bytes([1, 2, 3]))
-        #expect(bench.openings[1] == [nil])
-        #expect(bench.connects == 3 && bench.output == [1, 2, 3])
-    }
-
     @Test(arguments: [
         (SenderBench.Attempt.unusable(TransportError(.invalidPath, "no path")), TransportError.Code.invalidPath),
         (.refused(TransportError(.peerRefused, "somebody else's")), .peerRefused),

@@ -98,13 +98,6 @@ import Testing
         #expect(announcement == .skip)
     }
 
-    @Test func `a receiver that did not ask skips everything`() throws {
-        var buffers = SharedBuffers(isAccepting: false)
-        let announcement = try buffers.announced(memory)
-        let isDelivered = try buffers.frame(frame(3))
-        #expect(announcement == .skip && !isDelivered)
-    }
-
     // MARK: Descriptors
 
     /// Something that happens to a receiver; a true result of `announce` means that the descriptor is to be mapped.

@@ -131,17 +131,6 @@ import Testing
         #expect(code == .sharedMemory && rig.callsAfterClose == 0)
     }
 
-    @Test func `nothing is read for a consumer without room, shared or not`() {
-        let rig = rig()
-        rig.room = 0
-        rig.arrive(announcement() + frame(), passing: 1)
-        #expect(rig.sharedFrames.isEmpty && rig.reads == 0)
-        rig.room = 1
-        rig.passed = (1, false)
-        rig.machine.roomAvailable(rig)
-        #expect(rig.sharedFrames.count == 1)
-    }
-
     @Test func `messages in shared memory use up a turn as others do`() {
         let rig = rig()
         rig.arrive(announcement(), passing: 1)

@@ -70,33 +70,23 @@ struct ReplayCommand: Command {
 
     func run() async throws(CommandFailure) {
         let reporter = Reporter("replay", isJSON: isJSON, isQuiet: isQuiet)
-        let replay = Latch<FileReplay>()
-        // Files and sockets block.
-        let result = await Signals.interrupting { () throws(CommandFailure) in
-            try Destination.checkIsSocket(endpoint)
+        try await Destination.run(to: endpoint, reporter, event: Self.event) { totals in
+            "sent \(Format.count(totals.frames, "frame")), \(Format.bytes(totals.bytes))"
+        } _: { () throws(CommandFailure) in
             let input = try open()
             guard loops == 1 || input.isRepeatable else {
                 throw CommandFailure(.usage, "\(file): a pipe cannot be sent more than once")
             }
             try check(input)
-            let made = try FileReplay(self, reporter)
-            replay.set(made)
-            try await made.send(input)
+            return try FileReplay(self, input, reporter)
         }
-        await replay.value?.close()
-        // Of a command that was typed wrong, nothing else is reported.
-        if case .failure(let failure)? = result, failure.code == .usage { throw failure }
-        let sent = replay.value?.totals
+    }
+
+    private static func event(of totals: SentTotals) -> JSONLine {
         var line = JSONLine(event: "sent")
-        line.add("frames", sent?.frames ?? 0)
-        line.add("bytes", sent?.bytes ?? 0)
-        reporter.print(line)
-        if !isQuiet, let sent {
-            Terminal.say("sent \(Format.count(sent.frames, "frame")), \(Format.bytes(sent.bytes))")
-        }
-        guard let result else { throw CommandFailure(.interrupted, "") }
-        try result.get()
-        try reporter.check()
+        line.add("frames", totals.frames)
+        line.add("bytes", totals.bytes)
+        return line
     }
 
     /// Checks that the file begins as a recording does.

@@ -186,21 +186,41 @@ struct SendCommand: Command {
 
     func run() async throws(CommandFailure) {
         let reporter = Reporter("send", isJSON: isJSON, isQuiet: isQuiet)
-        let sender = Latch<ImageSender>()
-        // Opening and reading files and pipes blocks.
-        let result = await Signals.interrupting { () throws(CommandFailure) in
-            try Destination.checkIsSocket(endpoint)
-            let made = try ImageSender(self, makeSource(), reporter)
-            sender.set(made)
-            try await made.send()
+        try await Destination.run(to: endpoint, reporter, event: Self.event, summary: summary) {
+            () throws(CommandFailure) in
+            try ImageSender(self, makeSource(), reporter)
         }
-        await sender.value?.close()
-        // Of a command that was typed wrong, nothing else is reported.
-        if case .failure(let failure)? = result, failure.code == .usage { throw failure }
-        reporter.print((sender.value?.totals ?? SentTotals()).event)
-        sender.value?.summarise()
-        guard let result else { throw CommandFailure(.interrupted, "") }
-        try result.get()
-        try reporter.check()
+    }
+
+    private static func event(of totals: SentTotals) -> JSONLine {
+        var line = JSONLine(event: "sent")
+        line.add("offered", totals.offered)
+        line.add("frames", totals.frames)
+        line.add("dropped", totals.drops.values.reduce(0, +))
+        line.add("bytes", totals.bytes)
+        if totals.shared > 0 { line.add("shared", totals.shared) }
+        if totals.sharpened > 0 { line.add("sharpened", totals.sharpened) }
+        return line
+    }
+
+    private func summary(of totals: SentTotals) -> String? {
+        guard totals.offered > 0 else { return nil }
+        var parts = [
+            "sent \(Format.count(totals.frames, "frame")) of \(totals.offered)",
+            Format.bytes(totals.bytes),
+            "\(totals.rate) frames/s",
+            "encoding \(Format.milliseconds(totals.encoding.mean))",
+            "transfer \(Format.milliseconds(totals.transfer.mean))",
+        ]
+        if configuration.sharesMemory {
+            parts.insert("\(totals.shared == 0 ? "none" : "\(totals.shared)") in shared memory", at: 1)
+        }
+        if totals.sharpened > 0 {
+            parts.append("\(totals.sharpened) sent again at the highest quality")
+        }
+        for cause in SampleUploader.DropCause.allCases {
+            if let count = totals.drops[cause] { parts.append("\(count) dropped: \(cause)") }
+        }
+        return parts.joined(separator: ", ")
     }
 }

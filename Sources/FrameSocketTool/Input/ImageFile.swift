@@ -127,7 +127,7 @@ struct InputImage: Sendable {
     private let isBeforeZeros: Bool
     /// The version of the image's file; nil for one of a stream or a pipe.
     let version: Files.Version?
-    /// What is not sent of the image's file, if that has not been reported yet.
+    /// What is not sent of the image's file.
     var omission: Omission?
 
     init(name: String, content: Content, version: Files.Version? = nil) {
@@ -367,5 +367,19 @@ extension FrameMessageDecoder.Limits {
     func complaint(byteCount: Int) -> String? {
         guard byteCount > maximumContentLength else { return nil }
         return "\(byteCount) bytes; receivers accept at most \(maximumContentLength)"
+    }
+    /// The size that a JPEG states, if receivers with these limits accept it.
+    func size(of jpeg: [UInt8], named name: String, _ advice: String = "") throws(CommandFailure) -> BufferSize {
+        let size: (width: Int, height: Int)
+        do {
+            let bytes = jpeg[...]
+            size = try JPEGHeader.size(of: bytes.span)
+        } catch {
+            throw CommandFailure(.badData, "\(name): \(error)")
+        }
+        if let complaint = complaint(width: size.width, height: size.height) ?? complaint(byteCount: jpeg.count) {
+            throw CommandFailure(.badData, "\(name): \(complaint)\(advice)")
+        }
+        return BufferSize(width: size.width, height: size.height)
     }
 }

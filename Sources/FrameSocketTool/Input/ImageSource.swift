@@ -40,8 +40,6 @@ struct FileSource: ImageSource {
     /// The image read last, kept for a file that is sent many times.
     private var last: InputImage?
     private var lastPath: FilePath?
-    /// Files of which something is not sent, which is reported once however often they are.
-    private var partial: Set<FilePath> = []
 
     /// Creates a source; transparent pixels are shown over `background`.
     init(_ paths: [FilePath], loops: Int, over background: PNGBackground) {
@@ -74,8 +72,8 @@ struct FileSource: ImageSource {
         makeRoom()
         let file = try ImageFile(paths[index], over: background, pool: pool)
         var image = InputImage(name: paths[index].text, content: file.content, version: version)
+        image.omission = file.omission
         (last, lastPath) = (image, paths[index])
-        if let omission = file.omission, partial.insert(paths[index]).inserted { image.omission = omission }
         return image
     }
 }

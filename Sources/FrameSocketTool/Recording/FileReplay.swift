@@ -1,152 +1,129 @@
 import FrameSocket
 import Locking
 
-/// Sends the frames of a Matroska file again.
-struct FileReplay: Sendable {
+/// The frames of a Matroska file, which are sent as they were recorded.
+struct FileReplay: Cargo {
+    let destination: Destination
+    let count: Int? = nil
     private let command: ReplayCommand
     private let reporter: Reporter
-    private let destination: Destination
-    private let sent = Locked((offered: 0, totals: SentTotals(), bad: 0, isLossy: false))
+    private var reader: MatroskaReader
+    private var pace: ReplayPace
+    /// How often the file is still sent, this time included.
+    private var roundsLeft: Int
+    /// Whether the file has had no frame so far.
+    private var isEmpty = true
+    /// The number of the next frame.
+    private var number = 0
+    private var badFrames = 0
+    /// Why the file cannot be read on.
+    private var failure: CommandFailure?
+    private var connection: SocketConnection?
+    /// What went over the connection.
+    private var sent = Locked(SentTotals())
 
-    init(_ command: ReplayCommand, _ reporter: Reporter) throws(CommandFailure) {
+    init(_ command: ReplayCommand, _ input: InputFile, _ reporter: Reporter) throws(CommandFailure) {
         self.command = command
         self.reporter = reporter
+        reader = MatroskaReader(input)
+        pace = ReplayPace(speed: command.speed)
+        roundsLeft = command.loops
         var settings = SocketConnection.Configuration()
         settings.tokens = try command.tokens?.read()
-        destination = Destination(command.endpoint, wait: command.wait, settings)
+        destination = Destination(command.endpoint, wait: command.wait, settings, reporter)
     }
 
-    func close() async { await destination.close() }
+    mutating func begin(over connection: SocketConnection) -> Passage {
+        let sent = Locked(SentTotals())
+        (self.connection, self.sent) = (connection, sent)
+        return Passage { sent.withLock { $0 } }
+    }
 
-    /// What was sent so far.
-    var totals: SentTotals { sent.withLock { $0.totals } }
+    mutating func next() async throws(CommandFailure) -> FrameMessage? {
+        while let entry = try nextEntry() {
+            pace.advance(to: entry.time)
+            await pace.wait()
+            do throws(CommandFailure) {
+                return try message(for: entry)
+            } catch {
+                // One bad frame costs no other.
+                badFrames += 1
+                reporter.warn(error.message, always: false)
+                try reporter.check()
+            }
+        }
+        return nil
+    }
 
-    func send(_ input: InputFile) async throws(CommandFailure) {
-        var connection = try await destination.open()
-        sent.withLock { $0.totals.startedAt = MonotonicClock.now() }
-        var pace = ReplayPace(speed: command.speed)
-        var input = input
-        for round in 0..<command.loops {
-            if round > 0 { input = try command.open() }
-            var reader = MatroskaReader(input)
-            var isEmpty = true
-            while let entry = try await next(of: &reader, over: connection) {
-                isEmpty = false
-                pace.advance(to: entry.time)
-                await pace.wait()
-                let message: FrameMessage
-                do throws(CommandFailure) {
-                    message = try self.message(for: entry, at: pace.timestamp, isExact: reader.isOwn)
-                } catch {
-                    // One bad frame costs no other.
-                    sent.withLock { $0.bad += 1 }
-                    reporter.warn(error.message, always: false)
-                    try reporter.check()
-                    continue
+    /// The next frame of the file, which begins again as often as it is to be sent.
+    private mutating func nextEntry() throws(CommandFailure) -> MatroskaReader.Entry? {
+        while failure == nil, roundsLeft > 0 {
+            do throws(CommandFailure) {
+                if let entry = try reader.next() {
+                    isEmpty = false
+                    return entry
                 }
-                while try await !send(message, over: connection) { connection = try await destination.open() }
-                if try await destination.hasStopped(connection) { return try checkLoss() }
+                guard !isEmpty else {
+                    let cut = reader.isCut ? ": it is cut off before the first" : ""
+                    throw CommandFailure(.badData, "\(reader.name) has no frame\(cut)")
+                }
+                if reader.isCut {
+                    let message = "\(reader.name) is cut off after its last frame"
+                    reporter.warn(message, code: "file.truncated", always: false)
+                }
+                pace.rewind()
+                roundsLeft -= 1
+                if roundsLeft > 0 { (reader, isEmpty) = (MatroskaReader(try command.open()), true) }
+            } catch {
+                // The frames before that are delivered first.
+                failure = error
             }
-            guard !isEmpty else {
-                throw CommandFailure(
-                    .badData,
-                    "\(input.name) has no frame\(reader.isCut ? ": it is cut off before the first" : "")"
-                )
-            }
-            if reader.isCut {
-                let message = "\(input.name) is cut off after its last frame"
-                reporter.warn(message, code: "file.truncated", always: false)
-            }
-            pace.rewind()
         }
-        try await destination.deliver(connection)
-        let bad = sent.withLock { $0.bad }
-        guard bad == 0 else { throw CommandFailure(.badData, "\(Format.count(bad, "frame")) could not be sent") }
-        try checkLoss()
+        return nil
     }
 
-    private func checkLoss() throws(CommandFailure) {
-        if sent.withLock({ $0.isLossy }) { throw destination.loss }
-    }
-
-    /// The next frame of the file; if it cannot be read on, the frames before that are delivered first.
-    private func next(
-        of reader: inout MatroskaReader,
-        over connection: SocketConnection
-    ) async throws(CommandFailure) -> MatroskaReader.Entry? {
-        do throws(CommandFailure) {
-            return try reader.next()
+    func send(_ message: FrameMessage) async throws(CommandFailure) -> Handover {
+        do throws(TransportError) {
+            try await connection?.send(message)
         } catch {
-            if totals.frames > 0 { try await destination.deliver(connection) }
-            throw error
+            // Unless the receiver wants none for now, the connection is about to end.
+            if error.code != .paused, error.code != .notWanted { _ = try? await connection?.closed() }
+            return .unsent
+        }
+        sent.withLock { sent in
+            sent.frames += 1
+            sent.bytes += UInt64(message.jpeg.count)
+        }
+        return .sent
+    }
+
+    func finish() -> Bool { true }
+
+    func end(isOver: Bool) -> Bool { true }
+
+    func check() throws(CommandFailure) {
+        if let failure { throw failure }
+        guard badFrames == 0 else {
+            throw CommandFailure(.badData, "\(Format.count(badFrames, "frame")) could not be sent")
         }
     }
 
-    /// The message that carries a recorded frame; what follows its end marker is cut off, unless it `isExact`.
+    /// The message that carries a recorded frame; what follows its end marker is cut off, unless this program has recorded it.
     ///
     /// Cameras pad frames, and put two fields into one, which other programs record as they are.
-    private func message(
-        for entry: MatroskaReader.Entry,
-        at timestamp: UInt64,
-        isExact: Bool
-    ) throws(CommandFailure) -> FrameMessage {
+    private mutating func message(for entry: MatroskaReader.Entry) throws(CommandFailure) -> FrameMessage {
         let (orientation, recorded) = OrientationSegment.removed(from: entry.jpeg)
-        let jpeg = isExact ? recorded : PassthroughCheck.trimmed(recorded)
-        let number = sent.withLock { sent in
-            defer { sent.offered += 1 }
-            return sent.offered
-        }
-        let size: (width: Int, height: Int)
-        do {
-            let bytes = jpeg[...]
-            size = try JPEGHeader.size(of: bytes.span)
-        } catch {
-            throw CommandFailure(.badData, "\(command.file): frame \(number): \(error)")
-        }
-        let limits = FrameMessageDecoder.Limits()
-        if let complaint = limits.complaint(width: size.width, height: size.height)
-            ?? limits.complaint(byteCount: jpeg.count)
-        {
-            throw CommandFailure(.badData, "\(command.file): frame \(number): \(complaint)")
-        }
+        let jpeg = reader.isOwn ? recorded : PassthroughCheck.trimmed(recorded)
+        defer { number += 1 }
+        let size = try FrameMessageDecoder.Limits().size(of: jpeg, named: "\(command.file): frame \(number)")
         return FrameMessage(
             jpeg: FrameBytes(jpeg),
             info: FrameInfo(
-                bufferSize: BufferSize(width: size.width, height: size.height),
+                bufferSize: size,
                 orientation: orientation,
-                timestamp: timestamp,
+                timestamp: pace.timestamp,
                 sequence: UInt64(number)
             )
         )
-    }
-
-    /// Sends a frame, unless the receiver wants none for now.
-    ///
-    /// - Returns: false if there is no receiver, and time to wait for one.
-    private func send(_ message: FrameMessage, over connection: SocketConnection) async throws(CommandFailure) -> Bool {
-        var isSent = true
-        do throws(TransportError) {
-            try await connection.send(message)
-        } catch {
-            if error.code == .paused || error.code == .notWanted { return true }
-            _ = try? await connection.closed()
-            isSent = false
-        }
-        let standing = try await destination.standing(of: connection, isSent: isSent)
-        if isSent, standing != .turnedAway { count(message) }
-        guard standing == .lost, !isSent else { return standing != .turnedAway }
-        let isWhole = try await destination.leave(connection, after: totals.frames, reporter)
-        if !isWhole { sent.withLock { $0.isLossy = true } }
-        return false
-    }
-
-    /// Counts a frame that was sent.
-    private func count(_ message: FrameMessage) {
-        let totals = sent.withLock { sent in
-            sent.totals.frames += 1
-            sent.totals.bytes &+= UInt64(message.jpeg.count)
-            return sent.totals
-        }
-        if !command.isQuiet { Terminal.showProgress(totals.progress()) }
     }
 }

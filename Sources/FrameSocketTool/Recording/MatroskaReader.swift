@@ -62,6 +62,9 @@ struct MatroskaReader {
         self.input = input
     }
 
+    /// The name of the file.
+    var name: String { input.name }
+
     /// Whether bytes begin as a Matroska file does.
     static func begins(_ bytes: some Sequence<UInt8>) -> Bool { bytes.starts(with: EBML.header.id) }
 

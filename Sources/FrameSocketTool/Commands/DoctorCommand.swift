@@ -168,7 +168,7 @@ struct DoctorCommand: Command {
     /// Says that a receiver started here would admit fewer senders than usual; nil if it would not.
     private static var shortage: Finding? {
         let wanted = FrameServer.Limits().maximumConnections
-        let places = (try? ProcessLimits.places(wanted, beside: ProcessLimits.laterDescriptors)) ?? 0
+        let places = (try? ProcessLimits.places(wanted)) ?? 0
         guard places < wanted else { return nil }
         return Finding(
             .warning,

@@ -109,19 +109,11 @@ struct PreviewCommand: Command {
             if !failure.isBrokenPipe { listening.finish(failure) }
         }
         let end = await listening.run { () throws(CommandFailure) in
-            guard let server = try start(stage, page, listening, reporter) else { return }
-            var failure: TransportError?
+            let server = try start(stage, page, listening, reporter)
             // Rotating images takes a while, and must hold up neither the sockets nor Swift's pool.
-            await withDiscardingTaskGroup { senders in
-                do throws(TransportError) {
-                    for try await connection in server.connections {
-                        senders.addTask { await stage.follow(connection) { reporter.report($0) } }
-                    }
-                } catch {
-                    failure = error
-                }
+            try await listening.serve(server) { connection in
+                await stage.follow(connection) { reporter.report($0) }
             }
-            if let failure { throw CommandFailure(.unavailable, failure.description) }
         } ending: {
             await stage.audience.close()
             page.withLock { $0 }?.stop()
@@ -136,41 +128,24 @@ struct PreviewCommand: Command {
         _ page: Locked<HTTPServer?>,
         _ listening: Listening,
         _ reporter: Reporter
-    ) throws(CommandFailure) -> FrameServer? {
+    ) throws(CommandFailure) -> FrameServer {
         let clients = HTTPConnections(maximum: viewers * Self.connectionsPerViewer + Self.furtherConnections)
-        var configuration = FrameServer.Configuration()
-        configuration.tokens = try tokens?.read()
-        configuration.delivery = .newest
-        configuration.log = { event in
-            // Elsewhere, so that a blocked output holds up no socket.
-            if event.isRefusal { Task(preferring: listening.thread) { reporter.report(.refused(event)) } }
-        }
         // A page server that cannot accept a connection would retry again and again.
-        configuration.limits.maximumConnections = try ProcessLimits.places(
-            configuration.limits.maximumConnections,
-            beside: ProcessLimits.laterDescriptors + clients.hardMaximum
-        )
-        // Senders report that they are paused only if asked to.
-        configuration.hello = ControlRequest.Hello()
-        let server: FrameServer?
-        do throws(TransportError) {
-            server = try listening.start { () throws(TransportError) in
-                try FrameServer(at: endpoint, configuration: configuration)
-            }
-        } catch {
-            reporter.report(.failed(connection: nil, code: error.code.rawValue, message: error.description))
-            throw CommandFailure(ExitCode(error), error.description)
+        let pages = clients.hardMaximum
+        let server = try listening.server(at: .at(endpoint), tokens, reporter, beside: pages) { configuration in
+            configuration.delivery = .newest
+            // Senders report that they are paused only if asked to.
+            configuration.hello = ControlRequest.Hello()
         }
-        guard let server else { return nil }
         let routes = PreviewRoutes(stage, clients, access, at: server.endpoint)
-        let pages = try HTTPServer(at: address, answering: routes)
-        page.withLock { $0 = pages }
+        let pageServer = try HTTPServer(at: address, answering: routes)
+        page.withLock { $0 = pageServer }
         listening.every(.milliseconds(500)) { clients.closeLate() }
         reporter.report(.listening(at: server.endpoint))
-        let url = pages.address.url + (access.token.map { "?token=" + $0 } ?? "")
+        let url = pageServer.address.url + (access.token.map { "?token=" + $0 } ?? "")
         var line = JSONLine(event: "preview")
         line.add("url", url)
-        line.add("port", pages.address.port)
+        line.add("port", pageServer.address.port)
         reporter.print(line)
         // To people, unless scripts have been told.
         reporter.say("preview at \(url)")

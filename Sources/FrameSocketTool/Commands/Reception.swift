@@ -71,21 +71,15 @@ actor Reception {
     /// - Throws: The failure to listen or to open a file.
     func listen() async throws(CommandFailure) -> FrameServer {
         let log = command.wireLog.map { _ in WireLog { [listening] in listening.finish($0) } }
-        var configuration = FrameServer.Configuration()
-        configuration.tokens = try command.tokens?.read()
-        configuration.info = command.info
-        if let log { configuration.onRead = { log.write($1, of: $0) } }
-        configuration.acceptsSharedMemory = command.acceptsSharedMemory
-        configuration.log = { self.reportRefusal($0) }
-        configuration.delivery = command.takesNewest ? .newest : .everyFrame
-        configuration.limits.maximumConnections = try ProcessLimits.places(
-            configuration.limits.maximumConnections,
-            beside: ProcessLimits.laterDescriptors
-        )
         // Who connects before the files are open waits in the backlog, as a server begins to accept on its thread.
         let gate = DispatchSemaphore(value: 0)
-        Task(preferring: configuration.thread) { Self.pass(gate) }
-        let server = try start(configuration)
+        let server = try listening.server(at: command.place, command.tokens, reporter) { configuration in
+            configuration.info = command.info
+            if let log { configuration.onRead = { log.write($1, of: $0) } }
+            configuration.acceptsSharedMemory = command.acceptsSharedMemory
+            configuration.delivery = command.takesNewest ? .newest : .everyFrame
+            Task(preferring: configuration.thread) { Self.pass(gate) }
+        }
         do throws(Files.Failure) {
             if let directory = command.directory { try prepare(directory) }
             // Before the log, which is emptied.
@@ -104,24 +98,6 @@ actor Reception {
     }
 
     private static func pass(_ gate: DispatchSemaphore) { gate.wait() }
-
-    private func start(_ configuration: FrameServer.Configuration) throws(CommandFailure) -> FrameServer {
-        do throws(TransportError) {
-            if let server = try listening.start({ () throws(TransportError) in try command.place.server(configuration) }
-            ) {
-                return server
-            }
-        } catch {
-            throw refuse(error.code.rawValue, CommandFailure(ExitCode(error), error.description))
-        }
-        guard listening.goesOn else { throw CommandFailure(.interrupted, "") }
-        throw refuse("socket.missing", CommandFailure(.noInput, command.place.complaint))
-    }
-
-    private func refuse(_ code: String, _ failure: CommandFailure) -> CommandFailure {
-        report(.failed(connection: nil, code: code, message: failure.message))
-        return failure
-    }
 
     /// Creates the file for audio; a pipe or a device has nothing to lose.
     private func soundFile(_ path: String) throws(Files.Failure) -> OutputFile {
@@ -146,17 +122,7 @@ actor Reception {
 
     /// Receives from a server until it ends, and everything that came from it is handled.
     func receive(from server: FrameServer) async throws(CommandFailure) {
-        var failure: TransportError?
-        await withDiscardingTaskGroup { senders in
-            do throws(TransportError) {
-                for try await connection in server.connections {
-                    senders.addTask { await self.follow(connection) }
-                }
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw CommandFailure(.unavailable, "\(failure)") }
+        try await listening.serve(server) { await self.follow($0) }
         checkSound()
     }
 
@@ -407,12 +373,6 @@ actor Reception {
     }
 
     private func report(_ event: ServerEvent) { reporter.report(event) }
-
-    /// Reports a refusal, on a thread that reads sockets, which a blocked output must not hold up.
-    private nonisolated func reportRefusal(_ refusal: TransportEvent) {
-        guard refusal.isRefusal else { return }
-        Task(preferring: listening.thread) { self.reporter.report(.refused(refusal)) }
-    }
 
     /// Writes the counters again; a full disk costs them and the exit code, and no frames.
     nonisolated func updateMetrics(_ server: FrameServer) {

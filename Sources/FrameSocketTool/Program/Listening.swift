@@ -31,12 +31,66 @@ final class Listening: Sendable {
 
     // MARK: The server
 
-    /// Creates the server, whose socket is removed at the end; nil if `make` returns nil, or once the end has begun.
-    func start(_ make: () throws(TransportError) -> FrameServer?) throws(TransportError) -> FrameServer? {
-        try state.withLock { state throws(TransportError) in
-            if !state.isOver { state.server = try make() }
-            return state.server
+    /// Creates the server of a command, whose socket is removed at the end.
+    ///
+    /// - Parameters:
+    ///   - place: Where it listens.
+    ///   - tokens: The files with both sides' tokens.
+    ///   - reporter: Reports who is refused.
+    ///   - descriptors: The number of descriptors that the command needs besides those of every command.
+    ///   - configure: Changes the defaults.
+    /// - Returns: The server.
+    /// - Throws: The failure to listen; one without words once the end has begun.
+    func server(
+        at place: ListeningPlace,
+        _ tokens: HandshakeTokenFiles?,
+        _ reporter: Reporter,
+        beside descriptors: Int = 0,
+        _ configure: (inout FrameServer.Configuration) -> Void
+    ) throws(CommandFailure) -> FrameServer {
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = try tokens?.read()
+        configuration.log = { [thread] event in
+            // On a thread that reads no sockets, which a blocked output must not hold up.
+            if event.isRefusal { Task(preferring: thread) { reporter.report(.refused(event)) } }
         }
+        configure(&configuration)
+        let places = configuration.limits.maximumConnections
+        configuration.limits.maximumConnections = try ProcessLimits.places(places, beside: descriptors)
+        func refused(_ code: String, _ failure: CommandFailure) -> CommandFailure {
+            reporter.report(.failed(connection: nil, code: code, message: failure.message))
+            return failure
+        }
+        let server: FrameServer?
+        do throws(TransportError) {
+            server = try state.withLock { state throws(TransportError) in
+                if !state.isOver { state.server = try place.server(configuration) }
+                return state.server
+            }
+        } catch {
+            throw refused(error.code.rawValue, CommandFailure(ExitCode(error), error.description))
+        }
+        if let server { return server }
+        guard !isOver else { throw CommandFailure(.interrupted, "") }
+        throw refused("socket.missing", CommandFailure(.noInput, place.complaint))
+    }
+
+    /// Handles every sender of a server, several at a time, until the server ends.
+    func serve(
+        _ server: FrameServer,
+        _ follow: @escaping @Sendable (FrameConnection) async -> Void
+    ) async throws(CommandFailure) {
+        var failure: TransportError?
+        await withDiscardingTaskGroup { senders in
+            do throws(TransportError) {
+                for try await connection in server.connections {
+                    senders.addTask { await follow(connection) }
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw CommandFailure(.unavailable, failure.description) }
     }
 
     // MARK: The end

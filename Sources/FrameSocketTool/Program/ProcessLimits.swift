@@ -7,10 +7,10 @@ import FrameSocket
 /// threads.
 enum ProcessLimits {
     /// The descriptors that a command needs for itself: standard streams, sockets, files and the runtime's.
-    static let ownDescriptors = 24
+    private static let ownDescriptors = 24
 
     /// How many of them a running command still needs.
-    static let laterDescriptors = 16
+    private static let laterDescriptors = 16
 
     /// The address space that threads, libraries and a first frame take.
     private static let addressSpace = 400 << 20
@@ -68,7 +68,7 @@ enum ProcessLimits {
 
     /// Checks that the limits allow what every command needs.
     static func check() throws(CommandFailure) {
-        try checkDescriptors(ownDescriptors)
+        _ = try descriptors(atLeast: ownDescriptors, wanted: ownDescriptors)
         let flags = MAP_PRIVATE | Int32(truncatingIfNeeded: MAP_ANONYMOUS)
         let space = unsafe mmap(nil, addressSpace, PROT_NONE, flags, -1, 0)
         guard let space = unsafe space, unsafe space != MAP_FAILED else {
@@ -80,31 +80,24 @@ enum ProcessLimits {
         unsafe munmap(space, addressSpace)
     }
 
-    /// Checks that `wanted` descriptors can be opened, and returns how many can.
-    @discardableResult
-    static func checkDescriptors(_ wanted: Int) throws(CommandFailure) -> Int {
+    /// How many descriptors can be opened, if those are `least` or more; as many as are `wanted` if the system allows it.
+    private static func descriptors(atLeast least: Int, wanted: Int) throws(CommandFailure) -> Int {
         let free = freeDescriptors(wanted: wanted)
-        guard free >= wanted else {
+        guard free >= least else {
             throw CommandFailure(
                 .systemError,
-                "only \(Format.count(max(0, free), "descriptor")) can be opened, and \(wanted) are needed;"
+                "only \(Format.count(max(0, free), "descriptor")) can be opened, and \(least) are needed;"
                     + " raise the limit (ulimit -n)"
             )
         }
         return free
     }
 
-    /// The number of senders a server may admit and still leave enough descriptors for everything else.
-    ///
-    /// - Parameters:
-    ///   - wanted: The number to admit if the system allows it.
-    ///   - others: The number of descriptors needed besides.
-    /// - Returns: At most `wanted`.
-    /// - Throws: A failure if there is no place for even one.
-    static func places(_ wanted: Int, beside others: Int) throws(CommandFailure) -> Int {
-        let free = freeDescriptors(wanted: wanted + others)
-        if free < others + 1 { try checkDescriptors(others + 1) }
-        return min(wanted, free - others)
+    /// The number of senders, at most `wanted`, that a server may admit and still leave enough descriptors for everything
+    /// else, of which `others` are the command's own.
+    static func places(_ wanted: Int, beside others: Int = 0) throws(CommandFailure) -> Int {
+        let others = laterDescriptors + others
+        return min(wanted, try descriptors(atLeast: others + 1, wanted: wanted + others) - others)
     }
 
     /// Opens replacements for standard streams that are closed.

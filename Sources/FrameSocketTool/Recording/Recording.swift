@@ -20,22 +20,11 @@ actor Recording {
 
     /// Listens, and records until there are enough frames, or until something ends it.
     func record() async throws(CommandFailure) {
-        var configuration = FrameServer.Configuration()
-        configuration.tokens = try command.tokens?.read()
-        configuration.log = { self.reportRefusal($0) }
-        // Another sender is turned away before any of its frames is read, so that it knows that none has arrived.
-        configuration.limits.maximumConnections = try ProcessLimits.places(1, beside: ProcessLimits.laterDescriptors)
-        let server: FrameServer?
-        do throws(TransportError) {
-            // The file comes second: a path that is in use must not cost anybody a file.
-            server = try listening.start { () throws(TransportError) in
-                try FrameServer(at: command.endpoint, configuration: configuration)
-            }
-        } catch {
-            report(.failed(connection: nil, code: error.code.rawValue, message: error.description))
-            throw CommandFailure(ExitCode(error), error.description)
+        // The file comes second: a path that is in use must not cost anybody a file.
+        let server = try listening.server(at: .at(command.endpoint), command.tokens, reporter) { configuration in
+            // Another sender is turned away before any of its frames is read, so that it knows that none has arrived.
+            configuration.limits.maximumConnections = 1
         }
-        guard let server else { return }
         do throws(Files.Failure) {
             output = try OutputFile(command.path, overwrites: command.overwrites)
         } catch {
@@ -160,12 +149,6 @@ actor Recording {
     // MARK: Reporting
 
     private func report(_ event: ServerEvent) { reporter.report(event) }
-
-    /// Reports a refusal, on a thread that reads sockets, which a blocked output must not hold up.
-    private nonisolated func reportRefusal(_ refusal: TransportEvent) {
-        guard refusal.isRefusal else { return }
-        Task(preferring: listening.thread) { self.reporter.report(.refused(refusal)) }
-    }
 }
 
 /// When each frame of a recording is shown, in nanoseconds since the first.

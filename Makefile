@@ -136,7 +136,7 @@ gateway: ## show a socket in ten browsers through a WebRTC gateway; ARGUMENTS ar
 apple: ## compile all libraries for Apple systems, run broadcasts with stubs of the frameworks, check the iOS manifest
 	@scripts/setup apple
 	scripts/check-apple-targets
-	scripts/check-apple $(SWIFTFLAGS)
+	scripts/check-libraries apple $(SWIFTFLAGS)
 
 kqueue: ## run the transport tests through the code for Apple systems, with a kqueue that is made of epoll
 	@scripts/setup test
@@ -145,12 +145,11 @@ kqueue: ## run the transport tests through the code for Apple systems, with a kq
 
 api: ## compare the public API with docs/api; UPDATE=1 records it
 	@scripts/setup build
-	OPTIMIZED=1 scripts/check-api $(if $(UPDATE),--update) -- $(SWIFTFLAGS)
+	scripts/check-libraries api $(if $(UPDATE),--update) $(SWIFTFLAGS)
 
 docs: ## compile the snippets of articles and comments, and build the documentation site into .build-docs
 	@scripts/setup build
-	scripts/check-snippets $(SWIFTFLAGS)
-	scripts/make-docs $(SWIFTFLAGS)
+	scripts/check-libraries snippets docs $(SWIFTFLAGS)
 
 lint: ## check formatting, traps, state machines, and that the mutations apply
 	swift format lint --strict --parallel --recursive Sources Tests Examples Package.swift

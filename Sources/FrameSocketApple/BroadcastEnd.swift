@@ -63,8 +63,8 @@ extension ControlRequest.FinishReason {
     /// Creates the reason for a code of ReplayKit's `RPRecordingErrorCode`, which an app learns of a broadcast that it
     /// started itself: `RPBroadcastControllerDelegate` reports it.
     ///
-    /// An interruption by a lock, a call, another app or CarPlay becomes ``suspended``; the person's refusal
-    /// ``stoppedByUser``; a lost connection to the recorded app ``disconnected``; anything else ``error``. An extension
+    /// An interruption by a lock, a call, another app or CarPlay becomes `suspended`; the person's refusal
+    /// `stoppedByUser`; a lost connection to the recorded app `disconnected`; anything else `error`. An extension
     /// is not told: it hears `broadcastFinished()` in every case.
     public init(recordingErrorCode code: Int) {
         // The numbers of RPError.h in Apple's SDKs.

@@ -122,7 +122,7 @@ examples: ## build and run the programs in Examples
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
 	scripts/check-examples $(SWIFTFLAGS)
 
-capture: ## check Examples/ScreenCapture for longer (ARGUMENTS='--minutes 20'), or measure it beside ffmpeg (--figures)
+capture: ## check Examples/ScreenCapture for longer (ARGUMENTS='--minutes 20'), measure it beside ffmpeg (--figures), or make docs/images (--pictures)
 	@scripts/setup capture
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
 	swift build --package-path Examples/ScreenCapture --scratch-path .build-capture --configuration release $(STATIC) $(SWIFTFLAGS)

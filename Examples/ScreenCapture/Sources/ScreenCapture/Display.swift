@@ -7,6 +7,8 @@ final class Display {
     let connection: OpaquePointer
     let name: String
     let root: xcb_window_t
+    /// Those whose pixels are blue, green and red, from the lowest byte on.
+    private let visuals: Set<xcb_visualid_t>
     /// The numbers of the first event of three extensions.
     let firstEvents: (damage: Int32, fixes: Int32, randr: Int32)
     /// Whether the server can do without which nothing is missing: shared memory, and reports of the pointer's moves.
@@ -24,6 +26,7 @@ final class Display {
         for _ in 0..<number { xcb_screen_next(&screens) }
         root = screens.data.pointee.root
         try Self.check(depth: screens.data.pointee.root_depth, of: "the display '\(name)'")
+        visuals = Self.visuals(of: screens.data)
         guard setup?.pointee.image_byte_order == UInt8(XCB_IMAGE_ORDER_LSB_FIRST.rawValue) else {
             throw .unavailable("the display '\(name)' has big-endian pixels: use one of a little-endian machine")
         }
@@ -39,6 +42,7 @@ final class Display {
         xcb_discard_reply(connection, xcb_xfixes_query_version(connection, 5, 0).sequence)
         xcb_discard_reply(connection, xcb_randr_query_version(connection, 1, 5).sequence)
         if reportsMotion { xcb_discard_reply(connection, xcb_input_xi_query_version(connection, 2, 2).sequence) }
+        try check(visual: screens.data.pointee.root_visual, of: "the display '\(name)'")
     }
 
     deinit { xcb_disconnect(connection) }
@@ -47,6 +51,32 @@ final class Display {
     static func check(depth: UInt8, of place: String) throws(Failure) {
         guard depth == 24 || depth == 32 else {
             throw .unavailable("\(place) has \(depth) bits per pixel: use one of 24 or 32")
+        }
+    }
+
+    /// The visuals of a screen that say where the colors of a pixel are as this program expects them.
+    private static func visuals(of screen: UnsafeMutablePointer<xcb_screen_t>) -> Set<xcb_visualid_t> {
+        var found: Set<xcb_visualid_t> = []
+        var depths = xcb_screen_allowed_depths_iterator(screen)
+        while depths.rem > 0 {
+            let visuals = UnsafeBufferPointer(
+                start: xcb_depth_visuals(depths.data),
+                count: Int(xcb_depth_visuals_length(depths.data))
+            )
+            for visual in visuals
+            where (visual.red_mask, visual.green_mask, visual.blue_mask) == (0xFF0000, 0xFF00, 0xFF) {
+                found.insert(visual.visual_id)
+            }
+            xcb_depth_next(&depths)
+        }
+        return found
+    }
+
+    private func check(visual: xcb_visualid_t, of place: String) throws(Failure) {
+        guard visuals.contains(visual) else {
+            throw .unavailable(
+                "\(place) has pixels with their colors in another order than blue, green, red: use another visual"
+            )
         }
     }
 
@@ -79,29 +109,39 @@ final class Display {
     var descriptor: Int32 { xcb_get_file_descriptor(connection) }
 }
 
-/// Waits until there is something to read, or the task is cancelled; costs nothing until then.
-func waitUntilReadable(_ descriptor: Int32) async {
-    let (readable, continuation) = AsyncStream.makeStream(of: Void.self)
-    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
-    source.setEventHandler { continuation.finish() }
+/// Waits until there is something to read, the task is cancelled, or some seconds have passed, for which it returns false.
+@discardableResult
+func waitUntilReadable(_ descriptor: Int32, for seconds: Double? = nil) async -> Bool {
+    let (ends, continuation) = AsyncStream.makeStream(of: Bool.self)
+    let (source, timer) = (DispatchSource.makeReadSource(fileDescriptor: descriptor), DispatchSource.makeTimerSource())
+    source.setEventHandler { continuation.yield(true) }
+    timer.setEventHandler { continuation.yield(false) }
+    timer.schedule(deadline: seconds.map { .now() + $0 } ?? .distantFuture)
     source.resume()
-    for await _ in readable {}
+    timer.resume()
+    let end = await ends.first { _ in true }
     source.cancel()
+    timer.cancel()
+    return end ?? true
 }
 
 /// Where things are on the display.
 extension Display {
     /// The place and the size of a window, in pixels of the root window; nil if it does not exist.
     func rectangle(of window: xcb_window_t) throws(Failure) -> PixelBuffer.Rectangle? {
-        let (first, second) = (
-            xcb_get_geometry(connection, window), xcb_translate_coordinates(connection, window, root, 0, 0)
+        let (first, second, third) = (
+            xcb_get_geometry(connection, window), xcb_translate_coordinates(connection, window, root, 0, 0),
+            xcb_get_window_attributes(connection, window)
         )
         let geometry = xcb_get_geometry_reply(connection, first, nil)
         defer { free(geometry) }
         let origin = xcb_translate_coordinates_reply(connection, second, nil)
         defer { free(origin) }
-        guard let geometry, let origin else { return nil }
+        let attributes = xcb_get_window_attributes_reply(connection, third, nil)
+        defer { free(attributes) }
+        guard let geometry, let origin, let attributes else { return nil }
         try Self.check(depth: geometry.pointee.depth, of: "the window \(hexadecimal(window))")
+        try check(visual: attributes.pointee.visual, of: "the window \(hexadecimal(window))")
         return PixelBuffer.Rectangle(
             x: Int(origin.pointee.dst_x),
             y: Int(origin.pointee.dst_y),

@@ -15,7 +15,7 @@ final class Screen {
 
     private let display: Display
     private let source: Options.Source
-    private let drawsPointer: Bool
+    let drawsPointer: Bool
     private let (damageID, regionID): (xcb_damage_damage_t, xcb_xfixes_region_t)
 
     /// Where the image is.
@@ -35,7 +35,7 @@ final class Screen {
     private var place: Place?
     private var pointer: Pointer?
     /// Whether there may be something to capture.
-    private(set) var hasChanged = true
+    var hasChanged = true
 
     /// Nil until the first image.
     private var images: Images?

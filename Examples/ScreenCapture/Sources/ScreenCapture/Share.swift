@@ -22,7 +22,8 @@ func share(_ screen: Screen, with uploader: SampleUploader) async throws {
             continue
         }
         guard screen.hasChanged else {
-            await waitUntilReadable(descriptor)
+            // A program that moves the pointer is reported to nobody.
+            if await !waitUntilReadable(descriptor, for: screen.drawsPointer ? 1 : nil) { screen.hasChanged = true }
             continue
         }
         if let last { try await Task.sleep(until: last + uploader.interval) }

@@ -10,7 +10,12 @@ if arguments.contains("--help") {
 do {
     let options = try Options(arguments)
     let screen = try Screen(try Display(options.display), options.source, drawsPointer: options.drawsCursor)
-    let connection = SocketConnection(path: options.socket)
+    var reaching = SocketConnection.Configuration()
+    reaching.log = { event in
+        guard event.code.rawValue == "attempt.failed" else { return }
+        report("waiting for a receiver at \(event.endpoint): \(event.message)")
+    }
+    let connection = SocketConnection(path: options.socket, configuration: reaching)
     let uploader = SampleUploader(
         connection: connection,
         configuration: .init(quality: options.quality, pacing: .framesPerSecond(options.rate), sharesMemory: true)
@@ -34,11 +39,14 @@ do {
 
     let end: CloseReason? = if case .ended(let reason) = connection.state { reason } else { nil }
     connection.close()
-    print("\(uploader.statistics.sent) images sent" + (end.map { "; \($0)" } ?? ""))
+    let sent = uploader.statistics.sent
+    print("\(sent) image\(sent == 1 ? "" : "s") sent" + (end.map { "; \($0)" } ?? ""))
     if let error = end?.error { throw error }
     if case .failure(let error) = result, !(error is CancellationError) { throw error }
 } catch {
     let failure = error as? Failure ?? .unavailable("\(error)")
-    FileHandle.standardError.write(Data("ScreenCapture: \(failure.message)\n".utf8))
+    report("ScreenCapture: \(failure.message)")
     exit(failure.exitCode)
 }
+
+func report(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }

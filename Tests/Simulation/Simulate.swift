@@ -6,15 +6,12 @@ import Foundation
         var seeds = 10_000
         var first: UInt64 = 1
         var replay: UInt64?
-        var promise: String?
-        var showsTable = false
         var showsTrace = true
         var shrinks = true
     }
 
     static func main() {
         guard let options = options(Array(CommandLine.arguments.dropFirst())) else { usage() }
-        if options.showsTable { return printPromises() }
         let world = World()
         if let seed = options.replay {
             exit(replay(seed, omitted: [], rounds: nil, in: world, showsTrace: options.showsTrace) == nil ? 0 : 1)
@@ -35,7 +32,7 @@ import Foundation
             events += world.eventCount
             fewest = min(fewest, world.eventCount)
             if world.eventCount < 200 { short += 1 }
-            guard let violation, options.promise == nil || options.promise == "\(violation.promise)" else { continue }
+            guard let violation else { continue }
             say("seed \(seed): \(violation)")
             say("histories until then: \(seed - options.first + 1)")
             guard options.shrinks else { return false }
@@ -88,10 +85,6 @@ import Foundation
         return violation
     }
 
-    private static func printPromises() {
-        for promise in Promise.allCases { say("\(promise)") }
-    }
-
     private static func options(_ arguments: [String]) -> Options? {
         var options = Options()
         var rest = arguments[...]
@@ -99,14 +92,12 @@ import Foundation
             switch name {
             case "--no-trace": options.showsTrace = false
             case "--no-shrink": options.shrinks = false
-            case "--promises": options.showsTable = true
             default:
                 guard let value = rest.popFirst() else { return nil }
                 switch (name, UInt64(value)) {
                 case ("--seeds", let number?): options.seeds = Int(clamping: number)
                 case ("--first", let number?): options.first = number
                 case ("--replay", let number?): options.replay = number
-                case ("--only", _): options.promise = value
                 default: return nil
                 }
             }
@@ -116,7 +107,7 @@ import Foundation
 
     private static func usage() -> Never {
         say(
-            "usage: FrameSocketSimulation [--seeds N] [--first N] [--replay SEED] [--only PROMISE] [--no-trace] [--no-shrink] [--promises]"
+            "usage: FrameSocketSimulation [--seeds N] [--first N] [--replay SEED] [--no-trace] [--no-shrink]"
         )
         exit(64)
     }

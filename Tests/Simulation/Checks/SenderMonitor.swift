@@ -64,13 +64,10 @@ final class SenderMonitor {
     var stoppedOnWire: ControlRequest.FinishReason?
     var lastFrame: UInt32 = 0
     var lastAudio: UInt32 = 0
-    var framesBegun = 0
     /// When the first byte of the message under way was written.
     var beganAt: UInt64 = 0
     /// The numbers of the frames that are out, in order.
     var frames: [UInt32] = []
-    var audioSent = 0
-    var frameTime: UInt64 = 0
     var header: FrameHeader?
     var isOver = false
     var shared = SharedMonitor()

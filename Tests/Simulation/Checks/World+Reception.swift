@@ -39,7 +39,6 @@ extension World {
     }
 
     func received(_ message: AudioBlock, by receiver: SimReceiver) {
-        receiver.audioCount += 1
         if receiver.stated == .audio { coverage.count(.audioOnly) }
         guard message.bytes.count > 4 else { return }
         guard let identity = message.bytes.withSpan({ Content.identify($0) }), identity.isAudio else {

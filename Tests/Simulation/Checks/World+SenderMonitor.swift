@@ -105,8 +105,6 @@ extension World {
     private func frameHeaderWritten(_ header: FrameHeader, _ index: Int) {
         monitors[index].header = header
         checkInfoCame(header, monitors[index])
-        monitors[index].frameTime = now
-        monitors[index].framesBegun += 1
         monitors[index].beginBody(.frame)
         checkAudioIsOut(senders[monitors[index].sender], index)
         messageBegins(index, wants: .frames)
@@ -178,10 +176,7 @@ extension World {
                 if isAnswer { monitors[index].frameAskedAt = nil } else { monitors[index].hasOlderFrameCome = true }
             }
             frameWritten(number, of: monitors[index].sender)
-        case .audio:
-            monitors[index].audioSent += 1
-        case .none:
-            break
+        case .audio, .none: break
         }
         monitors[index].kind = .none
     }

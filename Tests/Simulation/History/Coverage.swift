@@ -34,12 +34,6 @@ struct Coverage {
     private var current: UInt128 = 0
     private var histories = [Int](repeating: 0, count: Scenario.allCases.count)
     private var checks = [Int](repeating: 0, count: Promise.allCases.count)
-    private(set) var historyCount = 0
-
-    mutating func beginHistory() {
-        endHistory()
-        historyCount += 1
-    }
 
     /// Notes that something happened in this history.
     mutating func count(_ scenario: Scenario) {

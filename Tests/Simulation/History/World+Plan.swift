@@ -56,7 +56,7 @@ extension World {
             coverage.count(.visit)
             guard let socket = makeSocket(at: place, isOurs: false, capacity: 2_000) else { return }
             guard connect(socket, to: place) == nil else { return close(socket) }
-            if random.chance(80) { unsafe Tokens.bytes.withUnsafeBytes { _ = unsafe send(socket, $0) } }
+            if random.chance(80) { _ = try? send(socket, Tokens.bytes[...]) }
             if random.chance(30) { close(socket) } else { strays.append(socket) }
         case .breakConnection(let number):
             guard socketCount > 0 else { return }

@@ -49,7 +49,6 @@ struct ScriptedPeer {
     var header: FrameHeader?
     var body: [UInt8] = []
     var lastReceived: [UInt16: UInt32] = [:]
-    var framesReceived = 0
     /// How many bytes it reads at a time, and how long it waits before the next read; 0 for at once.
     var readSize = 10_240
     var readPause: UInt64 = 0

@@ -1,3 +1,4 @@
+internal import FrameTransport
 internal import FrameWire
 
 /// How scripted peers read: a receiver checks what comes, a sender throws it away.
@@ -9,16 +10,11 @@ extension World {
         while peers[peer].socket >= 0, !peers[peer].isWaitingToRead {
             let socket = peers[peer].socket
             let size = peers[peer].tokenRemaining > 0 ? peers[peer].tokenRemaining : peers[peer].readSize
-            let transfer = unsafe receive(
-                socket,
-                into: scratch(size),
-                UnsafeMutableRawBufferPointer(start: nil, count: 0)
-            )
-            switch transfer {
-            case .bytes(0, _): return peerSawEnd(peer)
-            case .bytes(let count, _): take(count, for: peer)
-            case .wouldBlock: return
-            case .failed: return endPeer(peer, reset: false)
+            switch try? unsafe receive(socket, into: scratch(size), MemoryRun(start: nil, count: 0)) {
+            case .bytes(0, _)?: return peerSawEnd(peer)
+            case .bytes(let count, _)?: take(count, for: peer)
+            case .wouldBlock?: return
+            case nil: return endPeer(peer, reset: false)
             }
             if peers[peer].socket >= 0, peers[peer].readPause > 0 {
                 peers[peer].isWaitingToRead = true
@@ -79,7 +75,6 @@ extension World {
     private func completeFrame(for peer: Int) {
         guard let header = peers[peer].header else { return }
         peers[peer].header = nil
-        peers[peer].framesReceived += 1
         let identity = identifyBody(of: peer)
         peers[peer].body.removeAll(keepingCapacity: true)
         guard let identity else {

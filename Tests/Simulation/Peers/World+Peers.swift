@@ -1,3 +1,4 @@
+internal import FrameTransport
 internal import FrameWire
 
 /// What programs that are not of this package do.
@@ -42,7 +43,7 @@ extension World {
         case nil:
             peers[peer].socket = socket
             peerDidConnect(peer)
-        case .inProgress:
+        case .inProgress?:
             peers[peer].socket = socket
             peers[peer].isConnecting = true
             sockets[socket].watchesRoom = true
@@ -73,9 +74,7 @@ extension World {
 
     private func acceptForPeer(_ peer: Int) {
         // One connection at a time, as existing Jitsi receivers do; who comes meanwhile waits.
-        guard peers[peer].socket < 0, case .success(let socket) = accept(peers[peer].listener, isOurs: false) else {
-            return
-        }
+        guard peers[peer].socket < 0, let socket = try? accept(peers[peer].listener, isOurs: false) else { return }
         peers[peer].leaveConnection()
         peers[peer].socket = socket
         sockets[socket].capacity = peers[peer].socketCapacity
@@ -127,11 +126,8 @@ extension World {
             let left = peers[peer].outgoing.count - peers[peer].written
             let (passing, part) = nextPassing(peer, min(left, peers[peer].writeSize))
             let start = peers[peer].written
-            let transfer = unsafe peers[peer].outgoing.withUnsafeBytes { bytes in
-                unsafe send(socket, UnsafeRawBufferPointer(rebasing: bytes[start..<start + part]), passing: passing)
-            }
-            switch transfer {
-            case .bytes(let count, let isShort):
+            switch try? send(socket, peers[peer].outgoing[start..<start + part], passing: passing) {
+            case .bytes(let count, let isShort)?:
                 if !passing.isEmpty { passed(peer) }
                 peers[peer].written += count
                 noteFramesWritten(peer)
@@ -139,9 +135,9 @@ extension World {
                 if peers[peer].pausesWriting {
                     return events.schedule(.peer, peer, -1, at: now + peers[peer].writePause)
                 }
-            case .wouldBlock:
+            case .wouldBlock?:
                 return
-            case .failed:
+            case nil:
                 return endPeer(peer, reset: false)
             }
             if peers[peer].written == peers[peer].outgoing.count { makeFlood(peer) }

@@ -38,7 +38,7 @@ extension SimReceiver: ReceiverMachine.System {
         try perform(call) { () throws(Errno) in
             // A machine that has broken a promise must not go on forever.
             guard world.violation == nil else { throw .reset }
-            return try unsafe world.receive(socket, into: first, second).result
+            return try unsafe world.receive(socket, into: first, second)
         }
     }
 
@@ -52,7 +52,7 @@ extension SimReceiver: ReceiverMachine.System {
             let endsWithRequest =
                 endsWithValue || requests.suffix(4).elementsEqual([13, 10, 13, 10].suffix(requests.count))
             world.check(.requestsAreWhole, endsWithRequest, "the requests of connection \(index) end within one")
-            return try unsafe requests.withUnsafeBytes { unsafe world.send(socket, $0) }.result
+            return try world.send(socket, requests[...])
         }
     }
 
@@ -60,8 +60,7 @@ extension SimReceiver: ReceiverMachine.System {
         try perform("write token") { () throws(TransportError) in
             world.coverage.count(.handshake)
             guard let tokens = world.servers[server].tokens else { return }
-            let transfer = unsafe tokens.own.withUnsafeBytes { unsafe world.send(socket, $0) }
-            guard case .bytes(tokens.own.count, _) = transfer else { throw .lost(.brokenPipe) }
+            guard case .bytes(tokens.own.count, _)? = try? world.send(socket, tokens.own[...]) else { throw .lost(.brokenPipe) }
         }
     }
 
@@ -156,19 +155,6 @@ extension SimReceiver: ReceiverMachine.System {
             world.coverage.count(.declined)
             shared.hasDeclined = true
             world.unmapAll(self)
-        }
-    }
-}
-
-extension SocketTransfer {
-    /// The same as a system call returns it.
-    var result: Transfer {
-        get throws(Errno) {
-            switch self {
-            case .bytes(let count, let isShort): .bytes(count, isShort: isShort)
-            case .wouldBlock: .wouldBlock
-            case .failed(let failure): throw failure.errno
-            }
         }
     }
 }

@@ -55,7 +55,6 @@ final class SimReceiver {
     var isTaken = false
     var isLetGo = false
     var isClosed = false
-    var closeReasonSent: ControlRequest.FinishReason?
     var frames = Consumer()
     /// The error with which its frames ended.
     var framesError: TransportError?
@@ -72,9 +71,7 @@ final class SimReceiver {
     var frameCount = 0
     var lastIndex = -1
     var lastAudio: UInt32 = 0
-    var audioCount = 0
     var delivered = 0
-    var lastStatus: SenderStatus?
     /// What its program states.
     let statement: Int
     /// What the machine was last told that is wanted, and all that was ever asked for.
@@ -96,7 +93,6 @@ final class SimReceiver {
     var maySenderBeSilent: Bool { hasPaused || stated?.isEmpty ?? false }
     /// Whether frames were dropped or skipped, so that their places have gaps.
     var hasSkippedFrames = false
-    var wasDropped = false
     var wasCancelled = false
     var isDraining = false
     var fanOut = -1
@@ -111,7 +107,6 @@ final class SimReceiver {
     struct Consumer {
         var waiter: UInt64?
         var isBusy = false
-        var isStarted = false
         var hasEnded = false
         var hasBeenWoken = false
     }

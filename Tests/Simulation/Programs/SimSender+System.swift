@@ -23,7 +23,7 @@ extension SimSender: SenderMachine.System {
 
     func checkConnected() throws(Errno) {
         try perform("check whether connected") { () throws(Errno) in
-            if let failure = world.connectFailure(socket) { throw failure.errno }
+            if let failure = world.connectFailure(socket) { throw failure }
         }
     }
 
@@ -38,9 +38,7 @@ extension SimSender: SenderMachine.System {
     func writeToken(from offset: Int) throws(Errno) -> Transfer {
         try perform("write token from \(offset)") { () throws(Errno) in
             guard let tokens else { return .wouldBlock }
-            return try unsafe tokens.own.withUnsafeBytes { bytes in
-                unsafe world.send(socket, UnsafeRawBufferPointer(rebasing: bytes[offset...]))
-            }.result
+            return try world.send(socket, tokens.own[offset...])
         }
     }
 
@@ -48,9 +46,9 @@ extension SimSender: SenderMachine.System {
         try perform("read") { () throws(Errno) in
             // A machine that has broken a promise must not go on forever.
             guard world.violation == nil else { throw .reset }
-            let transfer = unsafe world.receive(socket, into: run, MemoryRun(start: nil, count: 0))
+            let transfer = try unsafe world.receive(socket, into: run, MemoryRun(start: nil, count: 0))
             if case .bytes(0, _) = transfer { sawEndAt = world.eventCount }
-            return try transfer.result
+            return transfer
         }
     }
 

@@ -18,12 +18,8 @@ extension SimServer: ListenerMachine.System {
         note("accept")
         guard socket >= 0 else { return nil }
         world.turn.accepts += 1
-        switch world.accept(socket, isOurs: true) {
-        case .success(let socket):
-            accepted = socket
-            return true
-        case .failure(let failure): throw failure.failure.errno
-        }
+        accepted = try world.accept(socket, isOurs: true)
+        return true
     }
 
     func admit(_ id: Int) {

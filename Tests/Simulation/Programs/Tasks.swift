@@ -169,7 +169,7 @@ extension World {
         }
     }
 
-    func becameReady(_ readiness: SocketReadiness, _ owner: Owner) {
+    func becameReady(_ readiness: Readiness, _ owner: Owner) {
         switch owner {
         case .sender(let index):
             change(senders[index]) {
@@ -181,12 +181,7 @@ extension World {
             }
         case .uploader: break
         case .server(let index): change(servers[index]) { $0.becameReady() }
-        case .receiver(let index):
-            var flags: Readiness = []
-            if readiness.contains(.readable) { flags.insert(.readable) }
-            if readiness.contains(.writable) { flags.insert(.writable) }
-            if readiness.contains(.hangup) { flags.insert(.hangup) }
-            change(receivers[index]) { $0.becameReady(flags, receivers[index]) }
+        case .receiver(let index): change(receivers[index]) { $0.becameReady(readiness, receivers[index]) }
         }
     }
 

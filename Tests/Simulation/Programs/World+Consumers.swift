@@ -10,7 +10,6 @@ extension World {
             for request in requests { send(request, from: receiver) }
         case .closeConnection(let reason):
             receiver.isClosed = true
-            receiver.closeReasonSent = reason
             execute(.close(reason), for: owner, on: receiver.thread)
         case .drainConnection:
             coverage.count(.drain)
@@ -210,7 +209,6 @@ extension World {
     }
 
     func deliver(_ status: SenderStatus, to receiver: SimReceiver) {
-        receiver.lastStatus = status
         let (_, woken) = receiver.statuses.put(status)
         check(.latestSixteen, receiver.statuses.count <= 16, "\(receiver.statuses.count) statuses wait")
         if let woken, woken == receiver.statusConsumer.waiter { wakeStatus(receiver) }

@@ -185,7 +185,6 @@ extension World {
 
     private func dropUnread(_ receiver: SimReceiver) {
         note("  receiver \(receiver.index): what was left unread is dropped")
-        receiver.wasDropped = true
         tell(.framesDropped(receiver.id), of: receiver)
         let error = TransportError(.departedSenderDropped, "dropped")
         for waiter in receiver.mailbox.discard(error).woken where waiter == receiver.frames.waiter {

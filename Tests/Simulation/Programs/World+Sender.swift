@@ -47,7 +47,7 @@ extension World {
         checkGrowingPause(sender)
         sender.connectedAt = now
         guard let socket = makeSocket(at: plan.place, isOurs: true, capacity: plan.socketCapacity) else {
-            return .failed(SocketFailure.noDescriptors.errno)
+            return .failed(.noDescriptors)
         }
         switch connect(socket, to: plan.place) {
         case nil, .inProgress?:
@@ -56,7 +56,7 @@ extension World {
             return if case .connected = sockets[socket].phase { .connected } else { .pending }
         case let failure?:
             close(socket)
-            return .failed(failure.errno)
+            return .failed(failure)
         }
     }
 
@@ -123,21 +123,22 @@ extension World {
         var settlements: [SendLaneMachine.Settlement] = []
         while let write = sender.lane.nextWrite() {
             if let bytes = write.sendBuffer { setCapacity(sender.socket, bytes) }
-            let transfer = unsafe send(
-                sender.socket,
-                UnsafeRawBufferPointer(write.runs.header),
-                UnsafeRawBufferPointer(write.runs.body),
-                UnsafeRawBufferPointer(write.runs.padding),
-                passing: write.passed.map { [SimDescriptor(region: SharedRegion($0))] } ?? []
-            )
-            switch transfer {
-            case .bytes(let count, _):
-                if let settlement = sender.lane.didWrite(count) { settlements.append(settlement) }
-            case .wouldBlock:
-                coverage.count(.sendBlocked)
-                sender.lane.wouldBlock()
-            case .failed(let failure):
-                if let settlement = sender.lane.writeFailed(failure.errno) { settlements.append(settlement) }
+            do {
+                let transfer = try unsafe send(
+                    sender.socket,
+                    UnsafeRawBufferPointer(write.runs.header),
+                    UnsafeRawBufferPointer(write.runs.body),
+                    UnsafeRawBufferPointer(write.runs.padding),
+                    passing: write.passed.map { [SimDescriptor(region: SharedRegion($0))] } ?? []
+                )
+                if case .bytes(let count, _) = transfer {
+                    if let settlement = sender.lane.didWrite(count) { settlements.append(settlement) }
+                } else {
+                    coverage.count(.sendBlocked)
+                    sender.lane.wouldBlock()
+                }
+            } catch {
+                if let settlement = sender.lane.writeFailed(error) { settlements.append(settlement) }
             }
         }
         return settlements
@@ -172,22 +173,5 @@ extension World {
         }
         if case .sent = sender.lane.progress { return }
         execute(.laneProgressed, for: .sender(sender.index), on: sender.plan.thread)
-    }
-}
-
-extension SocketFailure {
-    /// The number that the system gives it.
-    var errno: Errno {
-        switch self {
-        case .reset: .reset
-        case .brokenPipe: .brokenPipe
-        case .refused: .refused
-        case .noEntry: .noEntry
-        case .again: .again
-        case .inProgress: .inProgress
-        case .aborted: .aborted
-        case .noDescriptors: Errno(24)
-        case .addressInUse: .addressInUse
-        }
     }
 }

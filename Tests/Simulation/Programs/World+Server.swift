@@ -71,12 +71,11 @@ extension World {
     private func acceptLast(_ server: SimServer) {
         guard server.socket >= 0 else { return }
         while true {
-            switch accept(server.socket, isOurs: true) {
-            case .success(let socket):
+            do {
+                server.last.append(try accept(server.socket, isOurs: true))
                 coverage.count(.acceptedAtTheEnd)
-                server.last.append(socket)
-            case .failure(let failure):
-                guard case .aborted = failure.failure else { return }
+            } catch {
+                guard error == .aborted else { return }
             }
         }
     }

@@ -1,31 +1,8 @@
-/// How a call on a simulated socket failed.
-enum SocketFailure {
-    case reset
-    case brokenPipe
-    case refused
-    case noEntry
-    case again
-    case inProgress
-    case aborted
-    case noDescriptors
-    case addressInUse
-}
+internal import FrameTransport
 
-/// What a read or write came back with.
-enum SocketTransfer {
-    /// So many bytes; 0 from a read is the end. Short if the socket is empty or full now.
-    case bytes(Int, isShort: Bool)
-    case wouldBlock
-    case failed(SocketFailure)
-}
-
-/// What a socket is reported to be ready for.
-struct SocketReadiness: OptionSet {
-    let rawValue: UInt8
-
-    static let readable = SocketReadiness(rawValue: 1)
-    static let writable = SocketReadiness(rawValue: 2)
-    static let hangup = SocketReadiness(rawValue: 4)
+extension Errno {
+    /// The process has no more descriptors.
+    static let noDescriptors = Errno(24)
 }
 
 /// Who hears of a change.
@@ -44,7 +21,7 @@ struct SimSocket {
         case listening(place: Int)
         case connecting(place: Int)
         case connected
-        case failed(SocketFailure)
+        case failed(Errno)
     }
 
     var isOpen = false
@@ -66,7 +43,7 @@ struct SimSocket {
     var hasShutReceiving = false
     var peerHasEnded = false
     /// A reset, which is reported once what is visible has been read.
-    var failure: SocketFailure?
+    var failure: Errno?
     /// When the other end last read something of this one's.
     var takenAt: UInt64 = 0
     /// A write found it full: its room is a change.

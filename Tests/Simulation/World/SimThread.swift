@@ -46,7 +46,7 @@ struct SimThread {
     /// How many batches of work this turn has begun after the reports.
     var batches = 0
     var changed: [Int] = []
-    var reports: [(registration: Int, readiness: SocketReadiness)] = []
+    var reports: [(registration: Int, readiness: Readiness)] = []
     var registrations: [Registration] = []
     /// The event that the thread waits for; `nil` if none is scheduled.
     var wakesAt: UInt64?

@@ -1,3 +1,5 @@
+internal import FrameTransport
+
 /// Paths and ports: binding, connecting, accepting.
 extension World {
     /// Makes a socket; nil if the process has no descriptor left.
@@ -32,7 +34,7 @@ extension World {
     }
 
     /// Connects: to a path at once, to a port with `inProgress` and a report later.
-    func connect(_ socket: Int, to place: Int) -> SocketFailure? {
+    func connect(_ socket: Int, to place: Int) -> Errno? {
         let listener = places[place].listener
         if places[place].isPort {
             sockets[socket].phase = .connecting(place: place)
@@ -81,7 +83,7 @@ extension World {
     }
 
     /// The result of a connect that was under way, as `SO_ERROR` gives it.
-    func connectFailure(_ socket: Int) -> SocketFailure? {
+    func connectFailure(_ socket: Int) -> Errno? {
         if case .failed(let failure) = sockets[socket].phase { failure } else { nil }
     }
 
@@ -89,30 +91,23 @@ extension World {
     func isConnectedToItself(_ socket: Int) -> Bool { sockets[socket].peer == socket }
 
     /// Takes the first connection that waits.
-    func accept(_ listener: Int, isOurs: Bool) -> Result<Int, AcceptFailure> {
-        guard isUsable(listener) else { return .failure(AcceptFailure(.aborted)) }
-        guard let socket = sockets[listener].backlog.first else { return .failure(AcceptFailure(.again)) }
+    func accept(_ listener: Int, isOurs: Bool) throws(Errno) -> Int {
+        guard isUsable(listener) else { throw .aborted }
+        guard let socket = sockets[listener].backlog.first else { throw .again }
         if isOurs, descriptors >= descriptorLimit {
             coverage.count(.descriptorShortage)
             hasMissedDescriptors = true
-            return .failure(AcceptFailure(.noDescriptors))
+            throw .noDescriptors
         }
         sockets[listener].backlog.removeFirst()
         let peer = sockets[socket].peer
         if sockets[socket].isTCP, peer < 0 || !sockets[peer].isOpen, random.chance(30) {
             sockets[socket].isOpen = false
             dropInbound(socket)
-            return .failure(AcceptFailure(.aborted))
+            throw .aborted
         }
         sockets[socket].isOurs = isOurs
         if isOurs { descriptors += 1 }
-        return .success(socket)
-    }
-
-    /// Why no connection was accepted.
-    struct AcceptFailure: Error {
-        let failure: SocketFailure
-
-        init(_ failure: SocketFailure) { self.failure = failure }
+        return socket
     }
 }

@@ -1,3 +1,5 @@
+internal import FrameTransport
+
 /// Changes of sockets, and who hears of them: one report for each change, as an edge-triggered poller gives it.
 extension World {
     /// Starts to report changes of a socket; what it is ready for already is the first one.
@@ -39,8 +41,8 @@ extension World {
     }
 
     /// What a socket is ready for now, of what is watched.
-    func readiness(of socket: Int) -> SocketReadiness {
-        var result: SocketReadiness = []
+    func readiness(of socket: Int) -> Readiness {
+        var result: Readiness = []
         let state = sockets[socket].phase
         if case .listening = state { return sockets[socket].backlog.isEmpty ? [] : .readable }
         if case .failed = state { return [.readable, .writable, .hangup] }

@@ -1,3 +1,5 @@
+internal import FrameTransport
+
 /// Reads, writes and ends, as Linux does them.
 extension World {
     /// Reads into two runs of memory, one behind the other.
@@ -5,12 +7,12 @@ extension World {
         _ socket: Int,
         into first: UnsafeMutableRawBufferPointer,
         _ second: UnsafeMutableRawBufferPointer
-    ) -> SocketTransfer {
-        guard isUsable(socket) else { return .failed(.reset) }
+    ) throws(Errno) -> Transfer {
+        guard isUsable(socket) else { throw .reset }
         turn.reads += 1
         if !arrivals.isEmpty { arrivals.removeAll(keepingCapacity: true) }
         let wanted = first.count + second.count
-        guard sockets[socket].inbound.visible > 0 else { return receiveNothing(socket) }
+        guard sockets[socket].inbound.visible > 0 else { return try receiveNothing(socket) }
         let limit = sockets[socket].passed.isEmpty ? wanted : takeDescriptors(socket, wanted: wanted)
         var count = unsafe sockets[socket].inbound.read(into: first.beginning(limit))
         if count == first.count {
@@ -35,13 +37,24 @@ extension World {
         unsafe monitorRead(monitor, UnsafeRawBufferPointer(rebasing: second[..<(count - direct)]))
     }
 
-    private func receiveNothing(_ socket: Int) -> SocketTransfer {
+    private func receiveNothing(_ socket: Int) throws(Errno) -> Transfer {
         if let failure = sockets[socket].failure {
             sockets[socket].failure = nil
             sockets[socket].peerHasEnded = true
-            return .failed(failure)
+            throw failure
         }
         return sockets[socket].isAtEnd ? .bytes(0, isShort: true) : .wouldBlock
+    }
+
+    /// Writes as much as there is room for, and passes descriptors with the first byte.
+    func send(
+        _ socket: Int,
+        _ bytes: ArraySlice<UInt8>,
+        passing descriptors: [SimDescriptor] = []
+    ) throws(Errno) -> Transfer {
+        try unsafe bytes.withUnsafeBytes { run in
+            Result { () throws(Errno) in try unsafe send(socket, run, passing: descriptors) }
+        }.get()
     }
 
     /// Writes as much of the runs as there is room for, and passes descriptors with the first byte.
@@ -51,22 +64,23 @@ extension World {
         _ second: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0),
         _ third: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0),
         passing descriptors: [SimDescriptor] = []
-    ) -> SocketTransfer {
-        guard isUsable(socket) else { return .failed(.brokenPipe) }
+    ) throws(Errno) -> Transfer {
+        guard isUsable(socket) else { throw .brokenPipe }
         turn.writes += 1
         if let failure = sockets[socket].failure {
             sockets[socket].failure = nil
             sockets[socket].peerHasEnded = true
-            return .failed(failure)
+            throw failure
         }
         guard !sockets[socket].hasShutSending, case .connected = sockets[socket].phase else {
-            return .failed(.brokenPipe)
+            throw .brokenPipe
         }
         let peer = sockets[socket].peer
         let wanted = first.count + second.count + third.count
-        guard peer >= 0, sockets[peer].isOpen else { return sendToNobody(socket, wanted) }
+        guard peer >= 0, sockets[peer].isOpen else { return try sendToNobody(socket, wanted) }
         if sockets[peer].hasShutReceiving {
-            return sockets[socket].isTCP ? .bytes(wanted, isShort: false) : .failed(.brokenPipe)
+            guard sockets[socket].isTCP else { throw .brokenPipe }
+            return .bytes(wanted, isShort: false)
         }
         let room = sockets[socket].capacity - sockets[peer].inbound.count
         guard room > 0 else {
@@ -95,8 +109,8 @@ extension World {
 
     /// The other end is gone: a path says so at once, over TCP the first write is answered by a reset, which may come
     /// before the last that the other end wrote.
-    private func sendToNobody(_ socket: Int, _ wanted: Int) -> SocketTransfer {
-        guard sockets[socket].isTCP, !sockets[socket].isBlocked else { return .failed(.brokenPipe) }
+    private func sendToNobody(_ socket: Int, _ wanted: Int) throws(Errno) -> Transfer {
+        guard sockets[socket].isTCP, !sockets[socket].isBlocked else { throw .brokenPipe }
         sockets[socket].isBlocked = true
         sockets[socket].wasBroken = true
         sockets[socket].failure = .reset

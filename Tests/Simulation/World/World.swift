@@ -82,7 +82,7 @@ internal import FrameTransport
         (descriptors, descriptorLimit, hasMissedDescriptors) = (0, .max, false)
         eventCount = 0
         rounds = 0
-        coverage.beginHistory()
+        coverage.endHistory()
         trace.removeAll()
         violation = nil
         turn = TurnCount()

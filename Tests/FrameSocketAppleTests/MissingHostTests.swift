@@ -92,21 +92,17 @@ import Testing
 
     @Test func `an app that goes for longer than the limit ends the broadcast`() async throws {
         let reports = Reports()
+        // It listens before the limit begins.
+        let server = try directory.server()
         let session = session(reports, path: directory.socket) {
             $0.connection.reopens = true
             $0.hostTimeout = .seconds(2)
         }
-        try await leave(session)
-        #expect(await becomesTrue { reports.reasons == [.noHost] })
-        withExtendedLifetime(session) {}
-    }
-
-    /// An app that is reached, and goes.
-    private func leave(_ session: BroadcastSession) async throws {
-        let server = try directory.server()
         let host = try #require(try await firstConnection(of: server))
         #expect(await becomesTrue { session.uploader.connection.isOpen })
-        host.close()
+        server.close()
+        #expect(await becomesTrue { reports.reasons == [.noHost] })
+        withExtendedLifetime(host) {}
     }
 
     @Test func `a port with tokens takes the place of the path`() async throws {

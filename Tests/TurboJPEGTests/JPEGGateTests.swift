@@ -130,32 +130,6 @@ import TurboJPEG
         #expect(Self.refusal(of: other, by: decoder) == .missingTable)
     }
 
-    /// Start and end of the coefficients that a scan says it codes, and which of their bits.
-    static let selections: [[UInt8]] = [
-        [0, 0, 0], [0, 1, 0], [0, 62, 0], [1, 63, 0], [63, 0, 0], [0, 255, 0], [0, 63, 1], [0, 63, 0x10],
-    ]
-
-    @Test(arguments: selections)
-    func `a sequential scan with a partial selection is refused, or decoded if deviations are accepted`(
-        selection: [UInt8]
-    ) throws {
-        let good = HostileJPEG.good
-        let scan = try #require(good.firstIndex(ofMarker: 0xDA, from: 2))
-        let parameters = scan + 5 + 2 * Int(good[scan + 4])
-        try #require(Array(good[parameters..<parameters + 3]) == [0, 63, 0])
-        let jpeg = Array(good[..<parameters]) + selection + Array(good[(parameters + 3)...])
-        let error = try #require(Self.error(of: jpeg, as: .bgra))
-        #expect(error.code == .malformed)
-        #expect(error.message.contains("0 to 63"))
-        var decoder = JPEGDecoder()
-        decoder.limits.acceptsDeviations = true
-        let expected = try decoder.decode(bytes: good, as: .bgra)
-        #expect(try decoder.decode(bytes: jpeg, as: .bgra).hasSamePixels(as: expected))
-        // The tables of both kinds of coefficients are needed all the same.
-        let bare = HandmadeJPEG.repeating(0xC4, times: 0, in: jpeg)
-        #expect(Self.refusal(of: bare, by: decoder) == .missingTable)
-    }
-
     @Test(arguments: [
         HandmadeJPEG.segment(0xC4, []), HandmadeJPEG.segment(0xDB, []), [0xFF, 0x01], [0xFF, 0xFF, 0xFF, 0x01],
     ])

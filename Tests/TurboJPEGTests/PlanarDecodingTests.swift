@@ -4,17 +4,6 @@ import Testing
 import TurboJPEG
 
 @Suite(.tags(.computes)) struct PlanarDecodingTests {
-    @Test(arguments: ChromaSubsampling.allCases, sizes.dropLast())
-    func `luma equals that of djpeg`(subsampling: ChromaSubsampling, size: (Int, Int)) throws {
-        let jpeg = try JPEGEncoder(subsampling: subsampling).encode(testImage(size.0, size.1))
-        let gray = try ReferenceTool.djpeg.run(["-pnm", "-grayscale"], on: jpeg)
-        let expected = try PixelBuffer(ppm: gray.span, as: .gray)
-        for format in planarFormats {
-            let decoded = try JPEGDecoder().decode(bytes: jpeg, as: format)
-            for y in 0..<size.1 { #expect(decoded.row(y) == expected.row(y)) }
-        }
-    }
-
     @Test(arguments: sizes)
     func `colors equal those of djpeg with repeated chroma`(width: Int, height: Int) throws {
         let jpeg = try JPEGEncoder().encode(testImage(width, height))

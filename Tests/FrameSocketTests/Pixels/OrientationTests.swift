@@ -21,14 +21,6 @@ import Testing
         #expect((0..<upright.height).map { upright.row($0) } == expected)
     }
 
-    /// Sides about those of the tiles in which samples are moved.
-    @Test(arguments: [(1, 1), (1, 33), (33, 1), (32, 33), (33, 65), (65, 32)])
-    func `half a turn leaves no row and no column`(width: Int, height: Int) throws {
-        let image = try PixelBuffer(width: width, height: height, format: .gray) { _, x, y in UInt8(1 + x + 3 * y) }
-        let turned = try image.upright(from: .down)
-        for y in 0..<height { #expect(turned.row(y) == image.row(height - 1 - y).reversed()) }
-    }
-
     @Test func `an upright image shares its memory with the result`() throws {
         let image = try testImage(20, 30, as: .bgra)
         #expect(try image.upright(from: .up).address == image.address)

@@ -4,23 +4,6 @@ import Testing
 @testable import FrameSocket
 
 @Suite struct RotationTests {
-    /// Turning without loss is the same as decoding, turning, wherever the image is of whole blocks.
-    @Test(arguments: FrameOrientation.allCases, [ChromaSubsampling.yuv444, .yuv422, .yuv420, .yuv440, .gray])
-    func `lossless rotation equals rotation of the pixels`(
-        _ orientation: FrameOrientation,
-        _ subsampling: ChromaSubsampling
-    ) throws {
-        let image = try OutputPixelTests.gradient(.rgb, width: 96, height: 64)
-        let jpeg: [UInt8] = try JPEGEncoder(quality: 90, subsampling: subsampling).encode(image)
-        let turned = try JPEGTransform(uprighting: orientation).apply(to: jpeg.span, edges: .perfect)
-        let decoder = JPEGDecoder()
-        let expected = try decoder.decode(jpeg.span, as: .gray).upright(from: orientation)
-        let found = try decoder.decode(turned.span, as: .gray)
-        #expect((found.width, found.height) == (expected.width, expected.height))
-        // Rounding of the inverse transform may differ by one where rows become columns.
-        #expect(try found.peakSignalToNoiseRatio(against: expected) > 50)
-    }
-
     @Test(arguments: FrameOrientation.allCases)
     func `a frame is rotated without loss`(_ orientation: FrameOrientation) async throws {
         let image = try OutputPixelTests.gradient(.bgra, width: 96, height: 64)
@@ -60,7 +43,7 @@ import Testing
         let corner: [JPEGTransform] = [.flipHorizontal, .rotate270, .rotate180, .transverse]
         let bottom: [JPEGTransform] = [.flipVertical, .rotate90, .rotate180, .transverse]
         let (cutsWidth, cutsHeight) = (corner.contains(transform), bottom.contains(transform))
-        for (width, height) in [(1, 1), (7, 20), (10, 10), (20, 7), (15, 33), (33, 15), (31, 40), (40, 31), (63, 40)] {
+        for (width, height) in [(1, 1), (7, 20), (10, 10), (20, 7), (33, 15), (40, 31), (63, 40), (64, 96)] {
             let image = try OutputPixelTests.gradient(.rgb, width: width, height: height)
             let jpeg: [UInt8] = try JPEGEncoder(quality: 90, subsampling: subsampling).encode(image)
             let isEmpty = (cutsWidth && width < mcuWidth) || (cutsHeight && height < mcuHeight)
@@ -82,8 +65,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [(96, 64), (100, 70)])
-    func `the sender rotates JPEGs`(width: Int, height: Int) async throws {
+    @Test func `the sender rotates JPEGs`() async throws {
+        let (width, height) = (100, 70)
         let image = try OutputPixelTests.gradient(.bgra, width: width, height: height)
         let jpeg: [UInt8] = try JPEGEncoder(quality: 95).encode(image)
         try await Wire.run(.init(quality: 95, appliesOrientation: true)) { wire in

@@ -37,6 +37,18 @@ struct ImageRig {
         if settles { settle() }
     }
 
+    /// Lets time pass, in steps of 23 ms at most.
+    mutating func pass(milliseconds: UInt64) {
+        let end = now + milliseconds * 1_000_000
+        while now < end {
+            now = min(end, now + 23_000_000)
+            if let timer = machine.timer, timer <= now {
+                machine.deadlinePassed(at: now)
+                settle()
+            }
+        }
+    }
+
     /// Offers a frame that is sent.
     mutating func send(_ content: FrameContent) throws {
         let count = messages.count

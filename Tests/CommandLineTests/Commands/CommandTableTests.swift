@@ -42,8 +42,51 @@ import Testing
         #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
     }
 
+    @Test(arguments: [
+        "d/-p --count=1 --output=d/out --json", "--count 1 --json --output d/out d/-p",
+        "--count=1 --output d/out --json -- d/-p",
+        // The last one counts.
+        "d/-p --count 7 --output in --json --count=1 --output d/out --json",
+    ])
+    func `values follow a space or an equals sign, and arguments after two dashes are not options`(words: String) throws
+    {
+        var arguments = Arguments(words.split(separator: " ").map(String.init))
+        let command = try ReceiveCommand(&arguments)
+        guard case .at(let endpoint) = command.place else {
+            Issue.record("no path")
+            return
+        }
+        #expect("\(endpoint)" == "d/-p" && command.count == 1 && command.directory == "d/out")
+        guard case .json = command.output else {
+            Issue.record("no events")
+            return
+        }
+    }
+
+    @Test(arguments: ["r s", "s r"]) func `replay accepts its two operands in either order`(words: String) throws {
+        let place = try Workplace()
+        let file = try place.file("r", [])
+        var arguments = Arguments(words.split(separator: " ").map { $0 == "r" ? file : place.socket })
+        let command = try ReplayCommand(&arguments)
+        #expect(command.file == file && "\(command.endpoint)" == place.socket)
+    }
+
+    @Test(arguments: [
+        ("--help", "framesocket moves video frames"), ("help receive", "Usage: framesocket receive PATH"),
+        ("receive s --count 3 -h", "Usage: framesocket receive PATH"), ("receive --version", "framesocket 0."),
+    ])
+    func `help and version go to standard output, and are a success`(words: String, start: String) async throws {
+        let place = try Workplace()
+        let ending = try await place.shell("exec $F \(words)").ended()
+        #expect(ending.status == 0 && ending.errors == "" && ending.text.hasPrefix(start), "\(ending)")
+    }
+
     @Test func `the examples of a command's help are words that it accepts`() throws {
         for command in Self.commands {
+            let lines = command.help.split(separator: "\n")
+            #expect(
+                command.help.hasPrefix("Usage: framesocket \(command.name) ") && lines.allSatisfy { $0.count <= 80 }
+            )
             let parts = command.help.components(separatedBy: "\n\nExamples:\n")
             let examples = parts.last?.split(separator: "\n") ?? []
             #expect(parts.count == 2 && (1...3).contains(examples.count), "\(command.name)")
@@ -127,7 +170,8 @@ import Testing
             }
             try await place.checkSchema(of: ending.lines)
         }
-        receiver.send(.interrupt)
+        // What has arrived is told first.
+        receiver.send(.terminate)
         let received = await receiver.ended()
         #expect(received.status == 130)
         if let frames = example.frames { #expect(try received.events("frame").count == frames, "\(ending)") }

@@ -3,10 +3,6 @@ import FrameSocketTesting
 import TestDescriptions
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// `framesocket doctor`: what it says, how it ends, and what it leaves alone.
 @Suite(.serialized) struct DoctorTests {
     private let place: Workplace
@@ -332,9 +328,14 @@ import Testing
     @Test func `a server without a free slot turns senders away`() async throws {
         let receiver = try await place.receiver("--json")
         let peers = try (0..<64).map { _ in try PeerSocket.connected(to: place.socket) }
-        let ending = try await place.framesocket(["doctor", place.socket, "--json"]).ended()
-        let codes = try diagnosis(ending).findings.map(\.code)
-        #expect(ending.status == 69 && codes.contains("server.turnsAway"), "\(ending)")
+        // It looks for the end of its connection for 0.3 seconds, in which a busy machine may not get to it.
+        var codes: [String] = []
+        for _ in 0..<20 where !codes.contains("server.turnsAway") {
+            let ending = try await place.framesocket(["doctor", place.socket, "--json"]).ended()
+            codes = try diagnosis(ending).findings.map(\.code)
+            #expect(ending.status == (codes.contains("server.turnsAway") ? 69 : 0), "\(ending)")
+        }
+        #expect(codes.contains("server.turnsAway"))
         for peer in peers { peer.close() }
         receiver.send(.interrupt)
         _ = await receiver.ended()

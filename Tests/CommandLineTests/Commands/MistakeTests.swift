@@ -11,30 +11,20 @@ import Testing
         place = try Workplace()
     }
 
-    @Test(arguments: ["--mjpeg", "--raw bgra"])
-    func `frames are not written to a terminal`(option: String) async throws {
-        let script = try Places.tool("script")
-        let command = "\(Places.framesocket) receive \(place.socket) \(option)"
-        let ending = try await place.start(script, ["-qec", command, "/dev/null"]).ended()
-        #expect(ending.status == 64 && ending.text.contains("standard output is a terminal"), "\(ending)")
+    @Test(arguments: [
+        ("receive $S --mjpeg", "output"), ("receive $S --raw bgra", "output"), ("send $S -", "input"),
+        ("replay $S -", "input"),
+    ])
+    func `frames are neither written to a terminal nor read from one`(words: String, stream: String) async throws {
+        let command = "\(Places.framesocket) \(words.replacing("$S", with: place.socket))"
+        let ending = try await place.start(Places.tool("script"), ["-qec", command, "/dev/null"]).ended()
+        #expect(ending.status == 64 && ending.text.contains("standard \(stream) is a terminal"), "\(ending)")
     }
 
-    @Test(arguments: [("xterm", 12, "waiting for"), ("xterm", 80, "waiting for a sender"), ("dumb", 80, nil)])
-    func `the line that shows progress fits the window`(terminal: String, columns: Int, line: String?) async throws {
-        let script = try Places.tool("script")
-        let receive = "\(Places.framesocket) receive \(place.socket) --timeout 2"
-        let command = "stty cols \(columns) && TERM=\(terminal) \(receive)"
-        let ending = try await place.start(script, ["-qec", command, "/dev/null"]).ended()
-        let shown = ending.text.components(separatedBy: "\r\u{1B}[K").dropFirst()
-        #expect(ending.status == 75 && (line.map { shown.contains($0) } ?? shown.isEmpty), "\(ending)")
-    }
-
-    @Test(arguments: ["send", "replay"])
-    func `bytes are not waited for at a terminal`(command: String) async throws {
-        let script = try Places.tool("script")
-        let line = "\(Places.framesocket) \(command) \(place.socket) -"
-        let ending = try await place.start(script, ["-qec", line, "/dev/null"]).ended()
-        #expect(ending.status == 64 && ending.text.contains("standard input is a terminal"), "\(ending)")
+    @Test func `a terminal that can do nothing is shown no progress`() async throws {
+        let command = "TERM=dumb \(Places.framesocket) receive \(place.socket) --timeout 2"
+        let ending = try await place.start(Places.tool("script"), ["-qec", command, "/dev/null"]).ended()
+        #expect(ending.status == 75 && !ending.text.contains("\r\u{1B}[K"), "\(ending)")
     }
 
     #if os(Linux)
@@ -72,11 +62,20 @@ import Testing
     #endif
 
     @Test func `--timeout without --count is a success once a frame has arrived`() async throws {
-        let receiver = try await place.receiver("--timeout", "1", "--json")
-        #expect(try await place.send(jpeg).status == 0)
-        let ending = await receiver.ended()
-        let frames = try ending.events("frame")
-        #expect(ending.status == 0 && frames.count == 1, "\(ending)")
+        // A machine that is busy may need longer to start a sender.
+        for seconds in [1, 5, 25] {
+            let receiver = try await place.receiver("--timeout", "\(seconds)", "--json")
+            let sender = try place.framesocket(["send", place.socket, jpeg, "--quiet"])
+            let ending = await receiver.ended()
+            sender.kill()
+            guard try !ending.events("frame").isEmpty else {
+                #expect(ending.status == 75, "\(ending)")
+                continue
+            }
+            #expect(ending.status == 0, "\(ending)")
+            return
+        }
+        Issue.record("no frame arrived in time")
     }
 
     @Test func `both ends count the same bytes of a padded frame`() async throws {
@@ -101,7 +100,7 @@ import Testing
         #expect(ending.status == 0, "\(line): \(ending)")
         let names = try place.names(in: ".")
         #expect(!names.contains("owned"))
-        receiver.send(.interrupt)
+        receiver.send(.terminate)
         #expect(try await receiver.ended().events("frame").count == 3)
     }
 
@@ -116,7 +115,7 @@ import Testing
         let ending = try await place.send(file)
         #expect(ending.status == status, "\(ending)")
         #expect(ending.errors.contains("only the first image of 1 file was sent") == (status > 0), "\(ending)")
-        receiver.send(.interrupt)
+        receiver.send(.terminate)
         #expect(try await receiver.ended().events("frame").count == 1)
     }
 
@@ -124,7 +123,12 @@ import Testing
 
     private let progressive = Places.fixture("jpeg/chelsea-progressive.jpg")
 
-    @Test func `what receivers refuse is passed through only with --force`() async throws {
+    @Test func `progressive JPEGs are passed through only with --force, and decoded with --allow-progressive`()
+        async throws
+    {
+        let strict = try await place.receiver("--json", "--decode", "--count", "1")
+        #expect(try await place.send(progressive, "--passthrough", "--force").status == 0)
+        #expect(try await strict.ended().events("error").count == 1)
         let receiver = try await place.receiver("--json", "--decode", "--allow-progressive", "--count", "2")
         let refused = try await place.send(progressive, "--passthrough")
         #expect(refused.status == 65 && refused.errors.contains("progressive.jpg: "), "\(refused)")
@@ -137,23 +141,8 @@ import Testing
         #expect(ending.status == 0 && errors.isEmpty, "\(ending)")
     }
 
-    @Test func `a receiver accepts progressive JPEGs only with --allow-progressive`() async throws {
-        let receiver = try await place.receiver("--json", "--decode")
-        #expect(try await place.send(progressive, "--passthrough", "--force").status == 0)
-        _ = try await receiver.lines(4)
-        receiver.send(.interrupt)
-        #expect(try await receiver.ended().events("error").count == 1)
-    }
-
     /// What cameras and programs write behind the end of a JPEG.
-    @Test(
-        arguments: [
-            [1, 2, 3, 0xFF, 0xD8, 0xFF], [0], [UInt8](repeating: 0, count: 10_240),
-            [UInt8](repeating: 0, count: 20_000),
-            Array("text".utf8),
-        ],
-        [[], ["--force"]]
-    )
+    @Test(arguments: [[0xFF, 0xD8, 0xFF], [UInt8](repeating: 0, count: 20_000)], [[], ["--force"]])
     func `whatever follows a JPEG's end is left out`(tail: [UInt8], options: [String]) async throws {
         let followed = try place.file("followed.jpg", Data.bytes(at: jpeg) + tail)
         let receiver = try await place.receiver("--count", "1", "--decode", "--output", place.path("out"))
@@ -162,15 +151,5 @@ import Testing
         #expect(ending.status == 0, "\(ending)")
         #expect(await receiver.ended().status == 0)
         #expect(try Data.bytes(at: place.path("out/frame-000000.jpg")) == Data.bytes(at: jpeg))
-    }
-
-    @Test(arguments: ["$S $D/r.mkv", "$D/r.mkv $S"])
-    func `replay accepts its two operands in either order`(words: String) async throws {
-        let recorder = try place.framesocket(["record", place.socket, place.path("r.mkv"), "--once", "--quiet"])
-        _ = try await place.send(jpeg, "--wait", "30")
-        #expect(await recorder.ended().status == 0)
-        let receiver = try await place.receiver("--count", "1")
-        #expect(try await place.shell("$F replay \(words)").ended().status == 0)
-        #expect(await receiver.ended().status == 0)
     }
 }

@@ -69,6 +69,10 @@ import Testing
             screens,
             ["--fps", "20", "--loop", "30", "--max-rate", "100000", "--quality", "30-40"]
         )
-        #expect(try sent.events("conditions").first?.values["present"] == .list(["budget.low"]), "\(sent)")
+        // A machine that is busy may have other difficulties, too.
+        let isReported = try sent.events("conditions").contains { event in
+            if case .list(let present) = event.values["present"] { present.contains("budget.low") } else { false }
+        }
+        #expect(isReported, "\(sent)")
     }
 }

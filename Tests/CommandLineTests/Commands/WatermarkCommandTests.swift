@@ -54,15 +54,8 @@ import Testing
         arguments: [
             // The default: a tenth from both edges, and a tenth wide; the left half of that is red.
             ([], [], 120, 12...17, 8...19),
-            (["--watermark-at", "0.5,0.5,0.25"], [], 120, 60...74, 40...69),
             (["--watermark-at=-0.125,0.5,0.5"], [], 120, 0...14, 40...79),
-            (["--watermark-at", "0.5,0.5,0.25", "--scale", "1/2"], [], 60, 30...37, 20...34),
-            // With the bars, which are 20 rows high.
-            (["--watermark-at", "0,0,0.5", "--letterbox", "120x120"], [], 120, 0...29, 0...59),
-            (["--watermark-at", "0.1,0.1,0.5", "--orientation", "8"], ["--upright"], 80, 8...27, 12...51),
             (["--watermark-at", "0.1,0.1,0.5", "--orientation", "7"], ["--upright"], 80, 8...27, 12...51),
-            (["--watermark-at", "0.1,0.1,0.5", "--orientation", "6", "--rotate"], [], 80, 8...27, 12...51),
-            (["--watermark-at", "0.5,0.5,0.25", "--no-strips"], [], 120, 60...74, 40...69),
             (["--watermark-at", "0.5,0.5,0.25", "--shared"], ["--shared"], 120, 60...74, 40...69),
         ] as [([String], [String], Int, ClosedRange<Int>, ClosedRange<Int>)]
     )

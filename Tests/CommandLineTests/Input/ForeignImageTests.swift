@@ -66,19 +66,13 @@ import Testing
     private func check(_ writer: String, count: Int) async throws {
         let written = try await place.shell("\(writer) >$D/in.mjpeg").ended()
         #expect(written.status == 0, "\(writer): \(written)")
-        let receiver = try await place.receiver("--count", "\(count)", "--json", "--output", place.path("out"))
+        let receiver = try place.framesocket(words: "receive $S --count \(count) --output $D/out --raw rgb")
         let stream = Program.Input.file(place.path("in.mjpeg"))
         let sent = try await place.send("-", "--passthrough", "--quiet", "--wait", "30", input: stream)
         #expect(sent.status == 0, "\(writer): \(sent)")
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
+        let pixels = await receiver.ended().output
         let files = try place.names(in: "out")
         #expect(files.count == count, "\(writer)")
-
-        let decoder = try place.framesocket(["receive", place.socket, "--count", "\(count)", "--raw", "rgb"])
-        let again = try await place.send("-", "--passthrough", "--quiet", "--wait", "30", input: stream)
-        #expect(again.status == 0, "\(again)")
-        let pixels = await decoder.ended().output
         var expected: [UInt8] = []
         for file in files { expected += try await place.djpeg(place.path("out/\(file)"), "-rgb") }
         #expect(pixels == expected, "\(writer)")
@@ -216,7 +210,7 @@ import Testing
         // A file is looked at before it is sent.
         let named = try await place.send(file, "--passthrough")
         #expect(named.status == 65 && named.errors.contains("Huffman table"), "\(named)")
-        receiver.send(.interrupt)
+        receiver.send(.terminate)
         let errors = try await receiver.ended().events("error")
         #expect(errors.count == 1 && errors[0].description.contains("Huffman table"), "\(errors)")
     }

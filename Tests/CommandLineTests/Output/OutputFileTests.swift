@@ -275,13 +275,17 @@ import Testing
     }
 
     @Test(.needs("prlimit")) func `a recording without its index is a failure`() async throws {
-        let command = "$F record $S $D/r.mkv --overwrite --count 100 --quiet --json"
+        let image = try Data.bytes(at: jpeg)
+        let frames = (1...100 as ClosedRange<UInt64>).map {
+            // The file is as long each time only if the times are the same.
+            PeerMessage.frame(image, width: 451, height: 300, timestamp: 1_000_000_000 + 20_000_000 * $0)
+        }
         var size = 0
         for isLimited in [false, true] {
             let limit = isLimited ? "prlimit --fsize=\(size - 10) " : ""
-            let recorder = try place.shell("exec \(limit)\(command)")
+            let recorder = try place.shell("exec \(limit)$F record $S $D/r.mkv --overwrite --count 100 --quiet --json")
             try await recorder.lines(1)
-            #expect(try await place.send(jpeg, "--passthrough", "--loop", "100", "--quiet").status == 0)
+            try await send(frames)
             let ending = await recorder.ended()
             #expect(try ending.events("frame").count == 100)
             #expect(try ending.events.last?.name == (isLimited ? "failed" : "recorded"))

@@ -50,15 +50,4 @@ import Testing
         let pixels = try await output(of: file(ofJPEG: "chelsea-444", orientation: 6), frames: 1, "--raw", "rgb")
         #expect(try await pixels == place.djpeg(Places.fixture("jpeg/chelsea-444.jpg")))
     }
-
-    @Test(arguments: ["--mjpeg", "--raw bgra", "--json"])
-    func `the program ends quietly when the reader of the pipe leaves`(option: String) async throws {
-        let receiver = try place.shell("{ $F receive $S --quiet \(option); echo $? >$D/code; } | head -c 40")
-        _ = try place.framesocket(["send", place.socket, Places.fixture("jpeg"), "--loop", "0", "--wait", "30"])
-        let ending = await receiver.ended()
-        #expect(ending.output.count == 40)
-        #expect(ending.errors == "")
-        #expect(try Data.bytes(at: place.path("code")) == Array("0\n".utf8))
-        #expect(try place.names() == ["code"])
-    }
 }

@@ -109,16 +109,6 @@ import Testing
         }
     }
 
-    @Test(arguments: Language.allCases, Language.allCases)
-    func `the sender in one language reaches the receiver in another`(sends: Language, receives: Language) async throws
-    {
-        let paths = try files()
-        let receiver = try await start("receiver", receives, [place.path("out")])
-        #expect(try await start("sender", sends, paths).ended().status == 0)
-        #expect(await receiver.ended().status == 0)
-        #expect(try place.contents(of: "out") == paths.map { try Data.bytes(at: $0).padded })
-    }
-
     /// Streams that are no frames, each wrong in its own way.
     static let malformed = [
         "GET / HTTP/1.1\r\n\r\n",

@@ -1,14 +1,6 @@
-import Dispatch
+import Foundation
 import Synchronization
 import TestSupport
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A pipe from a test to a program's standard input, which stays open until the test ends it or the program is gone.
 final class InputPipe: Sendable {
@@ -37,23 +29,8 @@ final class InputPipe: Sendable {
             unsafe sigaddset(&signals, SIGPIPE)
             _ = unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
             guard let descriptor = writeEnd.withLock({ $0 }) else { return }
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = unsafe rest.withUnsafeBytes { unsafe Self.write(descriptor, $0) }
-                guard count > 0 else { return }
-                rest = rest.dropFirst(count)
-            }
+            try? FileHandle(fileDescriptor: descriptor).write(contentsOf: bytes)
         }
-    }
-
-    private static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-        #if canImport(Glibc)
-            unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-        #elseif canImport(Musl)
-            unsafe Musl.write(descriptor, bytes.baseAddress, bytes.count)
-        #else
-            unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
-        #endif
     }
 
     /// Ends the program's input, behind what was written.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 extension Workplace {
     /// The pixels of an image file, as ffmpeg reads it; `format` is a name of ffmpeg's, such as `bgra`.
@@ -57,17 +58,7 @@ extension [UInt8] {
     }
 }
 
-/// A message as existing Jitsi senders write it.
+/// A message as existing Jitsi senders write it, of the size that most of the fixtures have.
 func message(_ body: [UInt8], width: Int = 451, height: Int = 300, orientation: Int = 1) -> [UInt8] {
-    Array(
-        """
-        HTTP/1.1 200 OK\r
-        Content-Length: \(body.count)\r
-        Buffer-Width: \(width)\r
-        Buffer-Height: \(height)\r
-        Buffer-Orientation: \(orientation)\r
-        \r
-
-        """.utf8
-    ) + body
+    TestSupport.message(body, width: width, height: height, orientation: orientation)
 }

@@ -2,14 +2,6 @@ import Foundation
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Another process: started with what it needs and nothing else, read while it runs.
 ///
 /// Foundation's `Process` neither resets signals nor keeps descriptors that other tests open at the same time from the
@@ -74,12 +66,6 @@ final class Program: Sendable {
         let state = await transcript.state { $0.output.completeLines.count >= count }
         try require(state.output.completeLines.count >= count, "\(count) lines", state)
         return state.output.completeLines
-    }
-
-    /// Waits until the process has printed `count` bytes.
-    func bytes(_ count: Int) async throws {
-        let state = await transcript.state { $0.output.count >= count }
-        try require(state.output.count >= count, "\(count) bytes", state)
     }
 
     /// Waits until a whole line on standard output contains `words`.
@@ -195,7 +181,7 @@ final class Program: Sendable {
 
     /// Ends the process, and all that it has started.
     func kill() {
-        transcript.kill()
+        transcript.killGroup()
     }
 
     /// Waits until the process has ended.

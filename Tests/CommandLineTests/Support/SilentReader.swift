@@ -1,12 +1,6 @@
+import Foundation
+import TestSupport
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// The read end of a named pipe, from which nothing is read until a test says so.
 @safe final class SilentReader: Sendable {
@@ -31,6 +25,22 @@ import Testing
     var count: Int {
         var count: Int32 = 0
         return unsafe ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+    }
+
+    /// Waits until a program waits for room in the pipe, or has ended.
+    ///
+    /// How much a pipe holds depends on the system, and on how many others a user has.
+    func isFilled(by program: Program) async throws {
+        try #require(
+            await becomesTrue {
+                #if os(Linux)
+                    program.hasEnded || count > 2_500 && program.isBlockedInOutput
+                #else
+                    // It cannot be seen; at least it is soon.
+                    program.hasEnded || count > 2_500
+                #endif
+            }
+        )
     }
 
     /// Reads to the end, a little at a time.

@@ -1,14 +1,6 @@
 import Foundation
 import TestSupport
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// What a process prints, read by a thread of its own until both streams have ended; then the thread waits for the process.
 ///
 /// A process from which something is expected in vain is killed when patience is over, so that a failing test ends.
@@ -55,22 +47,12 @@ final class Transcript: @unchecked Sendable {
 
     /// Sends a signal to the process, unless it has ended.
     func send(_ signal: Int32) {
-        lock.withLock { if state.status == nil { _ = Self.signal(process, signal) } }
+        lock.withLock { if state.status == nil { _ = kill(process, signal) } }
     }
 
     /// Ends the process and all that it has started.
-    func kill() {
-        lock.withLock { if state.status == nil { _ = Self.signal(-process, SIGKILL) } }
-    }
-
-    private static func signal(_ process: pid_t, _ number: Int32) -> Int32 {
-        #if canImport(Glibc)
-            Glibc.kill(process, number)
-        #elseif canImport(Musl)
-            Musl.kill(process, number)
-        #elseif canImport(Darwin)
-            Darwin.kill(process, number)
-        #endif
+    func killGroup() {
+        lock.withLock { if state.status == nil { _ = kill(-process, SIGKILL) } }
     }
 
     /// Resumes those who know enough now.
@@ -91,11 +73,11 @@ final class Transcript: @unchecked Sendable {
         while watched.contains(where: { $0.fd >= 0 }) {
             _ = unsafe poll(&watched, nfds_t(watched.count), 1000)
             if !isKilled, isOverdue {
-                kill()
+                killGroup()
                 isKilled = true
             }
             for index in watched.indices where watched[index].revents != 0 {
-                if !read(watched[index].fd, isOutput: index == 0) { watched[index].fd = -1 }
+                if !take(from: watched[index].fd, isOutput: index == 0) { watched[index].fd = -1 }
             }
         }
         close(output)
@@ -110,9 +92,13 @@ final class Transcript: @unchecked Sendable {
     }
 
     /// Reads once; false at the end.
-    private func read(_ descriptor: Int32, isOutput: Bool) -> Bool {
+    private func take(from descriptor: Int32, isOutput: Bool) -> Bool {
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
-            unsafe count = readOnce(descriptor, buffer)
+            var result = 0
+            repeat {
+                result = unsafe read(descriptor, buffer.baseAddress, buffer.count)
+            } while result < 0 && errno == EINTR
+            count = max(0, result)
         }
         lock.withLock { if isOutput { state.output += bytes } else { state.errors += bytes } }
         serve()
@@ -129,20 +115,5 @@ final class Transcript: @unchecked Sendable {
             state.status = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
             if isKilled { state.errors += Array("\n(killed after \(Patience.length))".utf8) }
         }
-    }
-}
-
-/// Reads what is there, and returns how much it is; 0 at the end.
-private func readOnce(_ descriptor: Int32, _ buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
-    while true {
-        #if canImport(Glibc)
-            let count = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-        #elseif canImport(Musl)
-            let count = unsafe Musl.read(descriptor, buffer.baseAddress, buffer.count)
-        #elseif canImport(Darwin)
-            let count = unsafe Darwin.read(descriptor, buffer.baseAddress, buffer.count)
-        #endif
-        if count >= 0 { return count }
-        if errno != EINTR { return 0 }
     }
 }

@@ -75,20 +75,29 @@ import Testing
         _ = server
     }
 
-    @Test func `a sender without a slot is reported and counted`() async throws {
+    /// Shows P154.
+    @Test func `a sender without a slot is reported and counted, and the others live on`() async throws {
         let server = try directory.server {
             $0.limits.maximumConnections = 1
             $0.log = events.sink
         }
         let first = try PeerSocket.connected(to: directory.socket)
         var connections = server.connections.makeAsyncIterator()
-        _ = try await connections.next()
+        let connection = try #require(try await connections.next())
         let second = try PeerSocket.connected(to: directory.socket)
         #expect(try await second.read(1).isEmpty)
         let refused = try await events.first(.refusedForPlace)
         #expect(refused.level == .warning && refused.connection == nil && refused.peer != nil)
         #expect(server.statistics.refusals == [.place: 1] && server.statistics.refusedConnections == 1)
-        _ = first
+        try await first.write(message(body(1, count: 500)))
+        var frames = connection.frames.makeAsyncIterator()
+        #expect(try await frames.next()?.jpeg?.array() == body(1, count: 500))
+        // A place that becomes free is given out again.
+        first.close()
+        #expect(await becomesTrue { server.statistics.connections == 0 })
+        let third = try PeerSocket.connected(to: directory.socket)
+        #expect(try await connections.next()?.id == 2)
+        _ = third
     }
 
     @Test func `a sender of another user is reported and counted`() async throws {
@@ -136,19 +145,6 @@ import Testing
         let dropped = try await events.first(.frameDropped)
         #expect(dropped.connection == 1 && dropped.message == "frame 0 could not be decoded")
         #expect(server.statistics.undecodableFrames == 1 && events.of(.frameDropped).count == 1)
-    }
-
-    @Test func `frames that newer ones replaced are counted, after their connection too`() async throws {
-        let server = try directory.server { $0.delivery = .newest }
-        let client = try PeerSocket.connected(to: directory.socket)
-        var connections = server.connections.makeAsyncIterator()
-        let connection = try #require(try await connections.next())
-        for index in 0..<5 { try await client.write(message(body(index, count: 3000))) }
-        #expect(await becomesTrue { server.statistics.supersededFrames == 4 })
-        client.close()
-        _ = try await connection.closed()
-        #expect(await becomesTrue { server.statistics.connections == 0 })
-        #expect(server.statistics.supersededFrames == 4 && server.statistics.frames == 0)
     }
 
     // MARK: Floods

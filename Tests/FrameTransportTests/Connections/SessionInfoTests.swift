@@ -49,24 +49,6 @@ import Testing
         #expect(await senders.next() == ControlRequest.SessionInfo())
     }
 
-    /// Shows P326.
-    @Test func `every receiver is told, with the size of its own first frame`() async throws {
-        let sender = directory.connection { $0.info.offersAudio = true }
-        defer { sender.close() }
-        sender.open()
-        for width in [8, 16] {
-            let server = try directory.server { $0.hello = ControlRequest.Hello() }
-            let receiver = try #require(try await firstConnection(of: server))
-            #expect(await becomesTrue { sender.receiver.hello != nil })
-            try await sender.send(frame(width))
-            var frames = receiver.frames.makeAsyncIterator()
-            #expect(try await frames.next()?.bufferSize.width == width)
-            #expect(receiver.info.size?.width == width && receiver.info.offersAudio == true)
-            server.close()
-            #expect(await becomesTrue { !sender.isOpen })
-        }
-    }
-
     /// Shows P330.
     @Test func `a later info of a sender replaces the one before, and a wrong one ends the connection`() async throws {
         let server = try directory.server { $0.hello = ControlRequest.Hello() }

@@ -70,16 +70,6 @@
             withExtendedLifetime(sender) {}
         }
 
-        @Test func `users that are not admitted are turned away there too`() async throws {
-            let manager = try PeerSocket.listening(at: directory.socket)
-            var configuration = FrameServer.Configuration()
-            configuration.peers = .users([65_534])
-            let server = try FrameServer(inheriting: passed(manager), configuration: configuration)
-            let stranger = try PeerSocket.connected(to: directory.socket)
-            #expect(await becomesTrue { server.statistics.refusedConnections == 1 })
-            _ = stranger
-        }
-
         @Test func `an inherited port of the loopback address requires tokens, like one of its own`() async throws {
             let manager = try PeerSocket.listening(at: .loopback(port: 0))
             #expect(failure(of: passed(manager))?.code == .tokenRequired)
@@ -111,7 +101,7 @@
         }
 
         enum Unfit: CaseIterable {
-            case closed, file, idle, connection, datagrams, packets
+            case closed, file, idle, connection, datagrams, packets, openPort
         }
 
         /// Shows P245.
@@ -125,6 +115,12 @@
                 holders.append(PeerSocket(descriptor: Glibc.socket(AF_UNIX, Int32(type.rawValue), 0)))
                 return dup(holders[holders.count - 1].descriptor)
             }
+            /// One that others can reach.
+            func listeningPort() -> Int32 {
+                holders.append(.unconnected(isLocal: false))
+                #expect(listen(holders[holders.count - 1].descriptor, 1) == 0)
+                return dup(holders[holders.count - 1].descriptor)
+            }
             let (descriptor, reason): (Int32, String) =
                 switch kind {
                 case .closed: (1 << 20, "is not a socket")
@@ -133,6 +129,7 @@
                 case .connection: (dup(client.descriptor), "Accept=yes")
                 case .datagrams: (socket(SOCK_DGRAM), "frames need a stream")
                 case .packets: (socket(SOCK_SEQPACKET), "frames need a stream")
+                case .openPort: (listeningPort(), "nor at a port of 127.0.0.1")
                 }
             let error = try #require(failure(of: FrameServer.InheritedSocket(descriptor: descriptor)))
             #expect(error.code == .unfitSocket && error.description.contains(reason), "\(error)")
@@ -141,14 +138,6 @@
             let accepted = try await manager.accepted()
             client.close()
             #expect(try await accepted.read(1) == [])
-        }
-
-        @Test func `a port that others can reach is refused`() throws {
-            let manager = PeerSocket.unconnected(isLocal: false)
-            #expect(listen(manager.descriptor, 1) == 0)
-            let error = failure(of: passed(manager))
-            #expect(error?.code == .unfitSocket)
-            #expect(error?.description.contains("nor at a port of 127.0.0.1") == true)
         }
 
         /// An environment, and what comes of it.

@@ -91,22 +91,6 @@
             #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd/\(descriptor)/").isEmpty)
         }
 
-        @Test func `a dead socket at a long path is replaced, and anything else is left alone`() async throws {
-            _ = try PeerSocket.listening(at: directory.socket)
-            let path = inner + "/s"
-            try FileManager.default.moveItem(atPath: directory.socket, toPath: path)
-            let connection = connection(to: path)
-            let dead = await #expect(throws: TransportError.self) { try await connection.open(within: .zero) }
-            #expect(dead?.underlyingErrno == ECONNREFUSED && dead?.path == path)
-            let server = try FrameServer(at: path)
-            try await connection.open(within: nil)
-            server.close()
-            try await server.closed()
-            try Data().write(to: URL(filePath: path))
-            #expect(failure(at: path)?.code == .notASocket)
-            #expect(names == ["s"])
-        }
-
         @Test func `a last component that leaves no room for its directory is refused, with both limits`() {
             let error = failure(at: inner + "/" + String(repeating: "s", count: 83))
             #expect(error?.code == .pathTooLong)
@@ -138,11 +122,6 @@
             let server = try FrameServer(at: path)
             try await connection.open(within: nil)
             _ = server
-        }
-
-        @Test func `a long directory is checked like any other`() throws {
-            #expect(unsafe chmod(inner, 0o777) == 0)
-            #expect(failure(at: inner + "/s")?.code == .unsafePath)
         }
     }
 #endif

@@ -82,42 +82,33 @@ import Testing
     }
 
     /// Shows P251.
-    @Test func `another program that took the path keeps it until it has ended`() async throws {
+    @Test(arguments: [false, true])
+    func `whoever took the path keeps it until that has ended, and is followed by the server`(isServer: Bool)
+        async throws
+    {
         let server = try server()
-        let other = try await whileThreadIsHeld {
-            unsafe unlink(directory.socket)
-            return try PeerSocket.listening(at: directory.socket)
+        var (second, other): (FrameServer?, PeerSocket?)
+        try await IOThread.shared.whileHeld {
+            for name in isServer ? directory.names : ["rtc_SSFD"] {
+                try FileManager.default.removeItem(atPath: directory.path + "/" + name)
+            }
+            if isServer { second = try directory.server() } else { other = try .listening(at: directory.socket) }
         }
         #expect(await becomesTrue { events(.pathLost).first?.error?.code == .addressInUse })
         let client = try PeerSocket.connected(to: directory.socket)
-        _ = try await other.accepted()
-        other.close()
+        if let second { #expect(try await firstConnection(of: second) != nil) }
+        _ = try await other?.accepted()
+        second?.close()
+        other?.close()
         #expect(await isBoundAgain())
         let next = try PeerSocket.connected(to: directory.socket)
         #expect(try await firstConnection(of: server) != nil)
         _ = (client, next)
     }
 
-    /// Shows P251.
-    @Test func `a second server that found the path free keeps it, and is followed by the first`() async throws {
-        let first = try server()
-        let second = try await whileThreadIsHeld {
-            for name in directory.names { try FileManager.default.removeItem(atPath: directory.path + "/" + name) }
-            return try directory.server()
-        }
-        #expect(await becomesTrue { events(.pathLost).first?.error?.code == .addressInUse })
-        let client = try PeerSocket.connected(to: directory.socket)
-        #expect(try await firstConnection(of: second) != nil)
-        second.close()
-        #expect(await isBoundAgain())
-        let next = try PeerSocket.connected(to: directory.socket)
-        #expect(try await firstConnection(of: first) != nil)
-        _ = (client, next)
-    }
-
     @Test func `a server that has lost its path can be closed`() async throws {
         let server = try server()
-        try await whileThreadIsHeld {
+        try await IOThread.shared.whileHeld {
             unsafe unlink(directory.socket)
             try Data("mine".utf8).write(to: URL(fileURLWithPath: directory.socket))
         }
@@ -143,16 +134,14 @@ import Testing
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 #expect(unsafe chdir(directory.path) == 0)
-                let isRestored = Locked(false)
+                // Only then does it listen: both files are there before.
+                let isRestored = Flag()
                 var configuration = FrameServer.Configuration()
-                configuration.log = { event in
-                    if event.code == .pathRestored { isRestored.withLock { $0 = true } }
-                }
+                configuration.log = { if $0.code == .pathRestored { isRestored.set() } }
                 let server = try FrameServer(at: "rtc_SSFD", configuration: configuration)
                 #expect(unsafe chdir("/") == 0)
                 unsafe unlink(directory.socket)
-                // The file is there before the socket listens.
-                #expect(await becomesTrue { isRestored.withLock { $0 } })
+                #expect(await becomesTrue { isRestored.isSet })
                 #expect(directory.names == ["rtc_SSFD", "rtc_SSFD.lock"])
                 let client = try PeerSocket.connected(to: directory.socket)
                 #expect(try await firstConnection(of: server) != nil)

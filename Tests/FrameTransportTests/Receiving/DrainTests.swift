@@ -72,18 +72,4 @@ import Testing
         try await server.closed()
         withExtendedLifetime(senders) {}
     }
-
-    @Test func `closing ends a drain that nobody waits for`() async throws {
-        let server = try directory.server()
-        let sender = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
-        try await sender.write(bodies(20).flatMap { message($0) })
-        server.drain()
-        server.drain()
-        server.close()
-        #expect(try await sender.read(1) == [])
-        sender.close()
-        try await server.closed()
-        _ = connection
-    }
 }

@@ -69,46 +69,6 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    /// Shows P181.
-    @Test(.tooSlow(for: .brief))
-    func `a sender that claims all large memory and sends nothing delays no frame of a usual size`()
-        async throws
-    {
-        let (server, budget) = try server()
-        var connections = server.connections.makeAsyncIterator()
-        let claimer = try PeerSocket.connected(to: directory.socket)
-        let claiming = try #require(try await connections.next())
-        let header = String(decoding: message([]), as: UTF8.self)
-        try await claimer.write(Array(header.replacing("Content-Length: 0", with: "Content-Length: 262144").utf8))
-        #expect(await becomesTrue { budget.free == 0 })
-        let innocent = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await connections.next())
-        var frames = connection.frames.makeAsyncIterator()
-        for round in 0..<20 {
-            try await innocent.write(message(body(round, count: 14 << 10)))
-            #expect(try await frames.next()?.jpeg?.array() == body(round, count: 14 << 10))
-        }
-        // A large one comes as soon as the claim has run out of time.
-        try await innocent.write(message(body(9, count: 17 << 10)))
-        #expect(try await frames.next()?.jpeg?.array() == body(9, count: 17 << 10))
-        #expect(try await claiming.closed().error?.code == .receiveTimedOut)
-        withExtendedLifetime(server) {}
-    }
-
-    /// Shows P186.
-    @Test func `a body over the limit is a typed error`() async throws {
-        let (server, budget) = try server()
-        let client = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
-        try await client.write(message(body(1, count: 10)) + message(body(1, count: 256 << 10 + 1)).prefix(300))
-        var frames = connection.frames.makeAsyncIterator()
-        #expect(try await frames.next()?.jpeg?.count == 10)
-        let error = await #expect(throws: TransportError.self) { try await frames.next() }
-        #expect(error?.code == .noMemory)
-        #expect(budget.free == 256 << 10)
-        withExtendedLifetime(server) {}
-    }
-
     @Test(arguments: [Int.max, Int.max - 1, 1 << 50, 1 << 41]) func `an impossible amount of memory does not trap`(
         capacity: Int
     ) {

@@ -47,26 +47,4 @@ import Testing
         server.close()
         try await server.closed()
     }
-
-    @Test func `what a thread reads is delivered on it`() async throws {
-        let (own, reader) = (IOThread(), IOThread())
-        let calls = Locked<[String]>([])
-        let note = { @Sendable (call: String) in
-            let place = own.isCurrent ? "server" : reader.isCurrent ? "reader" : "elsewhere"
-            calls.withLock { $0.append("\(call) \(place)") }
-        }
-        let server = try directory.server {
-            ($0.thread, $0.readers) = (own, [reader])
-            $0.onRead = { _, _ in note("reads:") }
-        }
-        let consuming = server.consumeOnThreads { _, _ in note("receives:") }
-        let sender = try PeerSocket.connected(to: directory.socket)
-        try await sender.write(message(body(1, count: 300)))
-        sender.finishWriting()
-        #expect(await becomesTrue { server.statistics.acceptedConnections == 1 && server.statistics.connections == 0 })
-        server.close()
-        try await server.closed()
-        try await consuming.value
-        #expect(Set(calls.withLock { $0 }) == ["reads: reader", "receives: reader"])
-    }
 }

@@ -48,40 +48,4 @@ import Testing
         #expect(frame.orientation.rotation == 90)
         #expect(frame.timestamp == nil && frame.sequence == nil && frame.index == 0)
     }
-
-    /// Shows P94.
-    @Test func `a good frame is delivered before the error of a bad one`() async throws {
-        let client = try PeerSocket.connected(to: server.path)
-        let connection = try #require(try await firstConnection(of: server))
-        try await client.write(message(body(1, count: 300)) + Array("GET / HTTP/1.1\r\n\r\n".utf8))
-        var frames = connection.frames.makeAsyncIterator()
-        #expect(try await frames.next()?.jpeg?.array() == body(1, count: 300))
-        let error = await #expect(throws: TransportError.self) { try await frames.next() }
-        #expect(error?.code == .malformedMessage)
-        #expect(error?.wireError != nil)
-        #expect(try await connection.closed().error == error)
-        #expect(try await client.read(1).isEmpty)
-    }
-
-    /// Shows P152.
-    @Test(arguments: [13, 200]) func `an occasional byte does not extend a deadline`(begun: Int) async throws {
-        let directory = try TemporaryDirectory()
-        let server = try directory.server {
-            ($0.limits.headerTimeout, $0.limits.bodyTimeout) = (.milliseconds(30), .milliseconds(30))
-            $0.limits.minimumBodyBytesPerSecond = 1 << 30
-        }
-        let client = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
-        try await client.write(Array(message(body(1, count: 1 << 20)).prefix(begun)))
-        let trickling = Task {
-            while true {
-                try await client.write([UInt8(ascii: "x")])
-                try await Task.sleep(for: .milliseconds(1))
-            }
-        }
-        #expect(try await connection.closed().error?.code == .receiveTimedOut)
-        // The sender meets the end as well.
-        await #expect(throws: (any Error).self) { try await trickling.value }
-        withExtendedLifetime(server) {}
-    }
 }

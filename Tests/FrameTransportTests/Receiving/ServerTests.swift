@@ -15,42 +15,6 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test func `eight senders at once each get all their frames through in order`() async throws {
-        let server = try directory.server()
-        let frameCount = 60
-        let expected = (0..<frameCount).map { 2000 + $0 * 1500 }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for sender in 0..<8 {
-                let connection = directory.connection()
-                group.addTask {
-                    try await connection.open(within: nil)
-                    for index in 0..<frameCount {
-                        try await connection.send(
-                            FrameMessage(body(sender, count: expected[index]), sequence: UInt64(index))
-                        )
-                    }
-                    connection.close()
-                    #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
-                }
-            }
-            var taken = 0
-            for try await connection in server.connections {
-                group.addTask {
-                    var lengths: [Int] = []
-                    for try await frame in connection.frames {
-                        #expect(frame.sequence == UInt64(lengths.count) && frame.index == lengths.count)
-                        lengths.append(frame.header.contentLength)
-                    }
-                    #expect(lengths == expected.map { max($0, 10_240) })
-                    #expect(connection.closeReason == .closedByPeer(.stoppedByUser))
-                }
-                taken += 1
-                if taken == 8 { break }
-            }
-            try await group.waitForAll()
-        }
-    }
-
     @Test func `a consumer on the connection's thread receives the frames there, in order, and then the end`()
         async throws
     {
@@ -83,6 +47,9 @@ import Testing
         // Nobody consumes, and yet the server reads to the end.
         #expect(try await connection.closed() == .closedByPeer(.stoppedByUser))
         #expect(connection.statistics.supersededFrames == 99)
+        // Counted after its connection too.
+        #expect(await becomesTrue { server.statistics.connections == 0 })
+        #expect(server.statistics.supersededFrames == 99 && server.statistics.frames == 0)
         var frames = connection.frames.makeAsyncIterator()
         let frame = try #require(try await frames.next())
         #expect(frame.index == 99 && frame.jpeg?.array() == sent[99])

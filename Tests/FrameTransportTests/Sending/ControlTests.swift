@@ -80,8 +80,10 @@ import Testing
         #expect(await demand.next() == [])
         receiver.send(.resume)
         #expect(await demand.next() == [.frames, .audio])
+        #expect(sender.receiver.hello?.wants == [.frames, .audio])
         server.close()
         #expect(await demand.next() == [])
+        #expect(sender.receiver.hello == nil)
         let plain = try PeerSocket.listening(at: directory.socket)
         let visitor = try await plain.accepted()
         #expect(await demand.next() == .frames)
@@ -89,17 +91,6 @@ import Testing
         visitor.close()
         #expect(await demand.next() == [])
         #expect(await demand.next() == nil)
-    }
-
-    /// Shows P48.
-    @Test func `a hello ends with the connection of its receiver`() async throws {
-        let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
-        for await wanted in sender.demand where wanted == [.frames, .audio] { break }
-        #expect(sender.receiver.hello?.wants == [.frames, .audio])
-        withExtendedLifetime(receiver) {}
-        server.close()
-        for await wanted in sender.demand where wanted == [] { break }
-        #expect(sender.receiver.hello == nil)
     }
 
     /// Shows P147.
@@ -125,30 +116,47 @@ import Testing
 
     /// Shows P32, P44, P126.
     @Test(arguments: ControlRequest.FinishReason.allCases)
-    func `a stop is final, and its reason is known on both sides`(reason: ControlRequest.FinishReason) async throws {
-        let (server, sender, receiver) = try await pair()
-        defer { server.close() }
-        receiver.close(reason)
-        #expect(try await sender.closed() == .closedByPeer(reason))
-        #expect(try await receiver.closed() == .closedLocally(reason))
-        #expect(sender.closeReason?.error == nil)
+    func `an end is final, and its reason is known on both sides, whoever ends`(reason: ControlRequest.FinishReason)
+        async throws
+    {
+        for isSender in [false, true] {
+            let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello())
+            defer { server.close() }
+            // A receiver that says no hello is not told why.
+            #expect(await becomesTrue { sender.receiver.hello != nil })
+            if isSender { sender.close(reason) } else { receiver.close(reason) }
+            #expect(try await sender.closed() == (isSender ? .closedLocally(reason) : .closedByPeer(reason)))
+            #expect(try await receiver.closed() == (isSender ? .closedByPeer(reason) : .closedLocally(reason)))
+            #expect(sender.closeReason?.error == nil)
+        }
     }
 
-    /// Shows P6.
-    @Test func `audio arrives as it was sent, at a receiver that asked only for audio`() async throws {
-        let (server, sender, receiver) = try await pair(hello: ControlRequest.Hello(wants: [.frames, .audio]))
+    /// Shows P6, P339.
+    @Test(arguments: [false, true])
+    func `audio arrives as it was sent, as long as the sender offers it`(offersAudio: Bool) async throws {
+        let server = try directory.server { $0.hello = ControlRequest.Hello(wants: [.frames, .audio]) }
         defer { server.close() }
+        let sender = directory.connection { $0.offersAudio = offersAudio }
+        try await sender.open(within: Patience.length)
+        let receiver = try #require(try await firstConnection(of: server))
         var statuses = receiver.statuses.makeAsyncIterator()
         _ = await statuses.next()
+        #expect(sender.offersAudio == offersAudio)
         var audio = receiver.audio.makeAsyncIterator()
         for seed in 0..<50 {
+            let isOffered = seed.isMultiple(of: 5) != offersAudio
+            sender.offersAudio = isOffered
             let kind: AudioKind = seed % 2 == 0 ? .app : .microphone
-            #expect(try sender.send(sound(seed, kind: kind)))
+            #expect(try sender.send(sound(seed, kind: kind)) == isOffered)
+            guard isOffered else { continue }
             let received = try #require(await audio.next())
             #expect(received.bytes.array() == body(seed, count: 2048))
             #expect(received.kind == kind && received.timestamp == UInt64(seed))
             #expect(received.format.sampleRate == 44_100 && received.format.channels == 1)
         }
+        #expect(sender.receiver.droppedAudio == (offersAudio ? 10 : 40))
+        // The receiver wants it all the time.
+        #expect(sender.receiver.wants == [.frames, .audio])
     }
 
     /// Shows P51.

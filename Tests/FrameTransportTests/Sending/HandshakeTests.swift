@@ -23,6 +23,18 @@ import Testing
         }
     }
 
+    private func makePortServer() throws -> FrameServer {
+        var configuration = FrameServer.Configuration()
+        configuration.tokens = hostTokens
+        return try FrameServer(at: .loopback(port: 0), configuration: configuration)
+    }
+
+    private func connection(to server: FrameServer) -> SocketConnection {
+        var settings = SocketConnection.Configuration()
+        settings.tokens = tokens
+        return SocketConnection(to: server.endpoint, configuration: settings)
+    }
+
     private func port(of server: FrameServer) -> UInt16 {
         if case .loopback(let port) = server.endpoint { port } else { 0 }
     }
@@ -68,31 +80,10 @@ import Testing
         #expect(try await firstConnection(of: server)?.id == 2)
     }
 
-    /// Shows P136.
-    @Test func `nothing is sent to a server with a wrong token`() async throws {
-        let foreign = try PeerSocket.listening(at: directory.socket)
-        let connection = directory.connection { $0.tokens = tokens }
-        let opening = Task { try await connection.open(within: Patience.length) }
-        let accepted = try await foreign.accepted()
-        #expect(try await accepted.read(tokens.own.count) == tokens.own)
-        try await accepted.write(Array("the ghost!".utf8))
-        let error = await #expect(throws: TransportError.self) { try await opening.value }
-        #expect(error?.code == .tokenRejected)
-        #expect(try await connection.closed().error?.code == .tokenRejected)
-        guard case .ended(.failed(let failure)) = connection.state else {
-            Issue.record("the state is \(connection.state)")
-            return
-        }
-        #expect(failure.code == .tokenRejected)
-        #expect(try await accepted.read(1).isEmpty)
-    }
-
     /// Shows P131.
     @Test(.leftOut(of: .faults, because: "its server believes the kernel that nobody is waiting"))
     func `a sender that waits at a port sees an orderly end when its server closes`() async throws {
-        var configuration = FrameServer.Configuration()
-        configuration.tokens = hostTokens
-        let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
+        let server = try makePortServer()
         let sender = try await IOThread.shared.whileHeld {
             let sender = try PeerSocket.connected(to: .loopback(port: port(of: server)))
             // Connected, and not accepted yet.
@@ -106,9 +97,7 @@ import Testing
 
     /// Shows P121.
     @Test func `a reset at a port is a failure, although a request has met it first`() async throws {
-        var configuration = FrameServer.Configuration()
-        configuration.tokens = hostTokens
-        let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
+        let server = try makePortServer()
         let sender = try PeerSocket.connected(to: .loopback(port: port(of: server)))
         try await sender.write(tokens.own + message(body(1, count: 1000)))
         let received = try #require(try await firstConnection(of: server))
@@ -124,16 +113,12 @@ import Testing
     @Test func `a port of the loopback address requires tokens at both ends`() async throws {
         let error = #expect(throws: TransportError.self) { try FrameServer(at: .loopback(port: 0)) }
         #expect(error?.code == .tokenRequired)
-        var configuration = FrameServer.Configuration()
-        configuration.tokens = hostTokens
-        let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
+        let server = try makePortServer()
         let bare = SocketConnection(to: server.endpoint)
         let bareError = await #expect(throws: TransportError.self) { try await bare.open(within: Patience.length) }
         #expect(bareError?.code == .tokenRequired)
 
-        var settings = SocketConnection.Configuration()
-        settings.tokens = tokens
-        let connection = SocketConnection(to: server.endpoint, configuration: settings)
+        let connection = connection(to: server)
         try await connection.open(within: Patience.length)
         let received = try #require(try await firstConnection(of: server))
         #expect(received.peer == nil)
@@ -147,12 +132,8 @@ import Testing
 
     /// Shows P61.
     @Test func `memory is never shared at a port, and that is known when the connection opens`() async throws {
-        var configuration = FrameServer.Configuration()
-        configuration.tokens = hostTokens
-        let server = try FrameServer(at: .loopback(port: 0), configuration: configuration)
-        var settings = SocketConnection.Configuration()
-        settings.tokens = tokens
-        let connection = SocketConnection(to: server.endpoint, configuration: settings)
+        let server = try makePortServer()
+        let connection = connection(to: server)
         try await connection.open(within: Patience.length)
         #expect(connection.terms.isConnected && !connection.terms.mayShareMemory)
         let local = try makeServer()

@@ -57,34 +57,6 @@
             }
         }
 
-        /// Shows P95.
-        @Test func `a read that ends within an announcement does not mix up two descriptors`() async {
-            await #expect(processExitsWith: .success) {
-                // How many bytes the server reads at once between two bodies: see FrameAssembler.
-                let staging = 2048
-                let announced = SharedSender.announcement().count
-                let cuts = stride(from: 1, to: announced, by: 9)
-                try await SharedCase("a cut", .delivers(2 * cuts.underestimatedCount), keepsFrames: false) { sender in
-                    let memories = try [SealedMemory(), SealedMemory()]
-                    for cut in stride(from: 1, to: announced, by: 9) {
-                        let fields = "Content-Length: 0\r\nMessage-Type: later\r\nX: "
-                        let lines = "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n".utf8.count
-                        let filling = String(repeating: "x", count: staging - cut - lines)
-                        let filler = "HTTP/1.1 200 OK\r\n\(fields)\(filling)\r\n\r\n"
-                        await IOThread.shared.settle()
-                        try await IOThread.shared.whileHeld {
-                            try await sender.socket.write(Array(filler.utf8))
-                            for index in 0..<2 {
-                                let bytes = SharedSender.announcement(index) + SharedSender.frame(index)
-                                try await sender.socket.write(bytes, passing: [memories[index].descriptor])
-                            }
-                        }
-                        for _ in 0..<2 { try await sender.request("release") }
-                    }
-                }.run()
-            }
-        }
-
         @Test(arguments: [0, 3], [true, false])
         func `a descriptor with a byte of the token ends the connection, unless none is accepted at all`(
             offset: Int,
@@ -108,20 +80,6 @@
             let other = try PeerSocket.connected(to: directory.socket)
             try await other.write(token)
             #expect(try await other.read(2) == [9, 8])
-        }
-
-        /// Shows P262.
-        @Test func `a sender may write to its memory at any time, and can neither shrink, grow nor punch it`() async {
-            await #expect(processExitsWith: .success) {
-                try await SharedCase("writing to memory", .delivers(1)) { sender in
-                    let memory = try SealedMemory(1 << 20)
-                    try await sender.announce(memory)
-                    try await sender.send()
-                    for byte in 0..<200 { memory.fill(UInt8(byte)) }
-                    #expect([memory.resize(to: 0), memory.resize(to: 2 << 20)] == [EPERM, EPERM])
-                    #expect(memory.punchHole() == [EPERM, EPERM])
-                }.run()
-            }
         }
 
         /// Shows P262.

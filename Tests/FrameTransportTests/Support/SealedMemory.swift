@@ -64,27 +64,11 @@
         func fill(_ byte: UInt8) {
             if let mapping = unsafe mapping { unsafe memset(mapping, Int32(byte), byteCount) }
         }
-
-        /// Tries to change the size; returns the error, 0 if it succeeded.
-        func resize(to byteCount: Int) -> Int32 { ftruncate(descriptor, byteCount) == 0 ? 0 : errno }
-
-        /// Tries to remove the first page: by the descriptor and through the mapping; returns the errors.
-        func punchHole() -> [Int32] {
-            // FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, and MADV_REMOVE.
-            let byDescriptor = fallocateFunction?(descriptor, 3, 0, 4096) ?? 0
-            let first = byDescriptor == 0 ? 0 : errno
-            let byMapping = unsafe madvise(mapping, 4096, 9)
-            return [first, byMapping == 0 ? 0 : errno]
-        }
     }
 
     // Declared for GNU sources alone.
     private let memfdCreate = unsafe unsafeBitCast(
         dlsym(nil, "memfd_create"),
         to: (@convention(c) (UnsafePointer<CChar>, UInt32) -> Int32)?.self
-    )
-    private let fallocateFunction = unsafe unsafeBitCast(
-        dlsym(nil, "fallocate"),
-        to: (@convention(c) (Int32, Int32, Int, Int) -> Int32)?.self
     )
 #endif

@@ -8,7 +8,7 @@
 
     extension SharedCase {
         /// Everything that is tested the same way.
-        static let all = memory + otherFiles + passing + unannounced + buffers + planes + declined
+        static let all = memory + otherFiles + passing + unannounced + buffers + declined
 
         // MARK: What is not memory to share
 
@@ -177,11 +177,6 @@
         // MARK: Buffers
 
         private static let buffers: [SharedCase] = [
-            SharedCase("a buffer announced again while it is held", .fails("while this side holds it", after: 1)) {
-                try await $0.announce(SealedMemory())
-                try await $0.send()
-                try await $0.announce(SealedMemory())
-            },
             SharedCase("a buffer announced again that is not held", .delivers(3), keepsFrames: false) {
                 // Twice before a frame, of another size, and after a release.
                 try await $0.announce(SealedMemory(8192))
@@ -201,32 +196,6 @@
             },
         ]
 
-        /// Frames at the edge of 4,096 bytes.
-        private static let planes: [SharedCase] = [
-            SharedCase(
-                "rows of 1 GiB, and as many as there may be",
-                .fails("is not within its shared buffer of 4096 bytes")
-            ) {
-                try await $0.announce(SealedMemory())
-                try await $0.socket.write(frame("bgra", width: 1, height: 16_384, [(1 << 30, 1 << 30)]))
-            },
-            SharedCase("planes on top of each other", .delivers(1)) {
-                try await $0.announce(SealedMemory())
-                try await $0.socket.write(frame("i420", width: 64, height: 16, [(0, 64), (0, 32), (0, 32)]))
-            },
-        ]
-
-        private static func frame(
-            _ format: String,
-            width: Int,
-            height: Int,
-            _ planes: [(offset: Int, bytesPerRow: Int)]
-        )
-            -> [UInt8]
-        {
-            PeerMessage.sharedFrame(in: 0, format: format, width: width, height: height, planes: planes).bytes
-        }
-
         // MARK: Declined
 
         private static let declined: [SharedCase] = [
@@ -242,16 +211,7 @@
                 try await $0.announce(SealedMemory(seals: []))
                 try await $0.socket.write(SharedSender.announcement())
                 try await $0.sendJPEG()
-            },
-            SharedCase("two descriptors after a decline", .fails("more than one descriptor", after: 1)) {
-                let memory = try SealedMemory()
-                try await $0.announce(SealedMemory(33 << 20))
-                try await $0.sendJPEG()
-                try await $0.socket.write(
-                    SharedSender.announcement(),
-                    passing: [memory.descriptor, memory.descriptor]
-                )
-            },
+            }
         ]
     }
 #endif

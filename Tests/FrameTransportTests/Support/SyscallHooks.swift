@@ -28,8 +28,22 @@
             lock.withLock { unsafe actions[moment] = action }
         }
 
+        /// How often this process has read from sockets, and how often its threads have begun to wait for them.
+        static var reads: Int { reading.load(ordering: .relaxed) }
+        static var waits: Int { waiting.load(ordering: .relaxed) }
+
+        /// How many reads and writes there were while `body` ran.
+        static func transfers(during body: () async throws -> Void) async rethrows -> (reads: Int, writes: Int) {
+            let before = (reads, writing.load(ordering: .relaxed))
+            try await body()
+            return (reads - before.0, writing.load(ordering: .relaxed) - before.1)
+        }
+
         fileprivate static let accepting = Atomic(0)
         fileprivate static let connecting = Atomic(0)
+        fileprivate static let reading = Atomic(0)
+        fileprivate static let writing = Atomic(0)
+        fileprivate static let waiting = Atomic(0)
         fileprivate static let localPort = Atomic<UInt16>(0)
         // Not a Mutex, of which the thread sanitizer reports what is no race.
         private static let lock = NSLock()
@@ -54,6 +68,13 @@
         @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, Int32) -> Int32
     private typealias ChangeMode = @convention(c) (Int32, UnsafePointer<CChar>?, UInt32, Int32) -> Int32
 
+    private typealias Transfer = @convention(c) (Int32, UnsafeMutablePointer<msghdr>?, Int32) -> Int
+    // The module of the C library has no epoll_event.
+    private typealias Wait = @convention(c) (Int32, UnsafeMutableRawPointer?, Int32, Int32) -> Int32
+
+    private let systemReceive: Transfer? = unsafe original("recvmsg")
+    private let systemSend: Transfer? = unsafe original("sendmsg")
+    private let systemWait: Wait? = unsafe original("epoll_wait")
     private let systemBind: Address? = unsafe original("bind")
     private let systemConnect: Address? = unsafe original("connect")
     private let systemAccept: Accept? = unsafe original("accept4")
@@ -104,5 +125,23 @@
     func hookChangeMode(_ directory: Int32, _ name: UnsafePointer<CChar>?, _ mode: UInt32, _ flags: Int32) -> Int32 {
         SyscallHooks.comes(.beforeChangeOfMode)
         return unsafe systemChangeMode?(directory, name, mode, flags) ?? -1
+    }
+
+    @_cdecl("recvmsg")
+    func countReceive(_ socket: Int32, _ message: UnsafeMutablePointer<msghdr>?, _ flags: Int32) -> Int {
+        SyscallHooks.reading.add(1, ordering: .relaxed)
+        return unsafe systemReceive?(socket, message, flags) ?? -1
+    }
+
+    @_cdecl("sendmsg")
+    func countSend(_ socket: Int32, _ message: UnsafeMutablePointer<msghdr>?, _ flags: Int32) -> Int {
+        SyscallHooks.writing.add(1, ordering: .relaxed)
+        return unsafe systemSend?(socket, message, flags) ?? -1
+    }
+
+    @_cdecl("epoll_wait")
+    func countWait(_ poller: Int32, _ events: UnsafeMutableRawPointer?, _ capacity: Int32, _ timeout: Int32) -> Int32 {
+        SyscallHooks.waiting.add(1, ordering: .relaxed)
+        return unsafe systemWait?(poller, events, capacity, timeout) ?? -1
     }
 #endif

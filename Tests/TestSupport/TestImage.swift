@@ -103,7 +103,7 @@ extension StripEncoder {
     package func encode(
         _ image: PixelBuffer,
         with encoder: JPEGEncoder,
-        damage: RowDamage? = nil
+        damage: RowSet? = nil
     ) throws(TurboJPEGError) -> (jpeg: [UInt8], changes: StripChanges) {
         var changes = StripChanges(rows: [], stripCount: 0, codedCount: 0)
         let capacity = try encoder.maximumByteCount(width: image.width, height: image.height)

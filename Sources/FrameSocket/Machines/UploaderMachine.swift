@@ -1,78 +1,86 @@
 package import FrameTransport
-internal import FrameWire
+package import FrameWire
+package import TurboJPEG
 
-/// Decides which frame of a ``SampleUploader`` waits, is encoded, sent, kept, or sent again.
+/// Decides what the receiver of a ``SampleUploader`` is sent: it compares what the receiver should have with what it has.
 ///
-/// A value without I/O, clock, thread or lock. Every event changes the state; call ``takeEffects()`` after every event
-/// to get what has to be done. Times are in nanoseconds of the monotonic clock.
-///
-/// It asks three parts, in this order: ``SendSchedule`` whether a submitted frame is sent, ``FrameSlots`` where it is kept,
-/// and ``SharingSession`` whether it goes out in a shared buffer. What is made of a frame is said by its ``EncodingRecipe``.
+/// A value without I/O, clock, thread or lock. Every event changes what is known; then ``next(at:)`` says what follows. Call
+/// ``takeEffects()`` after every event to get what has to be done. Times are in nanoseconds of the monotonic clock.
 package struct UploaderMachine: Sendable {
     package typealias Configuration = SampleUploader.Configuration
+    typealias Cause = SampleUploader.DropCause
 
-    // MARK: Configuration and terms
+    // MARK: What there is
 
     /// The program's configuration.
     package private(set) var ownConfiguration: Configuration
-
     /// The configuration in effect, with the receiver's preferences.
     package private(set) var configuration: Configuration
-
-    /// The number of the configuration; a frame's recipe belongs to one of them.
-    private(set) var edition: UInt64 = 0
-
-    /// The number of the settings of the encoder; an image that was encoded with others looks different.
-    private(set) var look: UInt64 = 0
-
-    /// The look that the receiver has asked for last; a frame that was sent before it did is prepared again.
-    private var preferredLook: UInt64 = 0
-
-    /// The recipe for the last pixels, which most likely also applies to the next.
-    var lastRecipe: EncodingRecipe?
+    private var look: Look
+    /// The recipe for the last pixels with this look, which most likely also applies to the next.
+    private var lastRecipe: EncodingRecipe?
 
     /// The receiver's terms.
     package private(set) var terms = ReceiverTerms()
-    private var hasTerms = false
 
+    /// The newest image.
+    private(set) var newest: Frame?
+    /// What is being encoded or sent.
+    private(set) var work: Work?
+    /// Whether ``beginUpload(unread:at:)`` is about to be called, which decides what is begun.
+    private var isTurnAsked = false
+    /// The JPEG that was made last.
+    private(set) var encoded: Encoded?
+    /// What this receiver has been given last; nil if it is owed the newest image, whatever it has.
+    private(set) var given: Given?
+
+    /// The newest image, if it cannot be sent with a look.
+    private var refused: (ticket: UInt64, look: Look, cause: Cause)?
+    /// Images up to this ticket do not wait for their turn.
+    private var asked: UInt64 = 0
+    /// The time before which nothing is tried again after a failure that the terms do not explain.
+    private var retryAt: UInt64 = 0
+    /// The ticket of the newest image.
+    package private(set) var newestTicket: UInt64 = 0
+    /// The number of the next frame that is handed over.
+    package private(set) var nextNumber: UInt64 = 0
+    private var waiters: [(id: UInt64, ticket: UInt64)] = []
     /// Whether the connection has ended for good.
-    private(set) var isClosed = false
+    private var isClosed = false
 
     // MARK: Parts
 
-    /// The frames.
-    package internal(set) var slots = FrameSlots()
+    private var pacer: FramePacer
+    private var quality: QualityControl
+    package internal(set) var sharing = Sharing()
+    private let owner: UInt64
+    private var stated = StatedDamage()
+    private var strips = DamageBasis()
+    private var copies = DamageBasis()
+    /// What may have changed since the image that the receiver has been given.
+    private var sinceGiven = Damage.everything
+    private var watch = ConditionWatch()
 
-    /// What is due when.
-    var schedule: SendSchedule
+    // MARK: Outputs
 
-    /// The quality of what is encoded, and the time before which nothing is.
-    var quality: QualityControl
-
-    /// What is shared with the receiver.
-    package internal(set) var sharing: SharingSession
-
-    /// What is difficult.
-    var watch = ConditionWatch()
-
+    package private(set) var statistics = SampleUploader.Statistics()
     /// The time last requested by ``Effects/setsTimer``; nil if none is pending.
     package private(set) var timer: UInt64?
+    private var effects = Effects()
 
-    /// What may have changed in the submitted images.
-    var damageLog = DamageLog()
-
-    /// The statistics so far.
-    package internal(set) var statistics = SampleUploader.Statistics()
-
-    var effects = Effects()
+    /// The delay after a failed attempt.
+    private static let retryInterval: UInt64 = 100_000_000
+    /// A frame that takes longer is sent to a slow receiver.
+    private static let longestTransfer: UInt64 = 250_000_000
 
     /// Creates a machine without a receiver, for the uploader with a number that no other one in the process has, over a
     /// connection that pads shorter bodies to so many bytes.
     package init(_ configuration: Configuration, owner: UInt64, shortestBody: Int = 0) {
-        sharing = SharingSession(owner: owner)
+        self.owner = owner
         ownConfiguration = configuration
         self.configuration = configuration.preferring(.init())
-        schedule = SendSchedule(self.configuration.pacing)
+        look = Look(self.configuration)
+        pacer = FramePacer(self.configuration.pacing)
         quality = QualityControl(configuration, shortestBody: shortestBody)
     }
 
@@ -83,40 +91,322 @@ package struct UploaderMachine: Sendable {
         return taken
     }
 
-    // MARK: Events
+    // MARK: The comparison
+
+    /// Returns what follows: the earliest of what each lack allows.
+    mutating func next(at now: UInt64) -> Next {
+        guard work == nil, newest != nil, barrier == nil else { return .nothing }
+        let earliest = max(now, retryAt, sharing.greetingTime(at: now) ?? 0)
+        var first: (time: UInt64, target: Target)?
+        var hasBetter = false
+        for lack in Lack.all {
+            // The same again would take the room of something better.
+            if lack == .life, hasBetter { continue }
+            guard let from = time(of: lack), let step = step(lack, max(from, earliest), at: now) else { continue }
+            if from <= now { hasBetter = true }
+            if step.time < first?.time ?? .max { first = step }
+        }
+        guard let first else { return .nothing }
+        return first.time <= now ? .start(first.target) : .at(first.time)
+    }
+
+    /// Returns the time from which a receiver that lacks something may have it; nil if it does not lack that.
+    private mutating func time(of lack: Lack) -> UInt64? {
+        guard let newestTicket = newest?.ticket else { return nil }
+        guard let givenTicket = given?.frame.ticket else { return lack == .image ? 0 : nil }
+        let hasNewest = givenTicket >= newestTicket
+        switch lack {
+        case .image: return hasNewest ? nil : isAsked ? 0 : turn
+        case .look:
+            guard hasNewest, given?.frame.look !== newest?.look, newest?.content != nil, let isShared = given?.isShared,
+                EncodingRecipe.differ(given?.frame.recipe, newest?.recipe, isShared: isShared)
+            else { return nil }
+            return 0
+        case .sharpness:
+            guard hasNewest, !sharing.isOpen, let used = given?.quality, newest?.content != nil else { return nil }
+            return isCoarse(used, given?.frame.recipe) ? 0 : nil
+        case .life: return pacer.keepAlive.flatMap { given?.at.addingClamping($0) }
+        }
+    }
+
+    /// Returns how a lack is met, and when; nil if it cannot be.
+    private mutating func step(_ lack: Lack, _ start: UInt64, at now: UInt64) -> (time: UInt64, target: Target)? {
+        guard canBeMade else {
+            // What was made before is there for a receiver that has nothing else, unless other limits let it have the image.
+            let isNewest = encoded?.frame.ticket == newest?.ticket
+            let isWanted = !isExcluded && (given == nil || (lack == .image && isNewest))
+            guard isWanted || lack == .life, let message = encoded?.message, message.isWithin(configuration.limits)
+            else { return nil }
+            return (max(start, room(for: message.jpeg.count, at: now)), Target(form: .made, lack: lack))
+        }
+        if sharing.isOpen, lack != .sharpness, let byteCount = newest?.recipe?.sharedByteCount {
+            if let place = sharing.place(for: byteCount) { return (start, Target(form: .share(place), lack: lack)) }
+            if sharing.waitEnd > now { return (max(start, sharing.waitEnd), Target(lack: lack)) }
+        }
+        let isOlder = (given?.frame.ticket ?? 0) < newest?.ticket ?? 0
+        let isMade = encoded?.frame.ticket == newest?.ticket
+        let isAgain = lack == .life && isOlder && encoded?.frame.ticket == given?.frame.ticket
+        if isMade || isAgain, lack != .sharpness, lack == .life || !isNeedlesslyCoarse, let message = encoded?.message {
+            let fits = isMade && !EncodingRecipe.differ(encoded?.frame.recipe, newest?.recipe, isShared: false)
+            if fits || isAgain, message.isWithin(configuration.limits) {
+                let time = max(start, room(for: message.jpeg.count, at: now))
+                return (time, Target(form: .made, lack: lack))
+            }
+        }
+        guard lack == .sharpness else {
+            return (max(start, room(for: contentByteCount, at: now)), Target(lack: lack))
+        }
+        let sharpAt = quality.isActive ? quality.sharpeningTime(changedAt: newest?.changedAt ?? 0, at: now) : 0
+        return (max(start, sharpAt), Target(lack: lack))
+    }
+
+    /// The time from which the newest image has its turn.
+    private var turn: UInt64 {
+        guard let sourceTime = newest?.sourceTime, let offeredAt = newest?.offeredAt else { return 0 }
+        return pacer.turn(of: sourceTime, offeredAt: offeredAt, isUnchanged: given?.equal == newest?.ticket)
+    }
+
+    /// Whether the newest image does not wait for its turn.
+    private var isAsked: Bool {
+        guard let ticket = newest?.ticket else { return false }
+        return given == nil || ticket <= asked || isFlushed(ticket)
+    }
+
+    /// Whether somebody waits for a frame.
+    private func isFlushed(_ ticket: UInt64) -> Bool {
+        !waiters.isEmpty && waiters.contains { ticket <= $0.ticket }
+    }
+
+    /// Whether something can be made of the newest image.
+    private var canBeMade: Bool {
+        guard newest?.content != nil, isWithinLimits else { return false }
+        return refused == nil || refused?.ticket != newest?.ticket || refused?.look != newest?.look
+    }
+
+    /// Whether only the limits exclude the newest image.
+    private var isExcluded: Bool {
+        guard newest?.content != nil else { return false }
+        if refused?.ticket == newest?.ticket, refused?.look == newest?.look { return refused?.cause == .outsideLimits }
+        return !isWithinLimits
+    }
+
+    /// Returns the time from which there is room for a JPEG; nil for a size that is not known yet.
+    private func room(for byteCount: Int?, at now: UInt64) -> UInt64 {
+        quality.isActive ? quality.holdEnd(for: byteCount, at: now) ?? 0 : 0
+    }
+
+    /// The size of the JPEG that the newest image is, if it is sent as it is.
+    private var contentByteCount: Int? {
+        switch newest?.content {
+        case .jpeg(let jpeg, _): jpeg.count
+        case .resizableJPEG(let jpeg, _): newest?.recipe == nil ? jpeg.count : nil
+        case .pixels, .scaled, nil: nil
+        }
+    }
+
+    /// Whether a receiver with the configured limits accepts a frame, as far as that is known before it is encoded.
+    private var isWithinLimits: Bool {
+        if let recipe = newest?.recipe { return configuration.limits.accept(recipe.output.canvas) }
+        guard let content = newest?.content else { return true }
+        return isWithinLimits(content, nil)
+    }
+
+    private func isWithinLimits(_ content: FrameContent, _ recipe: EncodingRecipe?) -> Bool {
+        let limits = configuration.limits
+        if let recipe { return limits.accept(recipe.output.canvas) }
+        switch content {
+        case .jpeg(let jpeg, let size), .resizableJPEG(let jpeg, let size):
+            return limits.accept(size) && jpeg.count <= limits.maximumContentLength
+        case .pixels, .scaled: return limits.accept(content.size)
+        }
+    }
+
+    /// Whether an image of which this was made could be sharper.
+    private func isCoarse(_ used: Int?, _ recipe: EncodingRecipe?) -> Bool {
+        guard let used, let highest = recipe?.settings.quality else { return false }
+        return used < min(highest, configuration.quality)
+    }
+
+    /// Whether the last JPEG has less than the maximum quality for a limit that is gone, such as that of another receiver.
+    private var isNeedlesslyCoarse: Bool {
+        !quality.isActive && isCoarse(encoded?.quality ?? nil, encoded?.frame.recipe)
+    }
+
+    /// Whether the newest image is left out if it equals what the receiver has; one that is asked for never is.
+    private var isCompared: Bool {
+        guard pacer.pacing.comparesImages, let newest, let given, newest.ticket > asked else { return false }
+        return given.frame.look == newest.look && given.equal != newest.ticket
+            && !pacer.sendsUnchanged(newest.sourceTime)
+    }
+
+    /// The reason that no frame may be sent now; nil if one may.
+    private var barrier: Cause? {
+        guard terms.isConnected, !isClosed else { return .notConnected }
+        if terms.isPaused { return .paused }
+        return terms.wants.contains(.frames) ? nil : .notWanted
+    }
+
+    /// What the newest image waits for: what its caller is told, and what the statistics count.
+    private mutating func standing(_ old: Frame.State, at now: UInt64) -> Frame.State {
+        if let barrier {
+            // What has held it back first is what is counted.
+            if case .deferred = old { return old }
+            return .deferred(barrier)
+        }
+        if retryAt > now, case .deferred = old { return old }
+        let ticket = newest?.ticket ?? 0
+        let made = encoded?.frame.ticket == ticket ? encoded?.message : nil
+        let isWithin = newest?.content == nil ? made?.isWithin(configuration.limits) ?? true : isWithinLimits
+        if !isWithin { return .dropped(.outsideLimits) }
+        // What is being encoded is given by then.
+        let isNext = ticket <= asked || (given == nil && work?.stage != .encoding) || isFlushed(ticket)
+        if !isNext, turn > now { return .deferred(.paced) }
+        if sharing.isOpen, newest?.recipe?.sharedByteCount != nil { return .pending }
+        return room(for: made?.jpeg.count ?? contentByteCount, at: now) > now ? .deferred(.paced) : .pending
+    }
+
+    // MARK: Submitted images
+
+    /// Takes in a frame.
+    ///
+    /// - Parameters:
+    ///   - content: What it is made from.
+    ///   - orientation: Its orientation.
+    ///   - timestamp: Its presentation time; nil for now.
+    ///   - damage: What may have changed since the last submitted image; nil if anything, or if it was copied.
+    ///   - entry: The number of a copied image; nil for any other.
+    ///   - now: The time.
+    /// - Returns: The decision.
+    package mutating func offer(
+        _ content: FrameContent,
+        orientation: FrameOrientation = .up,
+        timestamp: UInt64? = nil,
+        damage: ImageDamage? = nil,
+        entry: UInt64? = nil,
+        at now: UInt64
+    ) -> SampleUploader.Outcome {
+        if let entry {
+            // One that was submitted since, by another thread, may be older or newer.
+            if entry != stated.count { addDamage(stated.next(nil, nil)) }
+        } else {
+            addDamage(stated.next(damage, .init(content, orientation)))
+        }
+        statistics.offered += 1
+        guard !isClosed else { return drop(.notConnected, at: now) }
+        let timestamp = timestamp ?? now
+        var frame = Frame(
+            ticket: newestTicket + 1,
+            timestamp: timestamp,
+            sourceTime: pacer.offer(timestamp, at: now),
+            offeredAt: now,
+            changedAt: now,
+            orientation: orientation,
+            content: content,
+            look: look
+        )
+        frame.recipe = recipe(for: content, orientation, look)
+        guard isWithinLimits(content, frame.recipe) else { return drop(.outsideLimits, at: now) }
+        newestTicket = frame.ticket
+        replaceNewest(by: frame)
+        if !isAsked { pacer.hold(until: turn) }
+        noteLackOfRoom(at: now)
+        advance(at: now)
+        return switch newest?.state {
+        case .deferred(let cause): .deferred(cause)
+        case .dropped(let cause): .dropped(cause)
+        case .pending, .sent, nil: .taken
+        }
+    }
+
+    private mutating func replaceNewest(by frame: Frame) {
+        if let older = newest, work?.frame.ticket != older.ticket {
+            if older.state == .pending { noteDelay() }
+            replace(older)
+        }
+        effects.discard(newest?.content)
+        newest = frame
+    }
+
+    /// Decides how to copy an image that is about to be submitted; it is not copied if no receiver can ever get it.
+    package mutating func offerCopy(
+        of image: borrowing PixelBuffer,
+        color: PixelBuffer.Color = .jpeg,
+        orientation: FrameOrientation,
+        damage: ImageDamage? = nil,
+        at now: UInt64
+    ) -> CopyAdmission {
+        let recipe = EncodingRecipe(copying: image, orientation, look.settings, isShared: sharing.isOpen)
+        let (size, format) = (image.size, image.format)
+        let copy = StatedDamage.Copy(color: color, output: recipe.output, format: recipe.image.format)
+        addDamage(stated.next(damage, .init(size: size, format: format, orientation: orientation, copy: copy)))
+        if !isClosed, configuration.limits.accept(recipe.output.canvas) { return .copy(recipe, entry: stated.count) }
+        statistics.offered += 1
+        return .decided(drop(isClosed ? .notConnected : .outsideLimits, at: now))
+    }
+
+    /// Counts a submitted frame that cannot be encoded.
+    package mutating func offerFailed(_ error: TurboJPEGError, at now: UInt64) -> SampleUploader.Outcome {
+        statistics.offered += 1
+        statistics.lastEncodingError = error
+        return drop(.encodingFailed, at: now)
+    }
+
+    private mutating func drop(_ cause: Cause, at now: UInt64) -> SampleUploader.Outcome {
+        statistics.drops[cause, default: 0] += 1
+        if newest?.isFinal == true { newest?.isOutdated = true }
+        advance(at: now)
+        return .dropped(cause)
+    }
+
+    private mutating func recipe(
+        for content: FrameContent,
+        _ orientation: FrameOrientation,
+        _ look: Look
+    ) -> EncodingRecipe? {
+        guard look === self.look else { return EncodingRecipe(content, orientation, look.settings) }
+        if let lastRecipe, lastRecipe.applies(to: content, orientation) { return lastRecipe }
+        let recipe = EncodingRecipe(content, orientation, look.settings)
+        if recipe?.input != nil { lastRecipe = recipe }
+        return recipe
+    }
+
+    private mutating func addDamage(_ damage: Damage) {
+        newest?.later.add(damage)
+        work?.frame.later.add(damage)
+        sinceGiven.add(damage)
+        strips.add(damage)
+        copies.add(damage)
+    }
+
+    // MARK: Other events
 
     /// Handles new terms: the receiver has stated something, connected or disconnected.
     ///
     /// A snapshot that is not newer than the last one is ignored.
     package mutating func termsChanged(_ new: ReceiverTerms, at now: UInt64) {
-        guard !hasTerms || new.revision > terms.revision else { return }
+        guard new.revision > terms.revision || terms.revision == 0 else { return }
         let (old, oldBarrier) = (terms, barrier)
-        (terms, hasTerms) = (new, true)
-        if new.isConnected {
-            isClosed = false
-            if !old.isConnected || old.connection != new.connection {
-                // A new receiver has seen nothing.
-                slots.oweLatest()
-                quality.connect()
-                schedule.reference.digest = nil
-            } else if new.refreshes > old.refreshes || (oldBarrier != nil && barrier == nil) {
-                slots.oweLatest()
-            }
-        }
-        if new.preferences != old.preferences {
-            reconfigure(at: now)
-            // Also what the program has set since the last frame was sent: the receiver may prefer just that.
-            preferredLook = look
-        }
+        (terms, retryAt) = (new, 0)
+        let isNew = new.isConnected && (!old.isConnected || old.connection != new.connection)
+        if new.isConnected { isClosed = false }
+        if isNew { quality.connect() }
+        if new.preferences != old.preferences { follow(at: now) }
+        let hasDeclined = old.acceptsSharedMemory && !new.acceptsSharedMemory && given?.isShared == true
         share(after: old, at: now)
-        if let cause = barrier, let frame = slots.waiting.take() { keep(frame, cause) }
+        // A receiver that declines skips what is on its way.
+        if isNew || hasDeclined || new.refreshes > old.refreshes || (oldBarrier != nil && barrier == nil) {
+            ask()
+        }
+        // Also what the program has set since the last frame was sent: the receiver may prefer just that.
+        if new.preferences != old.preferences { lookAgain() }
         advance(at: now)
     }
 
     /// Applies a new configuration of the program.
     package mutating func update(_ new: Configuration, at now: UInt64) {
+        if refused?.cause == .outsideLimits { refused = nil }
         ownConfiguration = new
-        reconfigure(at: now)
+        follow(at: now)
         if !new.keepsLatestImage { giveUpImages() }
         share(after: terms, at: now)
         advance(at: now)
@@ -124,18 +414,19 @@ package struct UploaderMachine: Sendable {
 
     /// Owes the receiver the latest frame, or the next one if there is none.
     package mutating func requestFrame(at now: UInt64) {
-        slots.oweLatest()
+        ask()
         advance(at: now)
     }
 
     /// Forces the next submitted frame through pacing.
-    package mutating func passNextFrame() {
-        schedule.pacer.refresh()
-    }
+    package mutating func passNextFrame() { asked = newestTicket + 1 }
 
-    /// Gives up images that are kept for other receivers, because the program needs the memory for its next one: their
-    /// JPEGs stay, and images without one until a newer frame is on its way.
-    package mutating func giveUpImages() { slots.giveUpSpares(to: &effects.discarded) }
+    /// Gives up the image of the latest frame if its JPEG is there, or being made.
+    package mutating func giveUpImages() {
+        guard let ticket = newest?.ticket else { return }
+        let isBeingEncoded = work?.stage == .encoding && work?.frame.ticket == ticket
+        if encoded?.frame.ticket == ticket || isBeingEncoded { effects.discard(newest?.content.take()) }
+    }
 
     /// Handles the passing of the time in ``timer``.
     package mutating func deadlinePassed(at now: UInt64) {
@@ -144,20 +435,58 @@ package struct UploaderMachine: Sendable {
     }
 
     /// Handles the permanent end of the connection: no receiver will get what is held.
-    package mutating func close(at now: UInt64) {
+    ///
+    /// - Parameters:
+    ///   - told: Whether the caller of the newest frame is told of its loss.
+    ///   - now: The time.
+    package mutating func close(told: Bool = false, at now: UInt64) {
         isClosed = true
-        if let frame = slots.waiting.take() {
-            statistics.drop(.notConnected)
-            slots.lose(frame, .notConnected)
-            discard(frame)
-        }
-        if let deferral = slots.deferral.take() {
-            slots.lose(deferral.frame, .notConnected)
-            discard(deferral.frame)
-        }
-        if let frame = slots.sent.take() { discard(frame) }
+        if let newest, !newest.isFinal, work?.frame.ticket != newest.ticket { count(newest, .dropped(.notConnected)) }
+        if told { newest?.isOutdated = true }
+        effects.discard(newest?.content.take())
+        effects.discard(encoded.take()?.message)
+        // Without a receiver nothing is difficult, even if the last frame is slow to end.
+        watch = ConditionWatch()
         updateConditions(at: now)
         advance(at: now)
+    }
+
+    /// Owes the receiver the newest image, in its own terms and the program's latest.
+    private mutating func ask() {
+        (given, asked) = (nil, max(asked, newestTicket))
+        // What is being encoded for the same receiver will do.
+        let isOnItsWay = work?.stage == .encoding && work?.frame.ticket == newestTicket
+        if !isOnItsWay || work?.connection != terms.connection { lookAgain() }
+    }
+
+    /// Has the newest image made with the latest settings.
+    private mutating func lookAgain() {
+        newest?.look = look
+        // The encoder may have it.
+        if let content = newest?.content, let orientation = newest?.orientation {
+            let recipe = recipe(for: content, orientation, look)
+            newest?.recipe = recipe
+        }
+    }
+
+    private mutating func follow(at now: UInt64) {
+        configuration = ownConfiguration.preferring(terms.preferences)
+        quality.follow(configuration, at: now)
+        let new = Look(configuration)
+        if new != look { (look, lastRecipe) = (new, nil) }
+        guard pacer.pacing != configuration.pacing else { return }
+        pacer.pacing = configuration.pacing
+        effects.statesRate = true
+    }
+
+    private mutating func share(after old: ReceiverTerms, at now: UInt64) {
+        let drops = sharing.follow(terms, after: old, isAllowed: configuration.sharesMemory, at: now)
+        if drops { effects.dropsBuffersBefore = sharing.generation }
+    }
+
+    private mutating func stopSharing() {
+        sharing.refuse()
+        effects.dropsBuffersBefore = sharing.generation
     }
 
     // MARK: Waiting
@@ -168,192 +497,547 @@ package struct UploaderMachine: Sendable {
     /// A frame that only the pacing holds back is sent at once. Frames that no receiver can get now are not waited for,
     /// nor are frames submitted later: ``causeOfLoss(upTo:)`` tells of them.
     package mutating func finish(_ id: UInt64, upTo ticket: UInt64? = nil, at now: UInt64) {
-        slots.finish(id, upTo: ticket ?? slots.newestTicket)
+        waiters.append((id, ticket ?? newestTicket))
         advance(at: now)
     }
+
+    /// Ends the wait under `id`.
+    package mutating func cancelWait(_ id: UInt64, at now: UInt64) {
+        waiters.removeAll { $0.id == id }
+        advance(at: now)
+    }
+
+    /// The number of waiters.
+    package var waiterCount: Int { waiters.count }
 
     /// Returns why the newest frame up to `ticket` has not been sent; nil if it has, or if a newer frame has taken its
     /// place, or if the pacing has left it out.
     package func causeOfLoss(upTo ticket: UInt64) -> SampleUploader.DropCause? {
-        if let deferral = slots.deferral, deferral.frame.ticket <= ticket { return barrier ?? deferral.cause }
-        guard let lost = slots.lost, lost.ticket <= ticket else { return nil }
-        return lost.cause
+        guard let newest, newest.ticket <= ticket else { return nil }
+        return switch newest.state {
+        case .deferred(let cause): barrier ?? cause
+        case .dropped(let cause): newest.isOutdated || newest.isGiven ? nil : cause
+        case .pending, .sent: nil
+        }
     }
 
     /// Whether a frame up to `ticket` is still to be sent or dropped.
-    package func isPending(upTo ticket: UInt64) -> Bool { oldestPendingTicket.map { $0 <= ticket } ?? false }
-
-    /// The oldest frame that is neither sent nor dropped.
-    @inline(__always)
-    private var oldestPendingTicket: UInt64? {
-        if let (ticket, isRepeat) = slots.inProgress, !isRepeat { return ticket }
-        if let ticket = slots.waiting?.ticket { return ticket }
-        guard let deferral = slots.deferral, barrier == nil else { return nil }
-        // A frame that was held back for another cause follows at once, or when the terms say why its attempt has failed;
-        // but another user of the connection may be busy for any time.
-        let isBusy = deferral.cause == .superseded && schedule.hasFailed(under: terms.revision)
-        return isBusy ? nil : deferral.frame.ticket
-    }
-
-    /// Ends the wait under `id`.
-    package mutating func cancelWait(_ id: UInt64) {
-        slots.finishers.removeAll { $0.id == id }
-    }
-
-    /// The number of waiters.
-    package var waiterCount: Int { slots.finishers.count }
-
-    // MARK: Decisions
-
-    /// The reason that no frame may be sent now; nil if one may.
-    @inline(__always)
-    var barrier: SampleUploader.DropCause? {
-        guard terms.isConnected else { return .notConnected }
-        if terms.isPaused { return .paused }
-        return terms.wants.contains(.frames) ? nil : .notWanted
-    }
-
-    /// Requests an upload if one is possible, resumes finished waiters, and sets the timer.
-    mutating func advance(at now: UInt64) {
-        if sharing.pool.isOpen || sharing.isWaiting { sharing.wait(isFrameWaitingForBuffer(at: now), at: now) }
-        if case .idle = slots.activity, nextSource(at: now) != nil {
-            slots.activity = .starting
-            (effects.startsUpload, effects.asksUnread) = (true, quality.isActive)
+    package func isPending(upTo ticket: UInt64) -> Bool {
+        if work?.isRepeat == false, let working = work?.frame.ticket, working <= ticket { return true }
+        guard let newestTicket = newest?.ticket, newestTicket <= ticket else { return false }
+        return switch newest?.state {
+        case nil: false
+        case .pending: true
+        // Another user of the connection may be busy for any time.
+        case .deferred(let cause): barrier == nil && cause != .superseded
+        case .sent, .dropped: false
         }
-        if !slots.finishers.isEmpty {
-            let finished = slots.takeFinished(before: oldestPendingTicket ?? .max)
-            if effects.finished.isEmpty { effects.finished = finished } else { effects.finished += finished }
-        }
-        if watch.isActive { updateConditions(at: now) }
-        setTimer(at: now)
     }
 
-    /// Returns the frame that can be sent now; nil if there is none.
+    // MARK: The encoder
+
+    /// Begins the upload requested by ``Effects/startsUpload``.
     ///
-    /// `mutating`, as is every question of more than a few lines on a frame's way, although it changes nothing: the
-    /// compiler copies the 1,600 bytes of the machine for a call that is not.
-    mutating func nextSource(at now: UInt64) -> FrameSlots.Source? {
-        guard barrier == nil, schedule.retryTime(under: terms.revision, at: now) == nil else { return nil }
-        if sharing.greetingTime(terms, at: now) != nil || awaitsBuffer(at: now) { return nil }
-        if quality.isActive, holdEnd(at: now) != nil { return nil }
-        return candidate(at: now)
-    }
-
-    /// Returns the frame that is due, whether a shared buffer is free for it or not.
-    mutating func candidate(at now: UInt64) -> FrameSlots.Source? {
-        if slots.waiting != nil { return .waiting }
-        if let cause = slots.deferral?.cause, let dueAt = slots.deferral?.dueAt,
-            let ticket = slots.deferral?.frame.ticket
-        {
-            // Any cause other than the pacing is a barrier that is gone, or an attempt that failed.
-            if slots.isOwed || slots.deferral?.isOwed == true || cause != .paced { return .deferred(isForced: true) }
-            if ticket <= slots.flushedTicket || dueAt <= now { return .deferred(isForced: false) }
-            // Meanwhile the receiver is kept alive by what it has.
-        }
-        guard slots.sent != nil, slots.sent?.excludedBy != edition else { return nil }
-        if slots.isOwed || (slots.sent?.decidedFor ?? 0 < preferredLook && slots.sent?.content != nil) { return .sent }
-        // A repeat as it was would take the room.
-        if slots.sent?.quality != nil, let time = sharpeningTime(at: now) { return time <= now ? .sent : nil }
-        return schedule.repeatTime.map { $0 <= now } ?? false ? .sent : nil
-    }
-
-    private mutating func reconfigure(at now: UInt64) {
-        let old = EncodingRecipe.Settings(configuration)
-        let wasAdapted = quality.isActive
-        configuration = ownConfiguration.preferring(terms.preferences)
-        edition += 1
-        quality.follow(configuration, at: now)
-        let isNewLook = EncodingRecipe.Settings(configuration) != old
-        // An image that was sent at less than the quality that is wanted now has not been sent yet.
-        if isNewLook || (wasAdapted && !quality.isActive) { schedule.reference.digest = nil }
-        if isNewLook { look += 1 }
-        if schedule.pacer.pacing != configuration.pacing {
-            schedule.pacer.pacing = configuration.pacing
-            effects.statesRate = true
-        }
-        renewDeferral()
-    }
-
-    /// Gives the deferred frame, if there is one, the time at which the pacing in effect releases it.
-    mutating func renewDeferral() {
-        guard let held = slots.deferral.take() else { return }
-        slots.deferral = schedule.deferral(of: held.frame, held.cause)
-        slots.deferral?.isOwed = held.isOwed
-    }
-
-    private mutating func updateConditions(at now: UInt64) {
-        // Without a receiver nothing is difficult, even if the last frame is slow to end.
-        if isClosed { watch = ConditionWatch() }
-        // What has begun lasts while an image is held back for it, whether or not the source offers another.
-        var lasting: SampleUploader.Conditions?
-        if !statistics.conditions.isEmpty, slots.deferral?.cause == .paced {
-            let byteCount = slots.deferral?.frame.knownByteCount
-            lasting = quality.difficulty(for: byteCount, interval: schedule.interval, at: now)
-        }
-        let conditions = watch.update(lasting: lasting, at: now)
-        guard conditions != statistics.conditions else { return }
-        statistics.conditions = conditions
-        effects.tellsConditions = true
-    }
-
-    /// Discards a frame that is no longer needed, to be released outside the lock.
-    mutating func discard(_ frame: UploadFrame) { effects.discarded.add(frame) }
-
-    // MARK: Deadlines
-
-    /// Returns the time of the next call that the machine needs; nil if nothing depends on time.
-    private mutating func nextDeadline(at now: UInt64) -> UInt64? {
-        // When the frame in progress is done, whatever is due then follows at once.
-        if barrier == nil, let time = sharing.greetingTime(terms, at: now) {
-            return slots.next == nil ? nil : time
-        }
-        guard case .idle = slots.activity, barrier == nil else { return nil }
-        // The end of a wait that has passed, with something else in the way, needs no call.
-        if let waitEnd = sharing.waitEnd, now < waitEnd { return waitEnd }
-        var again: UInt64?
-        if slots.sent != nil, slots.sent?.excludedBy != edition {
-            again = (slots.sent?.quality == nil ? nil : sharpeningTime(at: now)) ?? schedule.repeatTime
-        }
-        var deadline = slots.deferral?.dueAt
-        if quality.isActive {
-            deadline = dueTime(again: again, at: now)
-        } else if let again {
-            deadline = min(deadline ?? .max, again)
-        }
-        if let retryTime = schedule.retryTime(under: terms.revision, at: now) {
-            deadline = slots.next == nil ? nil : retryTime
-        }
-        return deadline
-    }
-
-    /// Requests the timer if it is needed earlier than last requested.
+    /// Call it on the encoding queue, so that a newer frame can replace an older one until then.
     ///
-    /// A timer that fires too early is set again, which is cheaper than setting it for every frame.
-    private mutating func setTimer(at now: UInt64) {
-        var deadline = nextDeadline(at: now)
-        if watch.isActive, let end = watch.deadline { deadline = min(deadline ?? .max, end) }
+    /// - Parameters:
+    ///   - unread: The number of bytes that the receiver has not read yet, if ``Effects/asksUnread`` asked for it and the
+    ///     system tells.
+    ///   - now: The time.
+    /// - Returns: The job to encode, to be reported with ``encoded(_:at:)``; nil if there is none.
+    package mutating func beginUpload(unread: Int? = nil, at now: UInt64) -> EncodingJob? {
+        guard isTurnAsked else { return nil }
+        isTurnAsked = false
+        quality.sample(unread: unread, at: now)
+        var job: EncodingJob?
+        if case .start(let target) = next(at: now) { job = start(target, at: now) }
+        advance(at: now)
+        return job
+    }
+
+    private mutating func start(_ target: Target, at now: UInt64) -> EncodingJob? {
+        guard var frame = newest else { return nil }
+        var isMade = false
+        if case .made = target.form, let encoded {
+            isMade = true
+            if encoded.frame.ticket == frame.ticket {
+                // It may look otherwise than what is wanted of it by now, if nothing else can be sent.
+                (frame.look, frame.recipe) = (encoded.frame.look, encoded.frame.recipe)
+            } else {
+                frame = encoded.frame
+                frame.later = .everything
+            }
+        }
+        let isLatest = frame.ticket == newest?.ticket
+        let isCompared = isCompared
+        takeTurn(target, isLatest: isLatest, at: now)
+        frame.content = nil
+        var work = Work(frame: frame, connection: terms.connection, beganAt: now)
+        work.isRepeat = frame.isGiven || !isLatest
+        work.isSharpening = target.lack == .sharpness
+        if isLatest, !work.isRepeat {
+            if frame.state == .pending {
+                statistics.queueAge.add(nanoseconds: now.subtractingClamping(frame.offeredAt))
+            }
+            count(frame, .pending)
+            work.frame.state = .pending
+        }
+        if isMade {
+            (work.message, work.quality) = (encoded?.message, encoded?.quality)
+            handOver(work, at: now)
+            return nil
+        }
+        return encode(work, target, isCompared: isCompared, at: now)
+    }
+
+    private mutating func takeTurn(_ target: Target, isLatest: Bool, at now: UInt64) {
+        let isNew = target.lack == .image && !isAsked
+        if isNew, isLatest, let sourceTime = newest?.sourceTime {
+            pacer.take(sourceTime, at: now)
+        } else if isLatest {
+            // What waits for its turn counts from the image before it, not from its repeats.
+            pacer.restart(at: now)
+        }
+    }
+
+    private mutating func encode(
+        _ work: consuming Work,
+        _ target: Target,
+        isCompared: Bool,
+        at now: UInt64
+    ) -> EncodingJob? {
+        let digest = isCompared && target.lack == .image ? given?.frame.digest : nil
+        let comparison: EncodingJob.Comparison =
+            if !pacer.pacing.comparesImages || (digest == nil && work.frame.digest != nil) {
+                .none
+            } else if let digest {
+                .against(digest)
+            } else {
+                .compute
+            }
+        var job = EncodingJob(
+            orientation: work.frame.orientation,
+            comparison: comparison,
+            recipe: work.frame.recipe
+        )
+        let later = newest?.later ?? .everything
+        if case .share(let place) = target.form {
+            sharing.fill(place)
+            (job.place, work.place) = (place, place)
+            job.rows = copies.take(work.frame.recipe, followedBy: later)
+        } else {
+            if quality.isActive { chooseQuality(of: &work, at: now) }
+            job.quality = work.quality
+            job.rows = strips.take(work.frame.recipe, followedBy: later)
+        }
+        // The image of a copy is returned.
+        let keepsImage = !work.isShared && configuration.keepsLatestImage
+        job.content = keepsImage ? newest?.content : newest?.content.take()
+        self.work = work
+        return job
+    }
+
+    /// Chooses the quality of an image that is encoded; a JPEG that is sent as it is, or rotated, keeps its own.
+    private mutating func chooseQuality(of work: inout Work, at now: UInt64) {
+        guard let highest = work.frame.recipe?.settings.quality else { return }
+        if case .jpeg? = newest?.content { return }
+        // A frame that had to wait for so long that the source is still by now is sharp at once, if there is room.
+        let isStill = quality.sharpeningTime(changedAt: work.frame.changedAt, at: now) <= now
+        let isSharp = work.isSharpening || isStill
+        work.quality = min(quality.begin(sharpening: isSharp, interval: pacer.interval, at: now), highest)
+    }
+
+    /// Handles the result of the encoder.
+    package mutating func encoded(_ result: EncodingResult, at now: UInt64) {
+        guard work?.stage == .encoding, var work = work.take() else { return }
+        quality.gaveUp()
+        switch result {
+        case .encoded(let message, let digest):
+            statistics.encoding.add(nanoseconds: now.subtractingClamping(work.beganAt))
+            work.frame.digest = digest ?? work.frame.digest
+            // The size of a submitted JPEG may have been stated wrongly.
+            guard message.isWithin(configuration.limits) else {
+                effects.discard(message)
+                refuse(work, .outsideLimits)
+                break
+            }
+            work.message = message
+            let hasRoom = hasRoom(work, message.jpeg.count, at: now)
+            if hasRoom || newest?.ticket != work.frame.ticket || newest?.content == nil { keep(work, message) }
+            let isGiven = hasRoom && barrier == nil && !isInVain(work, at: now)
+            if isGiven { handOver(work, at: now) } else { giveUp(work) }
+        case .shared(var copy, let content, let digest):
+            statistics.encoding.add(nanoseconds: now.subtractingClamping(work.beganAt))
+            putBack(content, of: work)
+            work.frame.digest = digest ?? work.frame.digest
+            let isCurrent = sharing.isCurrent(copy.place)
+            if isCurrent { sharing.copied(&copy) }
+            work.copy = copy
+            let isGiven = isCurrent && barrier == nil && !isInVain(work, at: now)
+            if isGiven { handOver(work, at: now) } else { giveUp(work) }
+        case .notShared(let content):
+            putBack(content, of: work)
+            copies.putBack()
+            // The connection may have ended meanwhile, or the receiver has declined.
+            if let place = work.place, sharing.isCurrent(place) { stopSharing() }
+            giveUp(work)
+        case .unchanged(let content, let digest):
+            putBack(content, of: work)
+            putBackDamage(of: work)
+            work.frame.digest = digest
+            if given?.frame.digest == digest, given?.frame.look == work.frame.look {
+                settleUnchanged(work)
+            } else {
+                giveUp(work)
+            }
+        case .failed(let error):
+            statistics.lastEncodingError = error
+            putBackDamage(of: work)
+            refuse(work, .encodingFailed)
+        }
+        advance(at: now)
+    }
+
+    /// Takes in the size of a JPEG, and returns whether there is room for it.
+    private mutating func hasRoom(_ work: borrowing Work, _ byteCount: Int, at now: UInt64) -> Bool {
+        guard quality.isActive, let used = work.quality else { return true }
+        return quality.encoded(byteCount, quality: used, sharpening: used > quality.level, at: now)
+    }
+
+    /// Keeps the JPEG of a frame, and its image only if something else can be made of that for another receiver.
+    private mutating func keep(_ work: borrowing Work, _ message: FrameMessage) {
+        guard !isClosed else { return }
+        effects.discard(encoded?.message)
+        encoded = Encoded(frame: work.frame, message: message, quality: work.quality)
+        guard newest?.ticket == work.frame.ticket else { return }
+        if !configuration.keepsLatestImage || newest?.content?.isAdaptable == false {
+            effects.discard(newest?.content.take())
+        }
+    }
+
+    private mutating func putBack(_ content: FrameContent, of work: borrowing Work) {
+        if newest?.ticket == work.frame.ticket, newest?.content == nil, !isClosed {
+            newest?.content = content
+            if let look = newest?.look, look !== work.frame.look {
+                let recipe = recipe(for: content, work.frame.orientation, look)
+                newest?.recipe = recipe
+            }
+        } else {
+            effects.discard(content)
+        }
+    }
+
+    private mutating func putBackDamage(of work: borrowing Work) {
+        if work.isShared { copies.putBack() } else { strips.putBack() }
+    }
+
+    // MARK: What becomes of work
+
+    /// Whether what has been made is not what the receiver should have by now.
+    private mutating func isInVain(_ work: borrowing Work, at now: UInt64) -> Bool {
+        let isNewest = newest?.ticket == work.frame.ticket
+        if work.isSharpening, !isNewest { return true }
+        let isStale = isNewest && EncodingRecipe.differ(work.frame.recipe, newest?.recipe, isShared: work.isShared)
+        // What this receiver no longer prefers is on its way to it all the same, unless it has the image.
+        if isStale, given?.frame.ticket == work.frame.ticket { return true }
+        guard work.connection != terms.connection else { return false }
+        if sharing.greetingTime(at: now) != nil { return true }
+        // For another receiver it is made again, if the image is still there.
+        guard isNewest, newest?.content != nil else { return false }
+        let isCoarse = !quality.isActive && isCoarse(work.quality, work.frame.recipe)
+        let isPixels = newest?.recipe?.sharedByteCount != nil
+        return isStale || isCoarse || (sharing.isOpen && isPixels && !work.isShared)
+    }
+
+    /// Gives what was made to the connection.
+    private mutating func handOver(_ work: consuming Work, at now: UInt64) {
+        if work.frame.number == nil {
+            (work.frame.number, work.isNumbered) = (nextNumber, true)
+            nextNumber &+= 1
+        }
+        settle(work.frame)
+        let frame = work.frame
+        var info = FrameInfo(bufferSize: BufferSize(width: 0, height: 0), orientation: frame.orientation)
+        if configuration.sendsTiming { (info.timestamp, info.sequence) = (frame.timestamp, frame.number) }
+        var message: FrameMessage?
+        if let copy = work.copy {
+            let isNew = sharing.submitted(copy.place, at: now)
+            message = copy.message(info, isNew: isNew, owner: owner)
+            // The JPEG is older.
+            effects.discard(encoded.take()?.message)
+        } else if let made = work.message {
+            (info.bufferSize, info.orientation) = (made.bufferSize, made.orientation)
+            message = FrameMessage(jpeg: made.jpeg, info: info)
+            quality.submitted(made.jpeg.count, at: now)
+        }
+        guard let message else { return }
+        given = Given(frame: frame, isShared: work.isShared, quality: work.quality, at: now)
+        sinceGiven = frame.later
+        statistics.quality = work.quality
+        (work.stage, work.beganAt, work.revision, work.connection) = (.sending, now, terms.revision, terms.connection)
+        (effects.message, effects.connection) = (message, terms.connection)
+        self.work = work
+    }
+
+    /// Handles the outcome of the submitted message: `failure` is nil if all of it was accepted.
+    package mutating func sent(_ failure: SampleUploader.DropCause?, at now: UInt64) {
+        guard work?.stage == .sending, let work = work.take() else { return }
+        let byteCount = work.message?.jpeg.count ?? 0
+        if let place = work.place { sharing.settled(place, isSent: failure == nil) }
+        if let failure {
+            fail(work, failure, at: now)
+        } else {
+            given?.at = now
+            let duration = now.subtractingClamping(work.beganAt)
+            if duration >= Self.longestTransfer, !isClosed { watch.note(.receiverSlow) }
+            if !work.isShared { quality.sent(byteCount, beganAt: work.beganAt, at: now) }
+            if work.isRepeat {
+                statistics.repeats += 1
+                if work.isSharpening { statistics.sharpened += 1 }
+            } else {
+                settle(work.frame, .sent)
+                if work.isShared { statistics.shared += 1 }
+                statistics.bytes &+= UInt64(byteCount)
+                statistics.transfer.add(nanoseconds: duration)
+            }
+        }
+        // It may be the last reference to a program's memory.
+        effects.discard(work.message)
+        advance(at: now)
+    }
+
+    /// Handles the refusal of the submitted message, because another uploader shares memory on the connection.
+    package mutating func sharingRefused(at now: UInt64) {
+        guard let work, work.stage == .sending, let place = work.place else { return }
+        self.work = nil
+        sharing.settled(place, isSent: false)
+        let isCurrent = work.connection == terms.connection
+        if isCurrent { stopSharing() }
+        fail(work, isCurrent ? .superseded : .notConnected, at: now)
+        // It can be sent as a JPEG at once.
+        if isCurrent { retryAt = 0 }
+        advance(at: now)
+    }
+
+    /// What could not be sent is owed, if it is still the newest.
+    private mutating func fail(_ work: borrowing Work, _ cause: Cause, at now: UInt64) {
+        var frame = work.frame
+        given = nil
+        if work.revision == terms.revision { retryAt = now.addingClamping(Self.retryInterval) }
+        let isNewest = newest?.ticket == frame.ticket
+        // A connection that ended before has had nothing of it.
+        if isNewest, work.isNumbered, cause != .connectionLost, let number = frame.number, nextNumber == number &+ 1 {
+            (frame.number, nextNumber) = (nil, number)
+        }
+        if work.isRepeat {
+            settle(frame)
+        } else {
+            settle(frame, isNewest && !isClosed ? .deferred(cause) : .dropped(cause))
+        }
+    }
+
+    /// What comes of an image that the receiver does not get now.
+    private mutating func giveUp(_ work: borrowing Work) {
+        effects.discard(work.message)
+        pacer.putBack()
+        let frame = work.frame
+        if work.isRepeat || newest?.ticket == frame.ticket { return settle(frame) }
+        if let barrier { settle(frame, .dropped(barrier)) } else { replace(frame) }
+    }
+
+    /// A frame cannot be sent as it looks.
+    private mutating func refuse(_ work: borrowing Work, _ cause: Cause) {
+        pacer.putBack()
+        refused = (work.frame.ticket, work.frame.look, cause)
+        guard !work.isRepeat else { return }
+        settle(work.frame, .dropped(cause))
+        if newest?.ticket == work.frame.ticket { effects.discard(newest?.content.take()) } else { passOn(work.frame) }
+    }
+
+    /// A newer frame has taken the place of one: if that was about to be sent, its number is a gap.
+    private mutating func replace(_ frame: Frame) {
+        switch frame.state {
+        case .pending, .deferred(.superseded): count(frame, .dropped(.superseded))
+        case .dropped(.encodingFailed), .dropped(.outsideLimits): break
+        case .deferred:
+            if frame.ticket <= asked { asked = max(asked, newestTicket) }
+            return
+        case .sent, .dropped: return
+        }
+        passOn(frame)
+    }
+
+    /// What was asked for is now the newest image, and the number is a gap.
+    private mutating func passOn(_ frame: Frame) {
+        if frame.ticket <= asked, frame.state != .dropped(.encodingFailed) { asked = max(asked, newestTicket) }
+        if frame.number == nil { nextNumber &+= 1 }
+    }
+
+    private mutating func settleUnchanged(_ work: borrowing Work) {
+        guard let old = given?.frame else { return }
+        pacer.putBack()
+        sinceGiven = work.frame.later
+        let frame = work.frame
+        // Unchanged images may have a rate of their own.
+        if newest?.ticket == frame.ticket, !pacer.pacing.skipsUnchanged, !isFlushed(frame.ticket) {
+            given?.equal = frame.ticket
+            return settle(frame)
+        }
+        equate(frame, with: old)
+    }
+
+    /// A frame shows what the receiver has: it is given already.
+    private mutating func equate(_ frame: Frame, with old: Frame) {
+        given?.frame.ticket = frame.ticket
+        if encoded?.frame.ticket == old.ticket { encoded?.frame.ticket = frame.ticket }
+        count(frame, .dropped(pacer.pacing.skipsUnchanged ? .unchanged : .paced))
+        guard newest?.ticket == frame.ticket else { return }
+        newest?.become(old)
+        if !configuration.keepsLatestImage, encoded?.frame.ticket == frame.ticket {
+            effects.discard(newest?.content.take())
+        }
+    }
+
+    /// Settles an image that by its damage shows what the receiver has.
+    private mutating func recognizeUnchanged() {
+        guard sinceGiven.isNothing || given?.equal == newest?.ticket, work == nil, barrier == nil, let newest,
+            let given,
+            given.frame.ticket < newest.ticket, given.equal == newest.ticket || isCompared
+        else { return }
+        if pacer.pacing.skipsUnchanged || isFlushed(newest.ticket) {
+            equate(newest, with: given.frame)
+        } else {
+            self.given?.equal = newest.ticket
+        }
+    }
+
+    /// Brings what is known of a frame to where it is kept, and counts what became of it.
+    private mutating func settle(_ frame: Frame, _ state: Frame.State? = nil) {
+        if let state { count(frame, state) }
+        if newest?.ticket == frame.ticket {
+            newest?.number = frame.number
+            newest?.digest = frame.digest
+        }
+        guard encoded?.frame.ticket == frame.ticket else { return }
+        encoded?.frame.number = frame.number
+        encoded?.frame.digest = frame.digest
+        encoded?.frame.state = state ?? frame.state
+    }
+
+    /// Counts the newest image as what it waits for.
+    private mutating func stand(at now: UInt64) {
+        guard let old = newest?.state else { return }
+        let state = standing(old, at: now)
+        statistics.move(old, to: state)
+        newest?.state = state
+        if case .dropped = state { effects.discard(newest?.content.take()) }
+    }
+
+    /// Counts a frame once: as under way, as sent, or as not sent for one cause.
+    private mutating func count(_ frame: borrowing Frame, _ state: Frame.State) {
+        statistics.move(frame.state, to: state)
+        if newest?.ticket == frame.ticket { newest?.state = state }
+    }
+
+    // MARK: What follows from an event
+
+    /// Asks for a turn if something can be begun, resumes finished waiters, and sets the timer.
+    private mutating func advance(at now: UInt64) {
+        recognizeUnchanged()
+        if newest?.isFinal == false, work?.frame.ticket != newest?.ticket { stand(at: now) }
+        if !waiters.isEmpty { finishWaiters() }
+        var deadline: UInt64?
+        switch next(at: now) {
+        case .nothing: break
+        case .at(let time): deadline = time
+        case .start:
+            if !isTurnAsked { (isTurnAsked, effects.startsUpload, effects.asksUnread) = (true, true, quality.isActive) }
+        }
+        if watch.isActive {
+            updateConditions(at: now)
+            deadline = [deadline, watch.deadline].compactMap(\.self).min()
+        }
+        // A timer that fires too early is set again, which is cheaper than setting it for every frame.
         guard let deadline, timer.map({ deadline < $0 }) ?? true else { return }
         timer = deadline
         effects.setsTimer = true
+    }
+
+    private mutating func finishWaiters() {
+        var index = 0
+        while index < waiters.count {
+            if isPending(upTo: waiters[index].ticket) {
+                index += 1
+            } else {
+                effects.finished.append(waiters.remove(at: index).id)
+            }
+        }
+    }
+
+    // MARK: Difficulties
+
+    /// Notes what a frame has waited for that a newer one replaces.
+    private mutating func noteDelay() {
+        switch work?.stage {
+        case .encoding: watch.note(.encoderSlow)
+        case .sending: watch.note(.receiverSlow)
+        case nil: if sharing.isOpen, !sharing.hasFree { watch.note(.receiverSlow) }
+        }
+    }
+
+    private mutating func noteLackOfRoom(at now: UInt64) {
+        guard quality.isActive, barrier == nil, let difficulty = difficulty(at: now) else { return }
+        watch.note(difficulty)
+    }
+
+    private func difficulty(at now: UInt64) -> SampleUploader.Conditions? {
+        quality.difficulty(for: contentByteCount, interval: pacer.interval, at: now)
+    }
+
+    private mutating func updateConditions(at now: UInt64) {
+        // What has begun lasts while an image is held back for it, whether or not the source offers another.
+        let isHeldBack = !statistics.conditions.isEmpty && newest?.state == .deferred(.paced)
+        let conditions = watch.update(lasting: isHeldBack ? difficulty(at: now) : nil, at: now)
+        guard conditions != statistics.conditions else { return }
+        statistics.conditions = conditions
+        effects.tellsConditions = true
     }
 
     // MARK: What tests ask
 
     /// The number of images that are held.
     package var heldImageCount: Int {
-        let isEncoding = if case .encoding = slots.activity { true } else { false }
-        let isSending = if case .sending(let upload) = slots.activity { upload.frame.hasPixels } else { false }
-        let others = [slots.waiting, slots.deferral?.frame, slots.sent].count { $0?.hasPixels ?? false }
-        return others + (isEncoding || isSending ? 1 : 0)
+        (newest?.content?.pixels == nil ? 0 : 1) + (work?.stage == .encoding ? 1 : 0)
     }
 
-    /// The time of the last frame, submitted by the source or sent, if nothing but the sent frame is held and it could be
-    /// repeated.
+    /// The ticket of the frame that a new receiver would get; nil if there is none.
+    package var latestTicket: UInt64? {
+        if let newest, newest.content != nil { return newest.ticket }
+        return encoded?.frame.ticket ?? work?.frame.ticket
+    }
+
+    /// Since when a receiver has had nothing, if something could be sent again.
     package var silentSince: UInt64? {
-        guard case .idle = slots.activity, barrier == nil, slots.waiting == nil,
-            slots.deferral?.cause ?? .paced == .paced, slots.sent != nil, slots.sent?.excludedBy != edition,
-            sharpeningTime(at: 0) == nil
+        guard work == nil, !isTurnAsked, barrier == nil, let given, !isCoarse(given.quality, given.frame.recipe),
+            canBeMade || encoded?.message.isWithin(configuration.limits) == true
         else { return nil }
-        return schedule.lastEventAt
+        return given.at
+    }
+
+    /// Returns the time until which the newest image waits for a shared buffer; nil if it does not.
+    package func bufferWaitEnd(at now: UInt64) -> UInt64? {
+        guard sharing.isOpen, !sharing.hasFree, sharing.waitEnd > now, work == nil, barrier == nil,
+            newest?.recipe?.sharedByteCount != nil
+        else { return nil }
+        return sharing.waitEnd
+    }
+
+    /// Returns the time before which there is no room for the newest image, or for the JPEG that was made last; nil if there
+    /// is.
+    package func holdEnd(at now: UInt64) -> UInt64? {
+        let made = encoded.map { room(for: $0.message.jpeg.count, at: now) } ?? 0
+        let end = max(made, room(for: contentByteCount, at: now))
+        guard end > now else { return nil }
+        return end
     }
 }

@@ -25,15 +25,14 @@ extension SampleUploader {
 
         /// Whether frames that equal the one sent before are skipped.
         ///
-        /// Comparing costs one pass over the bytes of frames that are due, on the thread that submits them: about
-        /// a twentieth of the time needed to encode them.
+        /// Comparing costs one pass over the bytes of frames that are due, on the uploader's thread: about a twentieth of
+        /// the time needed to encode them.
         public var skipsUnchanged: Bool
 
         /// The time after which an unchanged frame is sent nevertheless, if ``skipsUnchanged`` is set; nil for never.
         ///
-        /// It tells a receiver that the sender is alive, and resends what a receiver missed. If the source submits nothing
-        /// for so long, its latest frame is sent again, but no more often than the rate allows, and at most ten times a
-        /// second. A time below zero counts as zero.
+        /// It tells a receiver that the sender is alive, and resends what a receiver missed: the latest frame is sent again,
+        /// but no more often than the rate allows, and at most ten times a second. A time below zero counts as zero.
         public var keepAlive: Duration?
 
         package init(_ rate: Rate, skipsUnchanged: Bool = false, keepAlive: Duration? = .seconds(1)) {

@@ -14,16 +14,6 @@ package struct EncodingJob: Sendable {
         case against(UInt64)
     }
 
-    /// What may have changed in an image, compared with that of another job.
-    package struct Damage: Sendable {
-        /// The number of the job.
-        package var job: UInt64 = 0
-        /// The number of the other job; 0 if there is none.
-        package var base: UInt64 = 0
-        /// The rows of the submitted image that may have changed; nil if any may.
-        package var region: ImageDamage?
-    }
-
     /// The content, to be taken out for encoding.
     package var content: FrameContent?
     /// Its orientation.
@@ -35,10 +25,10 @@ package struct EncodingJob: Sendable {
     /// The quality to encode it at; nil for the recipe's.
     package var quality: Int?
     /// The shared buffer to copy the content to; nil to encode it.
-    package var place: SharedPool.Place?
+    package var place: Sharing.Place?
 
-    /// What may have changed since an earlier job.
-    package var damage = Damage()
+    /// The rows of the result that may differ from that of the last job of its kind; nil if any may.
+    package var rows: RowSet?
 }
 
 /// The result of an ``EncodingJob``.
@@ -75,7 +65,6 @@ extension EncodingJob {
             digest = found
         }
         do throws(TurboJPEGError) {
-            let rows = damage.rows(of: recipe)
             guard let place else {
                 return .encoded(try encoder.encode(consume content, orientation, recipe, rows, quality), digest: digest)
             }

@@ -54,8 +54,6 @@ package final class EncodingRecipe: Sendable {
     }
 
     package let settings: Settings
-    /// The number of the configuration that the recipe belongs to.
-    let edition: UInt64
     /// The pixels that the recipe is for; nil if it is for a single JPEG.
     package let input: Input?
     /// What is done with the image.
@@ -69,8 +67,8 @@ package final class EncodingRecipe: Sendable {
     package var appliesOrientation: Bool { image.appliesOrientation }
 
     /// Creates the recipe for some content; nil if it is sent unchanged.
-    init?(_ content: FrameContent, _ orientation: FrameOrientation, _ settings: Settings, edition: UInt64 = 0) {
-        (self.settings, self.edition) = (settings, edition)
+    init?(_ content: FrameContent, _ orientation: FrameOrientation, _ settings: Settings) {
+        self.settings = settings
         input = Input(content, orientation)
         switch content {
         case .pixels, .scaled:
@@ -99,7 +97,7 @@ package final class EncodingRecipe: Sendable {
         _ settings: Settings,
         isShared: Bool = false
     ) {
-        (self.settings, edition, input, sharedByteCount) = (settings, 0, nil, nil)
+        (self.settings, input, sharedByteCount) = (settings, nil, nil)
         image = ImageRecipe(
             settings.output(for: pixels.size, orientation, pixels.format),
             pixels.format,

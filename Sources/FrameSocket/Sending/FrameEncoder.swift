@@ -16,7 +16,7 @@ final class FrameEncoder: Sendable {
         _ content: consuming FrameContent,
         _ orientation: FrameOrientation,
         _ recipe: EncodingRecipe?,
-        _ damage: RowDamage? = nil,
+        _ damage: RowSet? = nil,
         _ quality: Int? = nil
     ) throws(TurboJPEGError) -> FrameMessage {
         switch consume content {
@@ -72,7 +72,7 @@ final class FrameEncoder: Sendable {
         _ steps: ImageRecipe,
         _ orientation: FrameOrientation,
         _ recipe: EncodingRecipe,
-        _ damage: RowDamage?,
+        _ damage: RowSet?,
         _ quality: Int?
     ) throws(TurboJPEGError) -> FrameMessage {
         let workspace = workspace.withLock { $0.prepared(for: steps) }

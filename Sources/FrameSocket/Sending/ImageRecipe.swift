@@ -3,7 +3,7 @@ internal import TurboJPEG
 
 /// What is done with an image before it is compressed, or copied to a shared buffer: it is scaled and rotated upright, and
 /// the watermark is drawn.
-struct ImageRecipe: Sendable {
+struct ImageRecipe: Sendable, Equatable {
     /// Which part of the image is sent, and in what size.
     let output: OutputPlan
     /// The format of the scaled image.

@@ -31,7 +31,7 @@ extension SampleUploader {
     ///   reached; `busy` if other users of the connection keep it so; `notSent` if it could not be encoded. `cancelled` if
     ///   the calling task is cancelled first.
     public func finish() async throws(TransportError) {
-        let ticket = machine.withLock { $0.slots.newestTicket }
+        let ticket = machine.withLock { $0.newestTicket }
         var deadline: UInt64?
         while true {
             try await wait("waiting for frames was cancelled", isolation: #isolation) { machine, id in

@@ -52,14 +52,21 @@ extension SampleUploader {
         /// The number of frames that are waiting or in progress.
         package var inProgress: Int { offered - sent - dropped }
 
-        mutating func drop(_ cause: SampleUploader.DropCause) {
-            drops[cause, default: 0] += 1
-        }
-
-        /// Reverts a drop, because the frame is sent after all.
-        mutating func takeBack(_ cause: SampleUploader.DropCause) {
-            guard let count = drops[cause] else { return }
-            drops[cause] = count > 1 ? count - 1 : nil
+        /// Counts a frame once, as what has become of it by now.
+        mutating func move(_ old: UploaderMachine.Frame.State, to new: UploaderMachine.Frame.State) {
+            guard old != new else { return }
+            switch old {
+            case .pending: break
+            case .sent: sent -= 1
+            case .deferred(let cause), .dropped(let cause):
+                let count = drops[cause] ?? 0
+                drops[cause] = count > 1 ? count - 1 : nil
+            }
+            switch new {
+            case .pending: break
+            case .sent: sent += 1
+            case .deferred(let cause), .dropped(let cause): drops[cause, default: 0] += 1
+            }
         }
     }
 }

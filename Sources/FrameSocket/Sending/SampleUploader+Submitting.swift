@@ -71,7 +71,7 @@ extension SampleUploader {
                 let copy = try recipe.copy(image, of: color, pool: copies)
                 return offer(.scaled(copy, by: recipe.output), orientation, timestamp, entry: entry)
             } catch {
-                return handle { $0.offerFailed(error) }
+                return handle { $0.offerFailed(error, at: MonotonicClock.now()) }
             }
         }
     }
@@ -123,7 +123,7 @@ extension SampleUploader {
             let size = BufferSize(width: header.width, height: header.height)
             return offer(.resizableJPEG(jpeg, size), orientation, timestamp)
         } catch {
-            return handle { $0.offerFailed(error) }
+            return handle { $0.offerFailed(error, at: MonotonicClock.now()) }
         }
     }
 
@@ -135,29 +135,20 @@ extension SampleUploader {
         entry: UInt64? = nil
     ) -> Outcome {
         let now = MonotonicClock.now()
-        var outcome: Outcome
-        // Made where nobody else has it: its first change would copy it.
-        let admission = handle { machine in
-            let frame = UploadFrame(content, orientation: orientation, timestamp: timestamp, offeredAt: now)
-            return machine.offer(frame, damage: damage, entry: entry, at: now)
-        }
-        switch admission {
-        case .decided(let decision):
-            outcome = decision
-        case .compare(var frame):
-            // No lock is held here: another thread may submit a newer frame, which then replaces this one.
-            frame.digest = digester.digest(content, orientation: orientation)
-            outcome = handle { $0.admit(frame, at: MonotonicClock.now()) }
+        let outcome = handle { machine in
+            machine.offer(
+                content,
+                orientation: orientation,
+                timestamp: timestamp,
+                damage: damage,
+                entry: entry,
+                at: now
+            )
         }
         // A caller that has seen the connection end should not see a deferral because this uploader has not been told
         // yet.
-        if outcome == .deferred(.notConnected), connection.hasEnded {
-            handle { machine in
-                machine.close(at: MonotonicClock.now())
-                machine.slots.lost = nil
-            }
-            outcome = .dropped(.notConnected)
-        }
-        return outcome
+        guard outcome == .deferred(.notConnected), connection.hasEnded else { return outcome }
+        handle { $0.close(told: true, at: MonotonicClock.now()) }
+        return .dropped(.notConnected)
     }
 }

@@ -14,9 +14,8 @@ internal import TurboJPEG
 /// ```
 ///
 /// Submitting a frame never blocks: scaling, encoding and sending happen on the uploader's own queue. One frame is
-/// encoded and sent at a time, and one waits until a newer one replaces it: late frames of live video are worthless. A
-/// frame that fails to encode affects no other frame. If the pacing skips unchanged frames, submitting one that is due
-/// also costs one pass over its bytes.
+/// encoded and sent at a time, and the newest waits until a newer one replaces it: late frames of live video are worthless. A
+/// frame that fails to encode affects no other frame.
 ///
 /// The uploader keeps the latest frame: the image as submitted, and what was last sent of it. A new receiver gets it at
 /// once (``Configuration/sharesMemory`` has an exception), and so does one that requests a frame, resumes
@@ -29,8 +28,8 @@ internal import TurboJPEG
 /// is its JPEG sent as it was: with ``Configuration/keepsLatestImage`` off, or once a newer frame has been
 /// submitted. An image that was scaled by ``send(copying:color:orientation:timestamp:damage:)`` is not enlarged again.
 ///
-/// The memory of an uploader is bounded by what it can hold at once: the image that is encoded, the next one, and a newer one
-/// that a rate holds back; or else the latest image, and its JPEG. In addition, it keeps what encoding reuses: images in the
+/// The memory of an uploader is bounded by what it can hold at once: the image that is encoded, and the newest, or the newest
+/// and the last JPEG. In addition, it keeps what encoding reuses: images in the
 /// size that is sent, and with strips the last JPEG in its parts. The JPEG of a frame that is being sent comes to that, and the
 /// three buffers of shared memory.
 ///
@@ -39,8 +38,8 @@ internal import TurboJPEG
 public final class SampleUploader: Sendable {
     /// The outcome of submitting a frame.
     public enum Outcome: Sendable, Hashable {
-        /// The frame will be sent, unless a newer one arrives before its turn, it cannot be encoded, or the connection
-        /// ends.
+        /// The frame will be sent, unless a newer one arrives before its turn, it turns out to equal the one before where
+        /// such frames are left out, it cannot be encoded, or the connection ends.
         case taken
         /// The frame is not sent now, for this cause, but is kept as the latest frame. It is sent when the cause ends,
         /// unless a newer frame has been submitted by then.
@@ -48,10 +47,7 @@ public final class SampleUploader: Sendable {
         /// The cause is ``SampleUploader/DropCause/paced``, ``SampleUploader/DropCause/notConnected``, ``SampleUploader/DropCause/paused`` or
         /// ``SampleUploader/DropCause/notWanted``.
         case deferred(SampleUploader.DropCause)
-        /// The frame will not be sent.
-        ///
-        /// A frame that was dropped as ``SampleUploader/DropCause/unchanged`` may be kept for the next receiver, if the equal frame that
-        /// this receiver has is no longer kept.
+        /// The frame will not be sent, at least not to this receiver.
         case dropped(SampleUploader.DropCause)
     }
 
@@ -184,13 +180,13 @@ public final class SampleUploader: Sendable {
     }
 
     /// Whether the connected receiver gets frames in shared memory.
-    package var isSharing: Bool { machine.withLock { $0.sharing.pool.isOpen } }
+    package var isSharing: Bool { machine.withLock { $0.sharing.isOpen } }
 
     /// The number of calls that wait for frames.
     package var waiterCount: Int { machine.withLock { $0.waiterCount } }
 
     private func cancelWait(_ id: UInt64, _ message: String) {
-        handle { $0.cancelWait(id) }
+        handle { $0.cancelWait(id, at: MonotonicClock.now()) }
         let error = TransportError(.cancelled, message)
         waiters.withLock { $0.take(id) }?.resume(returning: .failure(error))
     }

@@ -5,7 +5,7 @@ package import TurboJPEG
 
 /// The memory of the shared buffers, and what was last copied into each.
 ///
-/// ``SharedPool`` decides which buffer is filled. One is filled at a time.
+/// ``Sharing`` decides which buffer is filled. One is filled at a time.
 package final class SharedBufferStore: Sendable {
     fileprivate struct Geometry: Sendable, Hashable {
         let width: Int
@@ -23,11 +23,9 @@ package final class SharedBufferStore: Sendable {
     }
 
     fileprivate struct State: Sendable {
-        var buffers = [Buffer?](repeating: nil, count: SharedPool.count)
+        var buffers = [Buffer?](repeating: nil, count: Sharing.count)
         /// The size and format of the last images that were copied.
         var geometry: Geometry?
-        /// The number of the last image that was copied; 0 if it has none.
-        var image: UInt64 = 0
         /// The buffer that it was copied to.
         var latest: Int?
         /// The memory of earlier generations belongs to connections that have ended, and is not kept.
@@ -58,7 +56,7 @@ package final class SharedBufferStore: Sendable {
     /// Returns the memory of a buffer, which is new if there is none of this size.
     ///
     /// - Throws: The error of the system.
-    package func memory(of place: SharedPool.Place) throws(Errno) -> SharedMemory {
+    package func memory(of place: Sharing.Place) throws(Errno) -> SharedMemory {
         let known = state.withLock { state in
             state.buffers[place.index].flatMap { $0.generation == place.generation ? $0.memory : nil }
         }
@@ -82,16 +80,16 @@ package final class SharedBufferStore: Sendable {
     ///   - orientation: Its orientation.
     ///   - place: The buffer.
     ///   - memory: The buffer's memory.
-    ///   - damage: The rows in which the image may differ from an earlier one. If that was copied last, the others are
+    ///   - damage: The rows in which the image may differ from the one that was copied last; nil if in any. The others are
     ///     not looked at.
     /// - Returns: The copy, with the rows in which it differs from the image that was copied before.
     /// - Throws: `byteCountMismatch` if the buffer is too small.
     package func copy(
         _ image: PixelBuffer,
         _ orientation: FrameOrientation,
-        to place: SharedPool.Place,
+        to place: Sharing.Place,
         in memory: SharedMemory,
-        _ damage: RowDamage? = nil
+        _ damage: RowSet? = nil
     ) throws(TurboJPEGError) -> SharedCopy {
         let geometry = Geometry(width: image.width, height: image.height, format: image.format)
         let (latest, stale, damaged) = state.withLock { $0.past(of: place, geometry, damage) }
@@ -106,7 +104,7 @@ package final class SharedBufferStore: Sendable {
         var rows = changed
         if let stale { rows?.formUnion(stale) } else { rows = nil }
         try unsafe image.copy(rows, over: target)
-        state.withLock { $0.filled(place, geometry, changed, damage?.image ?? 0) }
+        state.withLock { $0.filled(place, geometry, changed) }
         return SharedCopy(
             pixels: target,
             place: place,
@@ -119,33 +117,32 @@ package final class SharedBufferStore: Sendable {
 
 extension SharedBufferStore.State {
     /// Whether a buffer's memory is kept.
-    fileprivate func isCurrent(_ place: SharedPool.Place) -> Bool { place.generation >= generation }
+    fileprivate func isCurrent(_ place: Sharing.Place) -> Bool { place.generation >= generation }
 
     /// Returns the past of a buffer: the memory of the image that was copied last, the rows in which the buffer differs from
     /// that, and those in which the next image may; nil if they are not known.
     fileprivate func past(
-        of place: SharedPool.Place,
+        of place: Sharing.Place,
         _ geometry: SharedBufferStore.Geometry,
-        _ damage: RowDamage?
+        _ damage: RowSet?
     ) -> (latest: SharedMemory?, stale: RowSet?, damaged: RowSet?) {
         guard self.geometry == geometry, isCurrent(place) else { return (nil, nil, nil) }
         return (
-            latest.flatMap { buffers[$0]?.memory }, buffers[place.index]?.stale, damage?.rows(since: image)
+            latest.flatMap { buffers[$0]?.memory }, buffers[place.index]?.stale, latest == nil ? nil : damage
         )
     }
 
     /// Records the latest image, which differs from the one before it in these rows; nil if in any.
     fileprivate mutating func filled(
-        _ place: SharedPool.Place,
+        _ place: Sharing.Place,
         _ geometry: SharedBufferStore.Geometry,
-        _ changed: RowSet?,
-        _ image: UInt64
+        _ changed: RowSet?
     ) {
         guard isCurrent(place) else { return }
         for index in buffers.indices {
             if let changed { buffers[index]?.stale?.formUnion(changed) } else { buffers[index]?.stale = nil }
         }
         buffers[place.index]?.stale = RowSet(height: geometry.height)
-        (self.geometry, latest, self.image) = (geometry, place.index, image)
+        (self.geometry, latest) = (geometry, place.index)
     }
 }

@@ -8,7 +8,7 @@ package struct SharedCopy: Sendable {
     package let pixels: PixelBuffer
 
     /// The buffer.
-    package let place: SharedPool.Place
+    package let place: Sharing.Place
 
     let memory: SharedMemory
 

@@ -32,8 +32,8 @@ package final class StripEncoder: Sendable {
     /// - Parameters:
     ///   - image: The image.
     ///   - encoder: The options.
-    ///   - damage: The rows in which the image may differ from an earlier one. If that is the previous image, strips outside
-    ///     them are reused without a look at their pixels.
+    ///   - damage: The rows in which the image may differ from the previous one; nil if in any. Strips outside them are reused
+    ///     without a look at their pixels.
     ///   - output: The output for the JPEG; its free capacity must be at least `maximumByteCount` of the encoder.
     /// - Returns: The rows that may differ from those of the previous image; all rows of the first one.
     /// - Throws: The errors of `JPEGEncoder.encode(_:into:)`. Any error except `outputTooSmall` discards what was kept.
@@ -41,7 +41,7 @@ package final class StripEncoder: Sendable {
     package func encode(
         _ image: PixelBuffer,
         with encoder: JPEGEncoder,
-        damage: RowDamage? = nil,
+        damage: RowSet? = nil,
         into output: inout OutputSpan<UInt8>
     ) throws(TurboJPEGError) -> StripChanges {
         let needed = try encoder.maximumByteCount(width: image.width, height: image.height)

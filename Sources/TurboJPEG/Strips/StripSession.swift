@@ -10,8 +10,8 @@ struct StripSession: Sendable {
     private var options: StripOptions?
     private var layout: StripLayout?
     private var strips: [EncodedStrip] = []
-    /// The number of the latest image; 0 if it has none.
-    private var latest: UInt64 = 0
+    /// Whether the strips are those of an image.
+    private var hasImage = false
     /// Everything before the compressed data.
     private var header: [UInt8] = []
 
@@ -46,7 +46,7 @@ struct StripSession: Sendable {
         header = Array(bytes.prefix(count))
         shelf = StripCodecShelf(maximumIdle: Cores.count)
         strips = (0..<layout.count).map { EncodedStrip(rows: layout.rows(of: $0)) }
-        latest = 0
+        hasImage = false
         self.layout = layout
         return layout
     }
@@ -56,7 +56,7 @@ struct StripSession: Sendable {
         _ image: PixelBuffer,
         _ encoder: JPEGEncoder,
         mcuRows: Int,
-        damage: RowDamage?,
+        damage: RowSet?,
         key: ImageHash.Key,
         threads: Int
     ) throws(TurboJPEGError) -> StripChanges {
@@ -65,8 +65,8 @@ struct StripSession: Sendable {
         let stripHeight = min(layout.stripHeight, image.height)
         let capacity = try encoder.maximumByteCount(width: image.width, height: stripHeight) + Self.headerBytes
         let shelf = shelf
-        let damaged = keepUndamaged(damage?.rows(since: latest))
-        latest = damage?.image ?? 0
+        let damaged = keepUndamaged(hasImage ? damage : nil)
+        hasImage = true
         // Of a small image, waking another thread would be a large part of the cost.
         let threads = image.width * image.height < Self.pixelsForThreads ? 1 : threads
         StripWork.share(&strips, damaged, threads: threads) { strips in

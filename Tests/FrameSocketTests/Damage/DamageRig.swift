@@ -39,9 +39,8 @@ struct DamageRig {
     private var isUploadRequested = false
     private var job: EncodingJob?
 
-    /// A copy that another thread makes meanwhile, and a frame that it compares.
+    /// A copy that another thread makes meanwhile.
     private var copy: (image: PixelBuffer, orientation: FrameOrientation, recipe: EncodingRecipe, entry: UInt64)?
-    private var compared: UploadFrame?
 
     /// What damage is good for.
     enum Use: CaseIterable {
@@ -113,8 +112,7 @@ struct DamageRig {
         case 12: machine.giveUpImages()
         case 13: try offer(jpeg: true)
         case 14: try finishCopy()
-        case 15, 16: admit()
-        case 17...19: release()
+        case 15...19: release()
         case 20...25: try source.draw(&random)
         default: try offer()
         }
@@ -186,25 +184,9 @@ struct DamageRig {
     ) {
         newest = now
         (images[now], isNewestLost) = (content.pixels ?? image, false)
-        let frame = UploadFrame(content, orientation: orientation ?? source.orientation, offeredAt: now)
-        switch machine.offer(frame, damage: damage, entry: entry, at: now) {
-        case .decided(let outcome): note(outcome, isHashed: false)
-        case .compare(var frame):
-            frame.digest = digester.digest(content, orientation: frame.orientation)
-            if compared == nil, chance(4) { compared = frame } else { note(machine.admit(frame, at: now)) }
-        }
-    }
-
-    /// Admits the frame that another thread has compared meanwhile.
-    private mutating func admit() {
-        guard let frame = compared.take() else { return }
-        let outcome = machine.admit(frame, at: now)
-        if frame.timestamp == newest { note(outcome) }
-    }
-
-    private mutating func note(_ outcome: SampleUploader.Outcome, isHashed: Bool = true) {
-        switch outcome {
-        case .dropped(.unchanged): uses[.unchanged, default: 0] += isHashed ? 0 : 1
+        let orientation = orientation ?? source.orientation
+        switch machine.offer(content, orientation: orientation, damage: damage, entry: entry, at: now) {
+        case .dropped(.unchanged): uses[.unchanged, default: 0] += 1
         case .taken, .deferred, .dropped(.paced): break
         case .dropped: isNewestLost = true
         }
@@ -258,7 +240,7 @@ struct DamageRig {
 
     private mutating func encode(_ job: inout EncodingJob) throws -> EncodingResult {
         let whole = job
-        if let rows = job.damage.rows(of: job.recipe).rows, let size = job.recipe?.output.canvas,
+        if let rows = job.rows, let size = job.recipe?.output.canvas,
             rows != RowSet(allOf: size.height)
         {
             uses[job.place == nil ? .encoded : .copied, default: 0] += 1
@@ -280,8 +262,7 @@ struct DamageRig {
 
     private mutating func receive(_ message: FrameMessage) {
         received = message.timestamp
-        guard case .shared(let header, _) = message.content, case .sending(let upload) = machine.slots.activity,
-            let pixels = upload.copy?.pixels
+        guard case .shared(let header, _) = message.content, let pixels = machine.work?.copy?.pixels
         else { return }
         if let rows = header.changedRows, let last = receivedPixels {
             let isComparable = last.orientation == header.info.orientation && last.pixels.format == pixels.format
@@ -296,7 +277,6 @@ struct DamageRig {
     /// Lets everything work, and checks that the receiver then has the newest image.
     mutating func checkLatest() throws {
         try finishCopy()
-        admit()
         change { terms in
             (terms.isPaused, terms.wants, terms.preferences) = (false, .frames, .init())
             if !terms.isConnected {

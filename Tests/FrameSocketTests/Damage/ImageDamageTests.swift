@@ -122,7 +122,7 @@ import Testing
                 [Rectangle(x: x, y: y, width: 1, height: 1)],
                 of: BufferSize(width: width, height: height)
             )
-            let damaged = recipe.rows(damagedBy: damage)
+            let damaged = recipe.rows(damagedBy: .rows(damage))
             if recipe.appliesOrientation, orientation.swapsAxes {
                 #expect(damaged == nil, "\(name)")
                 continue

@@ -40,7 +40,10 @@ import TurboJPEG
         #expect(try await visit.frame()?.height == 301)
         uploader.send(jpeg: jpeg, bufferSize: BufferSize(width: 451, height: 300))
         #expect(try await visit.frame()?.height == 300)
-        let again = uploader.send(jpeg: jpeg, bufferSize: BufferSize(width: 451, height: 300))
-        #expect(again == .dropped(.unchanged))
+        try await uploader.settle()
+        #expect(uploader.statistics.drops.isEmpty)
+        uploader.send(jpeg: jpeg, bufferSize: BufferSize(width: 451, height: 300))
+        try await uploader.settle()
+        #expect(uploader.statistics.drops == [.unchanged: 1])
     }
 }

@@ -9,14 +9,38 @@ private func times(_ count: Int, rate: Double, from start: UInt64 = 5_000_000_00
     (0..<count).map { start + UInt64((Double($0) * 1e9 / rate).rounded()) }
 }
 
+/// A source whose images are sent as soon as they have their turn.
+private final class PacedSource {
+    var pacer: FramePacer
+
+    init(_ pacing: SampleUploader.Pacing) { pacer = FramePacer(pacing) }
+
+    /// Offers an image; true if it is sent.
+    func sends(_ timestamp: UInt64, isChanged: Bool = true, at now: UInt64? = nil) -> Bool {
+        let now = now ?? timestamp
+        let time = pacer.offer(timestamp, at: now)
+        let turn = pacer.turn(of: time, offeredAt: now)
+        guard turn <= now else {
+            pacer.hold(until: turn)
+            return false
+        }
+        pacer.take(time, at: now)
+        guard pacer.pacing.comparesImages, !isChanged else { return true }
+        pacer.putBack()
+        guard pacer.sendsUnchanged(time) else { return false }
+        pacer.take(time, at: now)
+        return true
+    }
+}
+
 private func taken(_ pacing: SampleUploader.Pacing, _ times: [UInt64], isChanged: (Int) -> Bool = { _ in true })
     -> [Int]
 {
-    var pacer = FramePacer(pacing)
-    return times.indices.filter { pacer.decide(at: times[$0], isChanged: isChanged($0)) == .take }
+    let source = PacedSource(pacing)
+    return times.indices.filter { source.sends(times[$0], isChanged: isChanged($0)) }
 }
 
-/// Which frames `FramePacer` takes, by their times alone.
+/// Which images have their turn when they are offered, by their times alone.
 @Suite(.tags(.computes)) struct FramePacerTests {
     struct Division: CustomTestStringConvertible {
         let source: Double
@@ -94,53 +118,53 @@ private func taken(_ pacing: SampleUploader.Pacing, _ times: [UInt64], isChanged
         #expect(indices.count == 8 + 15 || indices.count == 8 + 16)
     }
 
-    /// Shows P70.
-    @Test func `timestamps that jump start the pacing again`() {
-        var pacer = FramePacer(.framesPerSecond(10))
-        #expect(pacer.decide(at: 900_000_000_000) == .take)
-        #expect(pacer.decide(at: 900_010_000_000) == .drop(.paced))
-        // Back to the beginning, like a source that was opened again.
-        #expect(pacer.decide(at: 0) == .take)
-        #expect(pacer.decide(at: 10_000_000) == .drop(.paced))
-        #expect(pacer.decide(at: 100_000_000) == .take)
-        // To the end of time, and back.
-        #expect(pacer.decide(at: .max) == .take)
-        #expect(pacer.decide(at: .max) == .drop(.paced))
-        #expect(pacer.decide(at: 5) == .take)
-        // A step back of less than a frame is jitter.
-        #expect(pacer.decide(at: 30_000_000) == .drop(.paced))
-        #expect(pacer.decide(at: 20_000_000) == .drop(.paced))
+    @Test func `a clock that jumps holds nothing back for longer than the rate`() {
+        let second: UInt64 = 1_000_000_000
+        let source = PacedSource(.framesPerSecond(10))
+        var now = 5 * second
+        var sent: [UInt64] = []
+        // Back to the beginning, like a source that was opened again; to the end of time, and back.
+        for start in [900 * second, 0, .max - second, 5] {
+            for step in UInt64(0)..<20 {
+                now += second / 60
+                if source.sends(start + step * (second / 60), at: now) { sent.append(now) }
+            }
+        }
+        let gaps = zip(sent, sent.dropFirst()).map { $1 - $0 }
+        #expect(gaps.allSatisfy { $0 <= second / 10 + second / 60 }, "\(gaps)")
+        #expect((13...16).contains(sent.count), "\(sent.count)")
     }
 
-    @Test func `a refresh takes the next frame`() {
-        var pacer = FramePacer(.framesPerSecond(1).skippingUnchanged(keepAlive: nil))
-        #expect(pacer.decide(at: 0, isChanged: false) == .take)
-        #expect(pacer.decide(at: 100_000_000, isChanged: true) == .drop(.paced))
-        pacer.refresh()
-        #expect(pacer.decide(at: 200_000_000, isChanged: false) == .take)
-        #expect(pacer.decide(at: 300_000_000, isChanged: true) == .drop(.paced))
-        // The rate counts from the frame that was asked for.
-        #expect(pacer.decide(at: 1_050_000_000, isChanged: true) == .drop(.paced))
-        #expect(pacer.decide(at: 1_200_000_000, isChanged: true) == .take)
+    @Test func `the rate counts from an image that was asked for`() {
+        let source = PacedSource(.framesPerSecond(1))
+        #expect(source.sends(0))
+        #expect(!source.sends(100_000_000))
+        #expect(!source.sends(200_000_000))
+        source.pacer.restart(at: 200_000_000)
+        #expect(!source.sends(1_050_000_000))
+        #expect(source.sends(1_200_000_000))
     }
 
-    @Test func `unchanged frames are left out until keepAlive has passed`() {
+    @Test func `an image that comes to nothing has not had its turn`() {
+        for pacing in [SampleUploader.Pacing.framesPerSecond(1), .every(3)] {
+            let source = PacedSource(pacing)
+            #expect(source.sends(0) && !source.sends(300_000_000) && !source.sends(600_000_000))
+            #expect(source.sends(1_000_000_000))
+            source.pacer.putBack()
+            #expect(source.sends(1_300_000_000), "\(pacing)")
+            // Not across a change of the rate.
+            source.pacer.pacing = .framesPerSecond(0.5)
+            source.pacer.putBack()
+            #expect(!source.sends(1_500_000_000))
+        }
+    }
+
+    @Test func `an unchanged image has no turn, or at a rate of its own`() {
         let times = times(301, rate: 60, from: 0)
         let changes: Set = [0, 100, 101]
-        let second = taken(.everyFrame.skippingUnchanged(), times) { changes.contains($0) }
-        #expect(second == [0, 60, 100, 101, 161, 221, 281])
-        let never = taken(.everyFrame.skippingUnchanged(keepAlive: nil), times) { changes.contains($0) }
-        #expect(never == [0, 100, 101])
-        let always = taken(.everyFrame.skippingUnchanged(keepAlive: .zero), times) { _ in false }
-        #expect(always.count == 301)
-    }
-
-    @Test func `an unchanged frame has its own cause`() {
-        var pacer = FramePacer(.framesPerSecond(10).skippingUnchanged())
-        #expect(pacer.decide(at: 0, isChanged: true) == .take)
-        #expect(pacer.decide(at: 10_000_000, isChanged: false) == .drop(.paced))
-        #expect(pacer.decide(at: 100_000_000, isChanged: false) == .drop(.unchanged))
-        #expect(pacer.decide(at: 110_000_000, isChanged: true) == .take)
+        #expect(taken(.everyFrame.skippingUnchanged(), times) { changes.contains($0) } == [0, 100, 101])
+        let still = taken(.adaptive(still: 1, motion: 60), times) { changes.contains($0) }
+        #expect(still == [0, 60, 100, 101, 161, 221, 281])
     }
 
     @Test func `the rate follows changes of the content`() {
@@ -154,30 +178,16 @@ private func taken(_ pacing: SampleUploader.Pacing, _ times: [UInt64], isChanged
         #expect(zip(after, after.dropFirst()).allSatisfy { $1 - $0 == 4 })
     }
 
-    @Test func `images are compared only if the result matters`() {
-        for (pacing, count) in [
-            (SampleUploader.Pacing.framesPerSecond(15), 0), (.framesPerSecond(15).skippingUnchanged(), 15),
-        ] {
-            var pacer = FramePacer(pacing)
-            var compared = 0
-            for time in times(60, rate: 60) {
-                if pacer.comparesFrame(at: time) { compared += 1 }
-                _ = pacer.decide(at: time)
-            }
-            #expect(compared == count)
-        }
-    }
-
     /// Shows P70.
     @Test func `a new rate counts from the last frame`() {
-        var pacer = FramePacer(.framesPerSecond(1))
-        #expect(pacer.decide(at: 0) == .take)
-        #expect(pacer.decide(at: 100_000_000) == .drop(.paced))
-        pacer.pacing = .framesPerSecond(4)
-        #expect(pacer.decide(at: 200_000_000) == .take)
-        #expect(pacer.decide(at: 300_000_000) == .drop(.paced))
-        pacer.pacing = .everyFrame
-        #expect(pacer.decide(at: 310_000_000) == .take)
+        let source = PacedSource(.framesPerSecond(1))
+        #expect(source.sends(0))
+        #expect(!source.sends(100_000_000))
+        source.pacer.pacing = .framesPerSecond(4)
+        #expect(source.sends(250_000_000))
+        #expect(!source.sends(300_000_000))
+        source.pacer.pacing = .everyFrame
+        #expect(source.sends(310_000_000))
     }
 
     @Test(arguments: [UInt64(1), 2, 3, 4])
@@ -186,11 +196,12 @@ private func taken(_ pacing: SampleUploader.Pacing, _ times: [UInt64], isChanged
         for pacing in [
             SampleUploader.Pacing.framesPerSecond(30), .adaptive(), .every(3), .everyFrame.skippingUnchanged(),
         ] {
-            var pacer = FramePacer(pacing)
-            var count = 0
+            let source = PacedSource(pacing)
+            var (count, now) = (0, UInt64(0))
             for _ in 0..<2000 {
                 let time = UInt64.random(in: 0...(.max), using: &random) >> UInt64.random(in: 0..<64, using: &random)
-                if pacer.decide(at: time, isChanged: .random(using: &random)) == .take { count += 1 }
+                now += UInt64.random(in: 0...40_000_000, using: &random)
+                if source.sends(time, isChanged: .random(using: &random), at: now) { count += 1 }
             }
             #expect(count > 0, "seed \(seed)")
         }

@@ -15,24 +15,18 @@ import Testing
 
     @Test func `unchanged frames cost nothing`() async throws {
         try await Wire.run(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: .seconds(1000)))) { wire in
-            var outcomes: [SampleUploader.Outcome] = []
             for (index, value) in [7, 7, 7, 8, 8, 7].enumerated() {
-                outcomes.append(wire.uploader.send(try image(UInt8(value)), timestamp: UInt64(index) * step))
+                #expect(wire.uploader.send(try image(UInt8(value)), timestamp: UInt64(index) * step) == .taken)
                 try await wire.uploader.finish()
             }
-            #expect(
-                outcomes == [
-                    .taken, .dropped(.unchanged), .dropped(.unchanged), .taken, .dropped(.unchanged), .taken,
-                ]
-            )
-            // After the time of `keepAlive` it goes again, and in another orientation at once.
+            #expect(wire.uploader.statistics.drops == [.unchanged: 3] && wire.uploader.statistics.sent == 3)
+            // In another orientation it goes again, whatever the clock of its source says.
             let later = 6 * step + 1_000_000_000_000
-            #expect(wire.uploader.send(try image(7), timestamp: later) == .taken)
+            wire.uploader.send(try image(7), timestamp: later)
             try await wire.uploader.finish()
-            #expect(wire.uploader.send(try image(7), orientation: .left, timestamp: later + 1) == .taken)
+            wire.uploader.send(try image(7), orientation: .left, timestamp: later + 1)
             try await wire.uploader.finish()
-            #expect(wire.uploader.statistics.drops == [.unchanged: 3])
-            #expect(wire.uploader.statistics.sent == 5)
+            #expect(wire.uploader.statistics.drops == [.unchanged: 4] && wire.uploader.statistics.sent == 4)
         }
     }
 

@@ -127,14 +127,16 @@ import Testing
     ) throws {
         var configuration = SampleUploader.Configuration(usesStrips: false)
         var rig = ImageRig(configuration)
+        let rate = isBlurred ? 3_000 : 1_000_000
         if isReceivers {
-            rig.change { $0.preferences = .init(byteRate: 1_000_000) }
+            rig.change { $0.preferences = .init(byteRate: rate) }
         } else {
-            configuration.adaptation = .init(maximumByteRate: 1_000_000)
+            configuration.adaptation = .init(maximumByteRate: rate)
             rig.machine.update(configuration, at: rig.now)
         }
         try rig.send(.pixels(try testImage(64, 48)))
-        if isBlurred { rig.machine.slots.sent?.quality = .init(used: 30, highest: 80) }
+        rig.now += 5_000_000_000
+        try rig.send(.pixels(try testImage(60, 48)))
         if isReceivers {
             rig.change { $0.preferences = .init() }
         } else {
@@ -142,8 +144,10 @@ import Testing
             rig.machine.update(configuration, at: rig.now)
             rig.settle()
         }
-        #expect(rig.messages.map(\.info.sequence) == (isBlurred ? [0, 0] : [0]))
+        #expect(rig.messages.map(\.info.sequence) == (isBlurred ? [0, 1, 1] : [0, 1]))
         #expect(rig.machine.statistics.sharpened == (isBlurred ? 1 : 0))
+        // One that was set before fires for nothing, and not again.
+        if let timer = rig.machine.timer { rig.machine.deadlinePassed(at: timer) }
         let timer = rig.machine.timer
         #expect(timer == nil)
     }

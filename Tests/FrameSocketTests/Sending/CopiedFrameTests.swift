@@ -105,16 +105,19 @@ import Testing
         let image = try testImage(64, 48, as: .bgra)
         var rig = UploaderRig(.init(scale: .half))
         rig.run([.connect, .encoding(false)])
-        let recipe = rig.machine.copying(image, orientation: .up)
+        guard case .copy(let recipe, let entry) = rig.machine.offerCopy(of: image, orientation: .up, at: rig.now) else {
+            Issue.record("the image is not copied")
+            return
+        }
         let copy = FrameContent.scaled(
             try recipe.copy(image, of: .jpeg, pool: PixelBuffer.Pool()),
             by: recipe.output
         )
-        for content in [copy, .pixels(image), copy] {
-            var frame = UploadFrame(content, offeredAt: rig.now)
-            rig.machine.makeRecipe(for: &frame)
-            #expect(frame.recipe?.output.canvas == BufferSize(width: 32, height: 24))
-            #expect(frame.recipe?.output.isIdentity == content.isScaled)
+        for (content, entry) in [(copy, entry), (.pixels(image), nil), (copy, entry)] {
+            _ = rig.machine.offer(content, entry: entry, at: rig.now)
+            let recipe = rig.machine.newest?.recipe
+            #expect(recipe?.output.canvas == BufferSize(width: 32, height: 24))
+            #expect(recipe?.output.isIdentity == content.isScaled)
         }
     }
 }

@@ -15,14 +15,9 @@ import Testing
         configuration.limits.maximumDimension = 100
         var rig = UploaderRig(configuration)
         rig.run(.connect)
-        let frame = UploadFrame(
-            .jpeg(FrameBytes(jpeg), BufferSize(width: 8, height: 8)),
-            orientation: .right,
-            offeredAt: rig.now
-        )
-        guard case .decided(.taken) = rig.machine.offer(frame, at: rig.now) else {
-            throw TransportError(.busy, "dropped")
-        }
+        let content = FrameContent.jpeg(FrameBytes(jpeg), BufferSize(width: 8, height: 8))
+        let outcome = rig.machine.offer(content, orientation: .right, at: rig.now)
+        #expect(outcome == .taken)
         let begun = rig.machine.beginUpload(at: rig.now)
         var job = try #require(begun)
         rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester(), SharedBufferStore()), at: rig.now)
@@ -50,7 +45,7 @@ import Testing
         let image = try testImage(64, 48, as: .bgra)
         var rig = UploaderRig()
         func offer(_ rig: inout UploaderRig) -> EncodingJob? {
-            _ = rig.machine.offer(UploadFrame(.pixels(image), offeredAt: rig.now), at: rig.now)
+            _ = rig.machine.offer(.pixels(image), at: rig.now)
             return rig.machine.beginUpload(at: rig.now)
         }
         rig.run(.connect)

@@ -19,7 +19,7 @@ import TurboJPEG
         var pair = try await SharedPair(directory)
         let image = try testImage(32, 32, as: .gray)
         var kept: [Frame] = []
-        for _ in 0..<SharedPool.count {
+        for _ in 0..<Sharing.count {
             pair.uploader.send(image)
             kept.append(try await pair.next())
         }

@@ -9,8 +9,8 @@ import Testing
 @Suite(.enabled(if: SharedMemory.isSupported)) struct SharedBufferStoreTests {
     private let store = SharedBufferStore()
 
-    private func place(_ generation: UInt64) -> SharedPool.Place {
-        SharedPool.Place(index: 0, generation: generation, byteCount: 4_096)
+    private func place(_ generation: UInt64) -> Sharing.Place {
+        Sharing.Place(index: 0, generation: generation, byteCount: 4_096)
     }
 
     /// Shows P277.

@@ -49,16 +49,18 @@ import Testing
         uploader.change { $0.preferences = .init(size: BufferSize(width: 32, height: 24)) }
         let again = try #require(try uploader.encodeNext())
         #expect(again.place != nil && again.place?.index != 0 && again.recipe?.output.canvas.width == 32)
-        #expect(throws: TransportError.self) { try uploader.offer(.pixels(image)) }
+        try uploader.offer(.pixels(image))
+        #expect(try uploader.encodeNext() != nil)
+        #expect(uploader.machine.statistics.drops == [.unchanged: 1])
     }
 
     @Test func `a wait for a buffer that is over stays over until the turn that it has led to`() throws {
         let image = try testImage(64, 48, as: .gray)
         var uploader = SharingUploader(.init(usesStrips: false, sharesMemory: true))
         for _ in 0..<3 { #expect(try uploader.send(.pixels(image)).place != nil) }
-        // The receiver keeps all buffers for the two seconds that a frame waits.
+        // The receiver keeps all buffers for two seconds.
         try uploader.offer(.pixels(image))
-        uploader.pass(2_000_000_000)
+        uploader.pass(1_000_000_000)
         // Whatever happens before the turn.
         uploader.change { $0.refreshes += 1 }
         let job = try uploader.encodeNext()
@@ -73,8 +75,7 @@ import Testing
         (terms.connection, terms.revision, terms.isConnected) = (1, 1, true)
         terms.mayShareMemory = mayShareMemory
         machine.termsChanged(terms, at: 0)
-        let frame = UploadFrame(.jpeg(FrameBytes([1]), BufferSize(width: 8, height: 8)), offeredAt: 0)
-        _ = machine.offer(frame, at: 0)
+        _ = machine.offer(.jpeg(FrameBytes([1]), BufferSize(width: 8, height: 8)), at: 0)
         #expect(machine.takeEffects().startsUpload == !mayShareMemory)
     }
 
@@ -86,10 +87,8 @@ import Testing
         try uploader.defer(.pixels(image))
         uploader.change { $0.acceptsSharedMemory = false }
         try uploader.end(second, with: { .notShared($0) })
-        // The one in progress, and the deferred one.
         #expect(try uploader.encodeNext() != nil)
-        #expect(try uploader.encodeNext() != nil)
-        #expect(uploader.machine.statistics.sent == 3 && uploader.machine.statistics.drops.isEmpty)
+        #expect(uploader.machine.statistics.sent == 2 && uploader.machine.statistics.drops == [.superseded: 1])
     }
 
     /// Shows P283.
@@ -99,7 +98,7 @@ import Testing
         let first = try uploader.begin(.pixels(image))
         uploader.reconnect()
         try uploader.end(first, with: { .notShared($0) })
-        #expect(uploader.machine.sharing.pool.isOpen)
+        #expect(uploader.machine.sharing.isOpen)
         let job = try #require(try uploader.encodeNext())
         #expect(job.place != nil)
     }
@@ -108,13 +107,15 @@ import Testing
     @Test func `an image that a receiver has in shared memory is not sent again at a higher quality`() throws {
         let image = try testImage(64, 48, as: .gray)
         var configuration = SampleUploader.Configuration(usesStrips: false, sharesMemory: true)
-        configuration.adaptation = .init()
+        configuration.adaptation = .init(maximumByteRate: 2_000, preference: .motion)
         var uploader = SharingUploader(configuration)
         uploader.change { $0.acceptsSharedMemory = false }
-        #expect(try uploader.send(.pixels(image)).place == nil)
-        #expect(uploader.machine.statistics.quality == 80)
-        uploader.machine.slots.sent?.quality = .init(used: 30, highest: 80)
-        #expect(uploader.machine.sharpeningTime(at: 0) != nil)
+        #expect(try uploader.send(.pixels(image)).quality == 80)
+        uploader.pass(60_000_000_000)
+        let coarse = try uploader.send(.pixels(try testImage(64, 46, as: .gray)))
+        #expect(try #require(coarse.quality) < 80)
+        let isDue = uploader.isDue
+        #expect(isDue, "it is to be sharp")
         uploader.change { terms in
             terms.acceptsSharedMemory = true
             terms.refreshes += 1
@@ -123,8 +124,9 @@ import Testing
         #expect(uploader.machine.statistics.quality == nil, "the latest image is no JPEG")
         // Nor if sharing ends: what the receiver has is the image itself.
         configuration.sharesMemory = false
-        uploader.machine.update(configuration, at: 0)
-        #expect(uploader.machine.sharpeningTime(at: 0) == nil)
+        uploader.machine.update(configuration, at: 100_000_000_000)
+        let isDueAgain = uploader.isDue
+        #expect(!isDueAgain)
     }
 
     /// Shows P283.
@@ -139,10 +141,10 @@ import Testing
     @Test func `after a frame has waited in vain, none waits until a buffer is released`() throws {
         let image = try testImage(64, 48, as: .gray)
         var uploader = SharingUploader(.init(usesStrips: false, sharesMemory: true))
-        for _ in 0..<SharedPool.count { #expect(try uploader.send(.pixels(image)).place != nil) }
+        for _ in 0..<Sharing.count { #expect(try uploader.send(.pixels(image)).place != nil) }
         try uploader.offer(.pixels(image))
         #expect(try uploader.encodeNext() == nil, "the next one waits")
-        uploader.pass(1_999_000_000)
+        uploader.pass(999_000_000)
         #expect(try uploader.encodeNext() == nil)
         uploader.pass(1_000_000)
         #expect(try uploader.encodeNext().map { $0.place == nil } == true)
@@ -179,10 +181,15 @@ private struct SharingUploader {
         settle()
     }
 
+    /// Whether anything follows, sooner or later.
+    var isDue: Bool {
+        mutating get { if case .nothing = machine.next(at: now) { false } else { true } }
+    }
+
     /// Submits a frame, and begins to encode it.
     mutating func begin(_ content: FrameContent) throws -> EncodingJob {
         now += 1_000_000_000
-        _ = machine.offer(UploadFrame(content, offeredAt: now), at: now)
+        _ = machine.offer(content, at: now)
         let begun = machine.beginUpload(at: now)
         return try #require(begun)
     }
@@ -232,8 +239,7 @@ private struct SharingUploader {
 
     /// Submits a frame that the pacing holds back.
     mutating func `defer`(_ content: FrameContent) throws {
-        let frame = UploadFrame(content, timestamp: now + 1, offeredAt: now)
-        guard case .decided(.deferred(.paced)) = machine.offer(frame, at: now) else {
+        guard machine.offer(content, timestamp: now + 1, at: now) == .deferred(.paced) else {
             throw TransportError(.busy, "not deferred")
         }
     }
@@ -247,14 +253,7 @@ private struct SharingUploader {
     /// Submits a frame that is taken.
     mutating func offer(_ content: FrameContent) throws {
         now += 1_000_000_000
-        let frame = UploadFrame(content, offeredAt: now)
-        switch machine.offer(frame, at: now) {
-        case .decided(.taken): break
-        case .decided: throw TransportError(.busy, "dropped")
-        case .compare(var frame):
-            frame.digest = digester.digest(content, orientation: .up)
-            guard machine.admit(frame, at: now) == .taken else { throw TransportError(.busy, "dropped") }
-        }
+        guard machine.offer(content, at: now) == .taken else { throw TransportError(.busy, "dropped") }
         settle()
     }
 

@@ -30,10 +30,7 @@ struct ImageRig {
 
     mutating func offer(_ content: FrameContent, settles: Bool = true) {
         now += 10_000_000
-        if case .compare(var frame) = machine.offer(UploadFrame(content, offeredAt: now), at: now) {
-            frame.digest = digester.digest(content, orientation: .up)
-            _ = machine.admit(frame, at: now)
-        }
+        _ = machine.offer(content, at: now)
         if settles { settle() }
     }
 

@@ -40,7 +40,7 @@ extension World {
     /// Whether a receiver has the latest image at less than the highest quality although its pixels are there.
     func isBlurred(_ sender: SimSender, _ number: UInt32, _ monitor: SenderMonitor) -> Bool {
         guard isImageKept(sender, number), let header = monitor.header, header.contentLength > 0,
-            let machine = sender.uploader?.machine, !machine.sharing.pool.isOpen
+            let machine = sender.uploader?.machine, !machine.sharing.isOpen
         else { return false }
         return monitor.lastQuality < machine.configuration.quality
     }

@@ -34,34 +34,17 @@ extension World {
 
     /// Whether the receiver has every shared buffer, so that the next frame waits for one.
     func awaitsBuffer(_ sender: SimSender) -> Bool {
-        guard let pool = sender.uploader?.machine.sharing.pool else { return false }
-        return pool.isOpen && !pool.hasFree
+        guard let sharing = sender.uploader?.machine.sharing else { return false }
+        return sharing.isOpen && !sharing.hasFree
     }
 
     /// No frame waits for a shared buffer for longer than two seconds, whatever happens meanwhile.
     func checkBufferWait(_ sender: SimSender) {
-        // While there is no room for JPEGs, a frame that has waited in vain waits for that.
-        guard let uploader = sender.uploader, uploader.machine.isFrameWaitingForBuffer(at: now), !isHeldBack(sender)
-        else {
-            (sender.bufferWaitSince, sender.bufferWaitEnd) = (nil, .max)
-            return
-        }
+        guard let end = sender.uploader?.machine.bufferWaitEnd(at: now) else { return sender.bufferWaitSince = nil }
         let since = sender.bufferWaitSince ?? now
         sender.bufferWaitSince = since
-        let ticket = uploader.machine.slots.next?.ticket
-        if ticket != sender.bufferWaitTicket {
-            (sender.bufferWaitTicket, sender.bufferWaitEnd) = (ticket, .max)
-        }
-        // A turn may begin by a clock that was read a moment before, by which the frame is not due yet.
-        let limit = sender.bufferWaitEnd.addingReportingOverflow(100_000)
-        let end = uploader.machine.sharing.waitEnd ?? 0
-        let isSame = limit.overflow || end <= limit.partialValue
-        check(.buffersAreAwaited, isSame, "uploader \(sender.index) waits for a buffer until \(end), not \(limit.0)")
-        // After a wait in vain the frame is about to be encoded, or waits anew if a buffer comes and goes meanwhile.
-        if end > now { sender.bufferWaitEnd = min(sender.bufferWaitEnd, end) }
-        // The timer is rounded up to milliseconds, and its thread has other things to do.
-        let isInTime = now <= since + 2_050_000_000
-        check(.buffersAreAwaited, isInTime, "uploader \(sender.index): a frame waits too long for a buffer")
+        let isBounded = end <= since + 2_000_000_000
+        check(.buffersAreAwaited, isBounded, "uploader \(sender.index) waits for a buffer since \(since)")
     }
 
     /// An uploader has done all that it can: if it is called again, nothing follows, and it is called in time.
@@ -75,7 +58,8 @@ extension World {
         let isAtRest = !effects.startsUpload && effects.message == nil && effects.finished.isEmpty
         check(.nothingIsStuck, isAtRest, "uploader \(sender.index) could go on, and does not")
         // A frame under way is followed by such a call, and the wait for a buffer has a check of its own.
-        let isWaiting = sender.hasTurn || sender.job != nil || sender.isSubmitting || machine.sharing.waitEnd != nil
+        let isWaiting =
+            sender.hasTurn || sender.job != nil || sender.isSubmitting || machine.bufferWaitEnd(at: now) != nil
         let isTimed = isWaiting || machine.timer ?? .max >= timer
         check(.nothingIsStuck, isTimed, "uploader \(sender.index) waits for longer than until \(machine.timer ?? 0)")
         check(
@@ -105,25 +89,10 @@ extension World {
         check(.keptAlive, isAlive, "uploader \(sender.index) has been silent since \(since)")
     }
 
-    /// An unchanged frame is left out only if the receiver has it as it would be encoded now.
-    func checkLook(_ sender: SimSender) {
-        guard let machine = sender.uploader?.machine, machine.statistics.inProgress == 0, sender.job == nil,
-            // A repeat with the new look may be under way.
-            !sender.isSubmitting,
-            let look = sender.encodedWith[sender.lastWritten]
-        else { return }
-        let isCurrent = look == SimSender.Look(machine)
-        check(
-            .newConfiguration,
-            isCurrent,
-            "uploader \(sender.index): the receiver has an image of another size or quality"
-        )
-    }
-
     /// Whether the image of the latest frame is kept, whatever was made of it: nothing is newer, and it is the program's own.
     func isImageKept(_ sender: SimSender, _ number: UInt32) -> Bool {
         let offer = sender.offers[Int(number) - 1]
-        return offer.isImage && offer.kind != .mixed && Int(number) == sender.offers.count && sender.comparing.isEmpty
+        return offer.isImage && offer.kind != .mixed && Int(number) == sender.offers.count
             && sender.plan.keepsLatestImage && !isUnsendable(sender, Int(number))
     }
 
@@ -134,13 +103,42 @@ extension World {
             let number = message.jpeg.withSpan({ Content.identify($0) })?.number, isImageKept(sender, number)
         else { return }
         coverage.checked(.latestImageInItsTerms)
-        let isAsWanted = sender.encodedWith[number] == SimSender.Look(machine)
-        let isShared = machine.sharing.pool.isOpen && !awaitsBuffer(sender)
+        let isAsWanted = isAsWanted(message, number, sender, machine)
+        let isShared = machine.sharing.isOpen && !awaitsBuffer(sender)
         check(
             .latestImageInItsTerms,
             isAsWanted && !isShared,
             "uploader \(sender.index) sends image \(number) as another receiver wanted it"
         )
+    }
+
+    /// Whether an image was encoded with the settings in force, or with others that make the same of it.
+    private func isAsWanted(
+        _ message: FrameMessage,
+        _ number: UInt32,
+        _ sender: SimSender,
+        _ machine: borrowing UploaderMachine
+    ) -> Bool {
+        let look = SimSender.Look(machine)
+        guard let encodedWith = sender.encodedWith[number], encodedWith != look else { return true }
+        let offer = sender.offers[Int(number) - 1]
+        let plan = look.scale.plan(
+            forWidth: offer.size.width,
+            height: offer.size.height,
+            orientation: offer.orientation,
+            appliesOrientation: sender.plan.appliesOrientation
+        )
+        if encodedWith.quality == look.quality, message.bufferSize == plan.canvas { return true }
+        // What the program has set since applies from the next frame on.
+        if let (connection, preferences) = sender.encodedFor[number], connection == machine.terms.connection,
+            preferences == machine.terms.preferences
+        {
+            return true
+        }
+        // What the receiver has may be sent again.
+        guard sender.socket >= 0, sockets[sender.socket].monitor >= 0 else { return false }
+        let monitor = monitors[sockets[sender.socket].monitor]
+        return monitor.lastFrame == number && monitor.header?.bufferSize == message.bufferSize
     }
 
     /// Whether the receiver has the latest image otherwise than it has preferred since.
@@ -167,9 +165,9 @@ extension World {
         guard !sender.offers.isEmpty, sender.uploader != nil, sender.runs.allSatisfy({ $0.left == 0 }) else {
             return nil
         }
-        if monitor.shared.heldCount == SharedPool.count { coverage.count(.everyBufferHeld) }
+        if monitor.shared.heldCount == Sharing.count { coverage.count(.everyBufferHeld) }
         let latest = UInt32(sender.offers.count)
-        guard !isUnsendable(sender, sender.offers.count), sender.comparing.isEmpty else { return nil }
+        guard !isUnsendable(sender, sender.offers.count) else { return nil }
         // A server that ends silent connections makes senders reconnect again and again: this one has just done so.
         if awaitsHello(sender) { return nil }
         // A newer frame that took the place of the latest one, and could not be encoded, settles what an older one left.
@@ -201,8 +199,7 @@ extension World {
     /// A receiver is owed the latest frame.
     func askForFrame(_ index: Int) {
         let sender = senders[monitors[index].sender]
-        // Those that are still compared have not been offered yet.
-        let latest = sender.comparing.first.map { $0.number - 1 } ?? UInt32(sender.offers.count)
+        let latest = UInt32(sender.offers.count)
         monitors[index].askForFrame(at: now, latest: latest)
     }
 
@@ -220,7 +217,7 @@ extension World {
         else { return }
         check(
             .latestFrame,
-            machine.slots.latestTicket != nil,
+            machine.latestTicket != nil,
             "uploader \(sender.index) has no frame for the next receiver"
         )
     }
@@ -233,7 +230,7 @@ extension World {
 
     /// A caller has waited for so many frames: the latest of them has been sent, if somebody is there to take it.
     func checkFinished(_ sender: SimSender, offers count: Int) {
-        guard count > 0, count == sender.offers.count, sender.comparing.isEmpty, sender.lane.isAccepting,
+        guard count > 0, count == sender.offers.count, sender.lane.isAccepting,
             sender.terms.isConnected,
             !sender.terms.isPaused, sender.terms.wants.contains(.frames),
             !isUnsendable(sender, count),
@@ -285,11 +282,11 @@ extension World {
             let others = statistics.drops.filter { $0.key != .paced && $0.key != .unchanged }
             check(
                 .sequenceAscends,
-                uploader.machine.slots.nextSequence
+                uploader.machine.nextNumber
                     <= UInt64(statistics.sent + statistics.repeats + sender.lostCount + others.values.reduce(0, +)),
-                "uploader \(sender.index): \(uploader.machine.slots.nextSequence) numbers for \(statistics.sent) frames sent"
+                "uploader \(sender.index): \(uploader.machine.nextNumber) numbers for \(statistics.sent) frames sent"
             )
-            let latest = uploader.machine.slots.latestTicket
+            let latest = uploader.machine.latestTicket
             check(.noResidue, latest == nil, "uploader \(sender.index) holds frame \(latest ?? 0)")
             let waiters = uploader.machine.waiterCount
             check(.noResidue, waiters == 0, "uploader \(sender.index): somebody waits for its frames")

@@ -83,8 +83,6 @@ enum Promise: Int, CaseIterable {
     case oneFrameAtATime
     /// P69: a silent source is kept alive.
     case keptAlive
-    /// P79: a new configuration applies from the next frame on.
-    case newConfiguration
     /// P75: every frame is sent or dropped.
     case everyFrameIsCounted
     /// P188: a sender that has gone holds no place, consumed or not.

@@ -69,13 +69,13 @@ final class SimSender {
             }
         }
     }
-    /// Frames whose hashes are being computed.
-    var comparing: [(frame: UploadFrame, number: UInt32)] = []
     var job: EncodingJob?
     /// The memory that its image is copied to.
     var jobMemory: SharedMemory?
     /// How the frames were encoded.
     var encodedWith: [UInt32: Look] = [:]
+    /// The connection for which they were encoded, and what its receiver preferred.
+    var encodedFor: [UInt32: (connection: Int, preferences: ControlRequest.Preferences)] = [:]
     /// Whether the machine decides at this moment what to send.
     var isBeginning = false
     var encoderFails = false
@@ -131,9 +131,6 @@ final class SimSender {
     var isSubmitting: Bool { !submitted.isEmpty || lateSubmission != nil }
     /// Since when a frame has waited for a shared buffer; nil while none does.
     var bufferWaitSince: UInt64?
-    /// The frame that waits, and until when at most.
-    var bufferWaitTicket: UInt64?
-    var bufferWaitEnd = UInt64.max
     /// When the uploader first heard of the present connection.
     var openedAt: UInt64 = 0
 
@@ -203,8 +200,8 @@ final class SimSender {
     let statesDamage: Bool
     /// The frame that was submitted last, if it is an image.
     var statedImage: UInt32?
-    /// The frames of the jobs.
-    var jobImages: [UInt64: UInt32] = [:]
+    /// The frames that were last made into a JPEG, and copied to a shared buffer.
+    var prepared: [Bool: UInt32] = [:]
 
     /// Decides which of the program's threads and the connection's is faster.
     var racing: Random

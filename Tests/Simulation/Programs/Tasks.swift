@@ -44,7 +44,6 @@ enum ProgramTimer {
     case openingIsDue(Int)
     case turn
     case encoded
-    case admit
     /// The program's thread has written a frame, or failed to, and says so only now.
     case settled(SendLaneMachine.Settlement)
     /// It submits a frame that the uploader has decided to send.
@@ -65,7 +64,7 @@ enum ProgramTimer {
     /// Whether the program may do this sooner without breaking a rule of its own.
     var mayComeEarlier: Bool {
         switch self {
-        case .nextOffer, .turn, .encoded, .admit, .settled, .submission: true
+        case .nextOffer, .turn, .encoded, .settled, .submission: true
         case .consumer, .audioConsumer, .statusConsumer, .reader, .releaseKept: true
         default: false
         }

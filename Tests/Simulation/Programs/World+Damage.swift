@@ -39,31 +39,30 @@ extension World {
         )
     }
 
-    /// Every change since the image of the base is in the damage of a job.
+    /// Every change since the image that was prepared last is in the damage of a job.
+    ///
+    /// The rows of an image that is scaled or rotated here are others.
     func checkDamage(of job: EncodingJob, _ number: UInt32, _ sender: SimSender) {
-        let base = sender.jobImages[job.damage.base]
-        sender.jobImages[job.damage.job] = number
-        guard let region = job.damage.region, let base else { return }
-        coverage.count(.damagedJob)
         let offer = sender.offers[Int(number) - 1]
+        guard let damaged = job.rows, let base = sender.prepared[job.place != nil],
+            job.recipe?.output.canvas == offer.size, job.recipe?.appliesOrientation != true
+        else { return }
+        coverage.count(.damagedJob)
         let isComparable =
             sender.offers[Int(base) - 1].size == offer.size
             && sender.offers[Int(base) - 1].orientation == offer.orientation
         let rows = changedRows(of: sender, base, number) ?? Set(0..<offer.size.height)
         check(
             .damageIsWhole,
-            isComparable && rows.allSatisfy { region.rows.contains($0) },
+            isComparable && rows.allSatisfy { damaged.contains($0) },
             "uploader \(sender.index): a change from frame \(base) to \(number) is not in the damage"
         )
     }
 
     /// Returns the rows of the image that a job copies; the rows of one that is scaled or rotated here are others.
-    func damagedRows(of job: EncodingJob, isWhole: Bool) -> RowDamage {
-        let damage = job.damage.rows(of: job.recipe)
-        guard isWhole, job.recipe?.appliesOrientation != true else {
-            return RowDamage(image: damage.image, base: damage.base, rows: nil)
-        }
-        if damage.rows != nil { coverage.count(.damagedCopy) }
-        return damage
+    func damagedRows(of job: EncodingJob, isWhole: Bool) -> RowSet? {
+        guard isWhole, job.recipe?.appliesOrientation != true else { return nil }
+        if job.rows != nil { coverage.count(.damagedCopy) }
+        return job.rows
     }
 }

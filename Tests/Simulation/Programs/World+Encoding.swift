@@ -24,6 +24,7 @@ extension World {
                 !content.isScaled || sender.encodedWith[identity.number] == nil
             {
                 sender.encodedWith[identity.number] = SimSender.Look(machine)
+                sender.encodedFor[identity.number] = (machine.terms.connection, machine.terms.preferences)
             }
             check(.integrity, Self.hasRecipeForContent(job), "uploader \(sender.index) has the recipe of another image")
             if job.place == nil, job.content?.pixels != nil, awaitsBuffer(sender) { coverage.count(.waitedInVain) }
@@ -37,10 +38,6 @@ extension World {
             }
             schedule(.encoded, of: sender, after: duration)
         case .encoded: encoded(sender)
-        case .admit:
-            guard !sender.comparing.isEmpty else { return }
-            let (frame, number) = sender.comparing.removeFirst()
-            admit(frame, number, of: sender)
         case .settled(let settlement): settled(settlement, of: sender)
         case .submission:
             guard let (message, connection) = sender.lateSubmission.take() else { return }
@@ -60,7 +57,7 @@ extension World {
         guard let identity = Self.identity(of: content) else {
             return violate(.heldBuffersStay, "uploader \(sender.index): the image of a frame has changed")
         }
-        let digest = Self.digest(identity.content)
+        let digest = Self.digest(of: content, job.orientation, identity.content)
         let result: EncodingResult
         if sender.encoderFails {
             coverage.count(.encodingFailed)
@@ -82,6 +79,10 @@ extension World {
                 result = .encoded(encodedImage(job, identity), digest: known)
             }
         }
+        switch result {
+        case .encoded, .shared: sender.prepared[job.place != nil] = identity.number
+        case .notShared, .unchanged, .failed: break
+        }
         reportEncoded(result, of: job, sender)
         checkFinishersGoOn(sender)
         checkLatestIsKept(sender)
@@ -90,17 +91,14 @@ extension World {
     /// Reports the encoder's result, and checks what only the machine before it tells.
     private func reportEncoded(_ result: EncodingResult, of job: EncodingJob, _ sender: SimSender) {
         guard let uploader = sender.uploader else { return }
-        let (nextSequence, isSharing) = (uploader.machine.slots.nextSequence, uploader.machine.sharing.pool.isOpen)
-        let isEarlier = job.place.map { !uploader.machine.sharing.pool.isCurrent($0) } ?? false
+        let isSharing = uploader.machine.sharing.isOpen
+        let isEarlier = job.place.map { !uploader.machine.sharing.isCurrent($0) } ?? false
         handle(sender) { $0.encoded(result, at: now) }
         switch result {
-        case .unchanged:
-            let isTakenBack = uploader.machine.slots.nextSequence == nextSequence - 1
-            check(.sequenceAscends, isTakenBack, "uploader \(sender.index): an unchanged frame keeps its number")
         case .notShared where isEarlier:
-            let isSame = uploader.machine.sharing.pool.isOpen == isSharing
+            let isSame = uploader.machine.sharing.isOpen == isSharing
             check(.buffersHaveOneConnection, isSame, "uploader \(sender.index) lacks memory for an earlier connection")
-        case .notShared, .encoded, .shared, .failed: break
+        case .notShared, .unchanged, .encoded, .shared, .failed: break
         }
     }
 

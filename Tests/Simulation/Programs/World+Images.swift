@@ -55,7 +55,7 @@ extension World {
     // MARK: Copying
 
     /// The memory of a buffer, unless the system has no memory or no descriptor left.
-    func memory(of place: SharedPool.Place, _ sender: SimSender) -> SharedMemory? {
+    func memory(of place: Sharing.Place, _ sender: SimSender) -> SharedMemory? {
         guard let memory = try? sender.store.memory(of: place) else { return nil }
         if !sharedMemory.contains(where: { $0.memory === memory }) {
             if descriptors >= descriptorLimit || random.chance(sender.plan.failingBuffers) { return nil }
@@ -72,7 +72,7 @@ extension World {
     /// Copies an image to its buffer, as a job says.
     func copyToBuffer(
         _ job: EncodingJob,
-        _ place: SharedPool.Place,
+        _ place: Sharing.Place,
         _ memory: SharedMemory?,
         _ content: FrameContent,
         _ identity: Content.Identity,
@@ -80,7 +80,7 @@ extension World {
         of sender: SimSender
     ) -> EncodingResult {
         // Memory may fail at any time, most of all if that says nothing about the present connection.
-        let isEarlier = !(sender.uploader?.machine.sharing.pool.isCurrent(place) ?? false)
+        let isEarlier = !(sender.uploader?.machine.sharing.isCurrent(place) ?? false)
         guard !(isEarlier && sender.racing.chance(50)), let memory = memory ?? self.memory(of: place, sender) else {
             coverage.count(.notShared)
             return .notShared(content)

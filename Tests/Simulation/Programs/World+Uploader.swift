@@ -61,7 +61,7 @@ extension World {
         } else {
             (sender.byteRate, sender.bytesSent) = (nil, [])
         }
-        check(.heldImages, images <= 3, "uploader \(sender.index) holds \(images) images")
+        check(.heldImages, images <= 2, "uploader \(sender.index) holds \(images) images")
         for id in effects.finished { finished(id, of: sender) }
         if effects.statesRate { stateRate(of: sender) }
         if let message = effects.message {
@@ -108,28 +108,28 @@ extension World {
         makeUploader(sender)
         let offer = sender.offers[Int(number) - 1]
         guard let (content, entry) = content(sender, number) else { return }
-        let frame = UploadFrame(content, orientation: offer.orientation, timestamp: offer.timestamp, offeredAt: now)
         let before = sender.uploader?.machine.statistics.drops ?? [:]
         let damage = entry == nil ? damage(of: sender, number) : nil
-        guard let admission = handle(sender, { $0.offer(frame, damage: damage, entry: entry, at: now) }) else { return }
-        switch admission {
-        case .decided(let outcome): decided(outcome, number, of: sender, after: before)
-        case .compare(var frame):
-            frame.digest = Self.digest(offer.content)
-            // Hashing takes its time on the program's thread; others may be faster.
-            if random.chance(70) { return admit(frame, number, of: sender) }
-            sender.comparing.append((frame, number))
-            schedule(.admit, of: sender, after: random.time(in: 1_000...40_000_000))
+        let outcome = handle(sender) { machine in
+            machine.offer(
+                content,
+                orientation: offer.orientation,
+                timestamp: offer.timestamp,
+                damage: damage,
+                entry: entry,
+                at: now
+            )
         }
+        if let outcome { decided(outcome, number, of: sender, after: before) }
     }
 
-    func admit(_ frame: UploadFrame, _ number: UInt32, of sender: SimSender) {
-        let before = sender.uploader?.machine.statistics.drops ?? [:]
-        guard let outcome = handle(sender, { $0.admit(frame, at: now) }) else { return }
-        decided(outcome, number, of: sender, after: before)
+    /// The hash of an image: of what it shows, its size, its orientation, and whether it was scaled before.
+    static func digest(of content: FrameContent, _ orientation: FrameOrientation, _ shown: UInt32) -> UInt64 {
+        let numbers = [
+            Int(shown), content.size.width, content.size.height, Int(orientation.rawValue), content.isScaled ? 1 : 0,
+        ]
+        return numbers.reduce(0) { ($0 ^ UInt64($1)) &* 0x9e37_79b9_7f4a_7c15 }
     }
-
-    static func digest(_ content: UInt32) -> UInt64 { UInt64(content) &* 0x9e37_79b9_7f4a_7c15 }
 
     /// Handles what the program is told of a frame; `drops` is what had been counted before.
     func decided(
@@ -154,7 +154,6 @@ extension World {
             sender.outsideLimits += 1
         case .dropped(.unchanged):
             coverage.count(.unchangedFrame)
-            checkLook(sender)
         case .dropped: break
         }
     }
@@ -164,7 +163,7 @@ extension World {
         let ticket = sender.ticket
         sender.submitted[ticket] = 0
         // What waits for a buffer from now on is another frame.
-        (sender.bufferWaitSince, sender.bufferWaitEnd) = (nil, .max)
+        sender.bufferWaitSince = nil
         if let shared = message.shared {
             sender.submitsShared = true
             let isOwn = shared.owner == UInt64(sender.index) + 1
@@ -232,7 +231,7 @@ extension World {
             handle(sender) { $0.update(configuration, at: now) }
         case .share(let sharesMemory):
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
-            if sender.uploader?.machine.sharing.pool.isOpen ?? false { coverage.count(.poolChanged) }
+            if sender.uploader?.machine.sharing.isOpen ?? false { coverage.count(.poolChanged) }
             // What is shared already is shared anew.
             for sharesMemory in sender.sharesMemory ? [false, sharesMemory] : [sharesMemory] {
                 configuration.sharesMemory = sharesMemory
@@ -256,8 +255,7 @@ extension World {
             let id = sender.lastWaiter
             coverage.count(.finished)
             sender.finishers.insert(id)
-            // A frame whose hash is being computed has not been offered before this, nor after it.
-            sender.finisherOffers[id] = sender.comparing.isEmpty ? sender.offers.count : .max
+            sender.finisherOffers[id] = sender.offers.count
             sender.finisherTimes[id] = now
             handle(sender) { $0.finish(UInt64(id), at: now) }
             checkFinishersGoOn(sender)
@@ -278,7 +276,7 @@ extension World {
     func cancelWait(_ id: Int, of sender: SimSender) {
         guard sender.finishers.remove(id) != nil else { return }
         coverage.count(.cancelled)
-        handle(sender) { $0.cancelWait(UInt64(id)) }
+        handle(sender) { $0.cancelWait(UInt64(id), at: now) }
     }
 
     /// A repeat has a reason on the connection that there is.

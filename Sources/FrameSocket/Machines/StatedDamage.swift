@@ -8,14 +8,15 @@ enum Damage: Sendable {
     case everything
 
     mutating func add(_ other: Damage) {
+        if case .everything = self { return }
         switch (self, other) {
-        case (.everything, _), (_, .nothing): break
-        case (_, .everything), (.nothing, _): self = other
+        case (_, .nothing): break
         case (.rows(var region), .rows(let more)):
             // Nobody else has the rows while they are changed.
             self = .nothing
             region.formUnion(more)
             self = .rows(region)
+        default: self = other
         }
     }
 

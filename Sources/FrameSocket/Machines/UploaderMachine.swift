@@ -16,32 +16,34 @@ package struct UploaderMachine: Sendable {
     package private(set) var ownConfiguration: Configuration
     /// The configuration in effect, with the receiver's preferences.
     package private(set) var configuration: Configuration
-    private var look: Look
-    /// The recipe for the last pixels with this look, which most likely also applies to the next.
+    /// How frames look by that, and its number, which changes whenever that does.
+    private var settings: EncodingRecipe.Settings
+    private var look = 0
+    /// The recipe for the last pixels with these settings, which most likely also applies to the next.
     private var lastRecipe: EncodingRecipe?
 
     /// The receiver's terms.
     package private(set) var terms = ReceiverTerms()
 
-    /// The newest image.
-    private(set) var newest: Frame?
+    /// The newest image; its ticket is 0 before the first.
+    private(set) var newest = Frame()
+    /// What that is made from; nil once it has been given up, or while the encoder has it.
+    private var content: FrameContent?
     /// What is being encoded or sent.
-    private(set) var work: Work?
+    private(set) var work = Work()
     /// Whether ``beginUpload(unread:at:)`` is about to be called, which decides what is begun.
     private var isTurnAsked = false
     /// The JPEG that was made last.
-    private(set) var encoded: Encoded?
-    /// What this receiver has been given last; nil if it is owed the newest image, whatever it has.
-    private(set) var given: Given?
+    private(set) var encoded = Encoded()
+    /// What this receiver has been given last; nothing if it is owed the newest image, whatever it has.
+    private(set) var given = Given()
 
     /// The newest image, if it cannot be sent with a look.
-    private var refused: (ticket: UInt64, look: Look, cause: Cause)?
+    private var refused: (ticket: UInt64, look: Int, cause: Cause)?
     /// Images up to this ticket do not wait for their turn.
     private var asked: UInt64 = 0
     /// The time before which nothing is tried again after a failure that the terms do not explain.
     private var retryAt: UInt64 = 0
-    /// The ticket of the newest image.
-    package private(set) var newestTicket: UInt64 = 0
     /// The number of the next frame that is handed over.
     package private(set) var nextNumber: UInt64 = 0
     private var waiters: [(id: UInt64, ticket: UInt64)] = []
@@ -57,7 +59,9 @@ package struct UploaderMachine: Sendable {
     private var stated = StatedDamage()
     private var strips = DamageBasis()
     private var copies = DamageBasis()
-    /// What may have changed since the image that the receiver has been given.
+    /// What may have changed since the newest image, since the one in work, and since what the receiver has been given.
+    private var sinceNewest = Damage.nothing
+    private var sinceWork = Damage.nothing
     private var sinceGiven = Damage.everything
     private var watch = ConditionWatch()
 
@@ -79,7 +83,7 @@ package struct UploaderMachine: Sendable {
         self.owner = owner
         ownConfiguration = configuration
         self.configuration = configuration.preferring(.init())
-        look = Look(self.configuration)
+        settings = EncodingRecipe.Settings(self.configuration)
         pacer = FramePacer(self.configuration.pacing)
         quality = QualityControl(configuration, shortestBody: shortestBody)
     }
@@ -95,81 +99,72 @@ package struct UploaderMachine: Sendable {
 
     /// Returns what follows: the earliest of what each lack allows.
     mutating func next(at now: UInt64) -> Next {
-        guard work == nil, newest != nil, barrier == nil else { return .nothing }
+        guard work.stage == .none, newest.ticket > 0, barrier == nil else { return .nothing }
         let earliest = max(now, retryAt, sharing.greetingTime(at: now) ?? 0)
-        var first: (time: UInt64, target: Target)?
-        var hasBetter = false
-        for lack in Lack.all {
+        var next = Next.nothing
+        if given.frame.ticket < newest.ticket {
+            let from = isAsked ? 0 : turn
+            next.take(step(.image, max(from, earliest), at: now), at: now)
             // The same again would take the room of something better.
-            if lack == .life, hasBetter { continue }
-            guard let from = time(of: lack), let step = step(lack, max(from, earliest), at: now) else { continue }
-            if from <= now { hasBetter = true }
-            if step.time < first?.time ?? .max { first = step }
+            if given.frame.ticket == 0 || (from <= now && next != .nothing) { return next }
+        } else {
+            if lacksLook { next.take(step(.look, earliest, at: now), at: now) }
+            if lacksSharpness { next.take(step(.sharpness, earliest, at: now), at: now) }
+            if next != .nothing { return next }
         }
-        guard let first else { return .nothing }
-        return first.time <= now ? .start(first.target) : .at(first.time)
+        guard let keepAlive = pacer.keepAlive else { return next }
+        next.take(step(.life, max(given.at.addingClamping(keepAlive), earliest), at: now), at: now)
+        return next
     }
 
-    /// Returns the time from which a receiver that lacks something may have it; nil if it does not lack that.
-    private mutating func time(of lack: Lack) -> UInt64? {
-        guard let newestTicket = newest?.ticket else { return nil }
-        guard let givenTicket = given?.frame.ticket else { return lack == .image ? 0 : nil }
-        let hasNewest = givenTicket >= newestTicket
-        switch lack {
-        case .image: return hasNewest ? nil : isAsked ? 0 : turn
-        case .look:
-            guard hasNewest, given?.frame.look !== newest?.look, newest?.content != nil, let isShared = given?.isShared,
-                EncodingRecipe.differ(given?.frame.recipe, newest?.recipe, isShared: isShared)
-            else { return nil }
-            return 0
-        case .sharpness:
-            guard hasNewest, !sharing.isOpen, let used = given?.quality, newest?.content != nil else { return nil }
-            return isCoarse(used, given?.frame.recipe) ? 0 : nil
-        case .life: return pacer.keepAlive.flatMap { given?.at.addingClamping($0) }
-        }
+    /// Whether the receiver has the newest image otherwise than it should look.
+    private var lacksLook: Bool {
+        given.frame.look != newest.look && content != nil
+            && EncodingRecipe.differ(given.frame.recipe, newest.recipe, isShared: given.isShared)
+    }
+
+    /// Whether the receiver has the newest image at less than the highest quality.
+    private var lacksSharpness: Bool {
+        guard !sharing.isOpen, let used = given.quality, content != nil else { return false }
+        return isCoarse(used, given.frame.recipe)
     }
 
     /// Returns how a lack is met, and when; nil if it cannot be.
-    private mutating func step(_ lack: Lack, _ start: UInt64, at now: UInt64) -> (time: UInt64, target: Target)? {
+    private mutating func step(_ lack: Lack, _ start: UInt64, at now: UInt64) -> Step? {
         guard canBeMade else {
             // What was made before is there for a receiver that has nothing else, unless other limits let it have the image.
-            let isNewest = encoded?.frame.ticket == newest?.ticket
-            let isWanted = !isExcluded && (given == nil || (lack == .image && isNewest))
-            guard isWanted || lack == .life, let message = encoded?.message, message.isWithin(configuration.limits)
-            else { return nil }
-            return (max(start, room(for: message.jpeg.count, at: now)), Target(form: .made, lack: lack))
+            let isNewest = encoded.frame.ticket == newest.ticket
+            let isWanted = !isExcluded && (given.frame.ticket == 0 || (lack == .image && isNewest))
+            guard isWanted || lack == .life, encoded.isWithin(configuration.limits) else { return nil }
+            return Step(.made, lack, at: max(start, room(for: encoded.byteCount, at: now)))
         }
-        if sharing.isOpen, lack != .sharpness, let byteCount = newest?.recipe?.sharedByteCount {
-            if let place = sharing.place(for: byteCount) { return (start, Target(form: .share(place), lack: lack)) }
-            if sharing.waitEnd > now { return (max(start, sharing.waitEnd), Target(lack: lack)) }
+        if sharing.isOpen, lack != .sharpness, let byteCount = newest.recipe?.sharedByteCount {
+            if let place = sharing.place(for: byteCount) { return Step(.share(place), lack, at: start) }
+            if sharing.waitEnd > now { return Step(.encode, lack, at: max(start, sharing.waitEnd)) }
         }
-        let isOlder = (given?.frame.ticket ?? 0) < newest?.ticket ?? 0
-        let isMade = encoded?.frame.ticket == newest?.ticket
-        let isAgain = lack == .life && isOlder && encoded?.frame.ticket == given?.frame.ticket
-        if isMade || isAgain, lack != .sharpness, lack == .life || !isNeedlesslyCoarse, let message = encoded?.message {
-            let fits = isMade && !EncodingRecipe.differ(encoded?.frame.recipe, newest?.recipe, isShared: false)
-            if fits || isAgain, message.isWithin(configuration.limits) {
-                let time = max(start, room(for: message.jpeg.count, at: now))
-                return (time, Target(form: .made, lack: lack))
+        let isMade = encoded.frame.ticket == newest.ticket
+        let isAgain = lack == .life && given.frame.ticket < newest.ticket && encoded.frame.ticket == given.frame.ticket
+        if isMade || isAgain, lack != .sharpness, lack == .life || !isNeedlesslyCoarse {
+            let fits = isMade && !EncodingRecipe.differ(encoded.frame.recipe, newest.recipe, isShared: false)
+            if fits || isAgain, encoded.isWithin(configuration.limits) {
+                return Step(.made, lack, at: max(start, room(for: encoded.byteCount, at: now)))
             }
         }
         guard lack == .sharpness else {
-            return (max(start, room(for: contentByteCount, at: now)), Target(lack: lack))
+            return Step(.encode, lack, at: max(start, room(for: contentByteCount, at: now)))
         }
-        let sharpAt = quality.isActive ? quality.sharpeningTime(changedAt: newest?.changedAt ?? 0, at: now) : 0
-        return (max(start, sharpAt), Target(lack: lack))
+        let sharpAt = quality.isActive ? quality.sharpeningTime(changedAt: newest.changedAt, at: now) : 0
+        return Step(.encode, lack, at: max(start, sharpAt))
     }
 
     /// The time from which the newest image has its turn.
     private var turn: UInt64 {
-        guard let sourceTime = newest?.sourceTime, let offeredAt = newest?.offeredAt else { return 0 }
-        return pacer.turn(of: sourceTime, offeredAt: offeredAt, isUnchanged: given?.equal == newest?.ticket)
+        pacer.turn(of: newest.sourceTime, offeredAt: newest.offeredAt, isUnchanged: given.equal == newest.ticket)
     }
 
     /// Whether the newest image does not wait for its turn.
     private var isAsked: Bool {
-        guard let ticket = newest?.ticket else { return false }
-        return given == nil || ticket <= asked || isFlushed(ticket)
+        given.frame.ticket == 0 || newest.ticket <= asked || isFlushed(newest.ticket)
     }
 
     /// Whether somebody waits for a frame.
@@ -179,15 +174,20 @@ package struct UploaderMachine: Sendable {
 
     /// Whether something can be made of the newest image.
     private var canBeMade: Bool {
-        guard newest?.content != nil, isWithinLimits else { return false }
-        return refused == nil || refused?.ticket != newest?.ticket || refused?.look != newest?.look
+        content != nil && newest.isWithin(configuration.limits) && causeOfRefusal == nil
     }
 
     /// Whether only the limits exclude the newest image.
     private var isExcluded: Bool {
-        guard newest?.content != nil else { return false }
-        if refused?.ticket == newest?.ticket, refused?.look == newest?.look { return refused?.cause == .outsideLimits }
-        return !isWithinLimits
+        guard content != nil else { return false }
+        if let causeOfRefusal { return causeOfRefusal == .outsideLimits }
+        return !newest.isWithin(configuration.limits)
+    }
+
+    /// Why the newest image cannot be sent as it looks; nil if it can.
+    private var causeOfRefusal: Cause? {
+        guard let refused, refused.ticket == newest.ticket, refused.look == newest.look else { return nil }
+        return refused.cause
     }
 
     /// Returns the time from which there is room for a JPEG; nil for a size that is not known yet.
@@ -196,30 +196,7 @@ package struct UploaderMachine: Sendable {
     }
 
     /// The size of the JPEG that the newest image is, if it is sent as it is.
-    private var contentByteCount: Int? {
-        switch newest?.content {
-        case .jpeg(let jpeg, _): jpeg.count
-        case .resizableJPEG(let jpeg, _): newest?.recipe == nil ? jpeg.count : nil
-        case .pixels, .scaled, nil: nil
-        }
-    }
-
-    /// Whether a receiver with the configured limits accepts a frame, as far as that is known before it is encoded.
-    private var isWithinLimits: Bool {
-        if let recipe = newest?.recipe { return configuration.limits.accept(recipe.output.canvas) }
-        guard let content = newest?.content else { return true }
-        return isWithinLimits(content, nil)
-    }
-
-    private func isWithinLimits(_ content: FrameContent, _ recipe: EncodingRecipe?) -> Bool {
-        let limits = configuration.limits
-        if let recipe { return limits.accept(recipe.output.canvas) }
-        switch content {
-        case .jpeg(let jpeg, let size), .resizableJPEG(let jpeg, let size):
-            return limits.accept(size) && jpeg.count <= limits.maximumContentLength
-        case .pixels, .scaled: return limits.accept(content.size)
-        }
-    }
+    private var contentByteCount: Int? { content == nil ? nil : newest.byteCount }
 
     /// Whether an image of which this was made could be sharper.
     private func isCoarse(_ used: Int?, _ recipe: EncodingRecipe?) -> Bool {
@@ -229,14 +206,13 @@ package struct UploaderMachine: Sendable {
 
     /// Whether the last JPEG has less than the maximum quality for a limit that is gone, such as that of another receiver.
     private var isNeedlesslyCoarse: Bool {
-        !quality.isActive && isCoarse(encoded?.quality ?? nil, encoded?.frame.recipe)
+        !quality.isActive && isCoarse(encoded.quality, encoded.frame.recipe)
     }
 
     /// Whether the newest image is left out if it equals what the receiver has; one that is asked for never is.
     private var isCompared: Bool {
-        guard pacer.pacing.comparesImages, let newest, let given, newest.ticket > asked else { return false }
-        return given.frame.look == newest.look && given.equal != newest.ticket
-            && !pacer.sendsUnchanged(newest.sourceTime)
+        pacer.pacing.comparesImages && newest.ticket > asked && given.frame.ticket > 0 && given.equal != newest.ticket
+            && given.frame.look == newest.look && !pacer.sendsUnchanged(newest.sourceTime)
     }
 
     /// The reason that no frame may be sent now; nil if one may.
@@ -254,15 +230,17 @@ package struct UploaderMachine: Sendable {
             return .deferred(barrier)
         }
         if retryAt > now, case .deferred = old { return old }
-        let ticket = newest?.ticket ?? 0
-        let made = encoded?.frame.ticket == ticket ? encoded?.message : nil
-        let isWithin = newest?.content == nil ? made?.isWithin(configuration.limits) ?? true : isWithinLimits
+        let ticket = newest.ticket
+        let isMade = encoded.frame.ticket == ticket
+        let isWithin =
+            content == nil
+            ? !isMade || encoded.isWithin(configuration.limits) : newest.isWithin(configuration.limits)
         if !isWithin { return .dropped(.outsideLimits) }
         // What is being encoded is given by then.
-        let isNext = ticket <= asked || (given == nil && work?.stage != .encoding) || isFlushed(ticket)
+        let isNext = ticket <= asked || (given.frame.ticket == 0 && work.stage != .encoding) || isFlushed(ticket)
         if !isNext, turn > now { return .deferred(.paced) }
-        if sharing.isOpen, newest?.recipe?.sharedByteCount != nil { return .pending }
-        return room(for: made?.jpeg.count ?? contentByteCount, at: now) > now ? .deferred(.paced) : .pending
+        if sharing.isOpen, newest.recipe?.sharedByteCount != nil { return .pending }
+        return room(for: isMade ? encoded.byteCount : contentByteCount, at: now) > now ? .deferred(.paced) : .pending
     }
 
     // MARK: Submitted images
@@ -294,37 +272,28 @@ package struct UploaderMachine: Sendable {
         statistics.offered += 1
         guard !isClosed else { return drop(.notConnected, at: now) }
         let timestamp = timestamp ?? now
-        var frame = Frame(
-            ticket: newestTicket + 1,
-            timestamp: timestamp,
-            sourceTime: pacer.offer(timestamp, at: now),
-            offeredAt: now,
-            changedAt: now,
-            orientation: orientation,
-            content: content,
-            look: look
-        )
-        frame.recipe = recipe(for: content, orientation, look)
-        guard isWithinLimits(content, frame.recipe) else { return drop(.outsideLimits, at: now) }
-        newestTicket = frame.ticket
-        replaceNewest(by: frame)
+        var frame = Frame(newest.ticket + 1, timestamp, orientation, at: now)
+        frame.sourceTime = pacer.offer(timestamp, at: now)
+        frame.follow(look, recipe(for: content, orientation), content)
+        guard frame.isWithin(configuration.limits) else { return drop(.outsideLimits, at: now) }
+        replaceNewest(by: frame, content)
         if !isAsked { pacer.hold(until: turn) }
         noteLackOfRoom(at: now)
         advance(at: now)
-        return switch newest?.state {
+        return switch newest.state {
         case .deferred(let cause): .deferred(cause)
         case .dropped(let cause): .dropped(cause)
-        case .pending, .sent, nil: .taken
+        case .pending, .sent: .taken
         }
     }
 
-    private mutating func replaceNewest(by frame: Frame) {
-        if let older = newest, work?.frame.ticket != older.ticket {
-            if older.state == .pending { noteDelay() }
-            replace(older)
+    private mutating func replaceNewest(by frame: Frame, _ content: FrameContent) {
+        if work.frame.ticket != newest.ticket {
+            if newest.state == .pending { noteDelay() }
+            replace(newest, by: frame.ticket)
         }
-        effects.discard(newest?.content)
-        newest = frame
+        effects.discard(self.content)
+        (newest, self.content, sinceNewest) = (frame, content, .nothing)
     }
 
     /// Decides how to copy an image that is about to be submitted; it is not copied if no receiver can ever get it.
@@ -335,7 +304,7 @@ package struct UploaderMachine: Sendable {
         damage: ImageDamage? = nil,
         at now: UInt64
     ) -> CopyAdmission {
-        let recipe = EncodingRecipe(copying: image, orientation, look.settings, isShared: sharing.isOpen)
+        let recipe = EncodingRecipe(copying: image, orientation, settings, isShared: sharing.isOpen)
         let (size, format) = (image.size, image.format)
         let copy = StatedDamage.Copy(color: color, output: recipe.output, format: recipe.image.format)
         addDamage(stated.next(damage, .init(size: size, format: format, orientation: orientation, copy: copy)))
@@ -353,26 +322,21 @@ package struct UploaderMachine: Sendable {
 
     private mutating func drop(_ cause: Cause, at now: UInt64) -> SampleUploader.Outcome {
         statistics.drops[cause, default: 0] += 1
-        if newest?.isFinal == true { newest?.isOutdated = true }
+        if newest.isFinal { newest.isOutdated = true }
         advance(at: now)
         return .dropped(cause)
     }
 
-    private mutating func recipe(
-        for content: FrameContent,
-        _ orientation: FrameOrientation,
-        _ look: Look
-    ) -> EncodingRecipe? {
-        guard look === self.look else { return EncodingRecipe(content, orientation, look.settings) }
+    private mutating func recipe(for content: FrameContent, _ orientation: FrameOrientation) -> EncodingRecipe? {
         if let lastRecipe, lastRecipe.applies(to: content, orientation) { return lastRecipe }
-        let recipe = EncodingRecipe(content, orientation, look.settings)
+        let recipe = EncodingRecipe(content, orientation, settings)
         if recipe?.input != nil { lastRecipe = recipe }
         return recipe
     }
 
     private mutating func addDamage(_ damage: Damage) {
-        newest?.later.add(damage)
-        work?.frame.later.add(damage)
+        sinceNewest.add(damage)
+        sinceWork.add(damage)
         sinceGiven.add(damage)
         strips.add(damage)
         copies.add(damage)
@@ -391,7 +355,7 @@ package struct UploaderMachine: Sendable {
         if new.isConnected { isClosed = false }
         if isNew { quality.connect() }
         if new.preferences != old.preferences { follow(at: now) }
-        let hasDeclined = old.acceptsSharedMemory && !new.acceptsSharedMemory && given?.isShared == true
+        let hasDeclined = old.acceptsSharedMemory && !new.acceptsSharedMemory && given.isShared
         share(after: old, at: now)
         // A receiver that declines skips what is on its way.
         if isNew || hasDeclined || new.refreshes > old.refreshes || (oldBarrier != nil && barrier == nil) {
@@ -419,13 +383,12 @@ package struct UploaderMachine: Sendable {
     }
 
     /// Forces the next submitted frame through pacing.
-    package mutating func passNextFrame() { asked = newestTicket + 1 }
+    package mutating func passNextFrame() { asked = newest.ticket + 1 }
 
     /// Gives up the image of the latest frame if its JPEG is there, or being made.
     package mutating func giveUpImages() {
-        guard let ticket = newest?.ticket else { return }
-        let isBeingEncoded = work?.stage == .encoding && work?.frame.ticket == ticket
-        if encoded?.frame.ticket == ticket || isBeingEncoded { effects.discard(newest?.content.take()) }
+        let isBeingEncoded = work.stage == .encoding && work.frame.ticket == newest.ticket
+        if encoded.frame.ticket == newest.ticket || isBeingEncoded { effects.discard(content.take()) }
     }
 
     /// Handles the passing of the time in ``timer``.
@@ -441,10 +404,13 @@ package struct UploaderMachine: Sendable {
     ///   - now: The time.
     package mutating func close(told: Bool = false, at now: UInt64) {
         isClosed = true
-        if let newest, !newest.isFinal, work?.frame.ticket != newest.ticket { count(newest, .dropped(.notConnected)) }
-        if told { newest?.isOutdated = true }
-        effects.discard(newest?.content.take())
-        effects.discard(encoded.take()?.message)
+        if !newest.isFinal, work.frame.ticket != newest.ticket {
+            count(newest.ticket, newest.state, as: .dropped(.notConnected))
+        }
+        if told { newest.isOutdated = true }
+        effects.discard(content.take())
+        effects.discard(encoded.message.take())
+        encoded = Encoded()
         // Without a receiver nothing is difficult, even if the last frame is slow to end.
         watch = ConditionWatch()
         updateConditions(at: now)
@@ -453,27 +419,24 @@ package struct UploaderMachine: Sendable {
 
     /// Owes the receiver the newest image, in its own terms and the program's latest.
     private mutating func ask() {
-        (given, asked) = (nil, max(asked, newestTicket))
+        (given, asked) = (Given(), max(asked, newest.ticket))
         // What is being encoded for the same receiver will do.
-        let isOnItsWay = work?.stage == .encoding && work?.frame.ticket == newestTicket
-        if !isOnItsWay || work?.connection != terms.connection { lookAgain() }
+        let isOnItsWay = work.stage == .encoding && work.frame.ticket == newest.ticket
+        if !isOnItsWay || work.connection != terms.connection { lookAgain() }
     }
 
     /// Has the newest image made with the latest settings.
     private mutating func lookAgain() {
-        newest?.look = look
         // The encoder may have it.
-        if let content = newest?.content, let orientation = newest?.orientation {
-            let recipe = recipe(for: content, orientation, look)
-            newest?.recipe = recipe
-        }
+        guard let content else { return newest.look = look }
+        newest.follow(look, recipe(for: content, newest.orientation), content)
     }
 
     private mutating func follow(at now: UInt64) {
         configuration = ownConfiguration.preferring(terms.preferences)
         quality.follow(configuration, at: now)
-        let new = Look(configuration)
-        if new != look { (look, lastRecipe) = (new, nil) }
+        let new = EncodingRecipe.Settings(configuration)
+        if new != settings { (settings, look, lastRecipe) = (new, look + 1, nil) }
         guard pacer.pacing != configuration.pacing else { return }
         pacer.pacing = configuration.pacing
         effects.statesRate = true
@@ -497,7 +460,7 @@ package struct UploaderMachine: Sendable {
     /// A frame that only the pacing holds back is sent at once. Frames that no receiver can get now are not waited for,
     /// nor are frames submitted later: ``causeOfLoss(upTo:)`` tells of them.
     package mutating func finish(_ id: UInt64, upTo ticket: UInt64? = nil, at now: UInt64) {
-        waiters.append((id, ticket ?? newestTicket))
+        waiters.append((id, ticket ?? newest.ticket))
         advance(at: now)
     }
 
@@ -513,7 +476,7 @@ package struct UploaderMachine: Sendable {
     /// Returns why the newest frame up to `ticket` has not been sent; nil if it has, or if a newer frame has taken its
     /// place, or if the pacing has left it out.
     package func causeOfLoss(upTo ticket: UInt64) -> SampleUploader.DropCause? {
-        guard let newest, newest.ticket <= ticket else { return nil }
+        guard newest.ticket <= ticket else { return nil }
         return switch newest.state {
         case .deferred(let cause): barrier ?? cause
         case .dropped(let cause): newest.isOutdated || newest.isGiven ? nil : cause
@@ -522,16 +485,22 @@ package struct UploaderMachine: Sendable {
     }
 
     /// Whether a frame up to `ticket` is still to be sent or dropped.
-    package func isPending(upTo ticket: UInt64) -> Bool {
-        if work?.isRepeat == false, let working = work?.frame.ticket, working <= ticket { return true }
-        guard let newestTicket = newest?.ticket, newestTicket <= ticket else { return false }
-        return switch newest?.state {
-        case nil: false
-        case .pending: true
-        // Another user of the connection may be busy for any time.
-        case .deferred(let cause): barrier == nil && cause != .superseded
-        case .sent, .dropped: false
-        }
+    package func isPending(upTo ticket: UInt64) -> Bool { firstPending.map { $0 <= ticket } ?? false }
+
+    /// The ticket of the first frame that is still to be sent or dropped; nil if there is none.
+    ///
+    /// Inlined, because a call would copy the machine.
+    @inline(__always)
+    private var firstPending: UInt64? {
+        if work.stage != .none, !work.isRepeat { return work.frame.ticket }
+        let isPending =
+            switch newest.state {
+            case .pending: true
+            // Another user of the connection may be busy for any time.
+            case .deferred(let cause): barrier == nil && cause != .superseded
+            case .sent, .dropped: false
+            }
+        return isPending ? newest.ticket : nil
     }
 
     // MARK: The encoder
@@ -556,57 +525,43 @@ package struct UploaderMachine: Sendable {
     }
 
     private mutating func start(_ target: Target, at now: UInt64) -> EncodingJob? {
-        guard var frame = newest else { return nil }
-        var isMade = false
-        if case .made = target.form, let encoded {
-            isMade = true
-            if encoded.frame.ticket == frame.ticket {
-                // It may look otherwise than what is wanted of it by now, if nothing else can be sent.
-                (frame.look, frame.recipe) = (encoded.frame.look, encoded.frame.recipe)
-            } else {
-                frame = encoded.frame
-                frame.later = .everything
-            }
-        }
-        let isLatest = frame.ticket == newest?.ticket
+        let isMade = target.form == .made
+        let isLatest = !isMade || encoded.frame.ticket == newest.ticket
         let isCompared = isCompared
         takeTurn(target, isLatest: isLatest, at: now)
-        frame.content = nil
-        var work = Work(frame: frame, connection: terms.connection, beganAt: now)
-        work.isRepeat = frame.isGiven || !isLatest
+        work = Work(isLatest ? newest : encoded.frame, for: terms.connection, at: now)
+        // It may look otherwise than what is wanted of it by now, if nothing else can be sent.
+        if isMade { (work.frame.look, work.frame.recipe) = (encoded.frame.look, encoded.frame.recipe) }
+        sinceWork = isLatest ? sinceNewest : .everything
+        work.isRepeat = work.frame.isGiven || !isLatest
         work.isSharpening = target.lack == .sharpness
         if isLatest, !work.isRepeat {
-            if frame.state == .pending {
-                statistics.queueAge.add(nanoseconds: now.subtractingClamping(frame.offeredAt))
+            if work.frame.state == .pending {
+                statistics.queueAge.add(nanoseconds: now.subtractingClamping(work.frame.offeredAt))
             }
-            count(frame, .pending)
+            count(work.frame.ticket, work.frame.state, as: .pending)
             work.frame.state = .pending
         }
         if isMade {
-            (work.message, work.quality) = (encoded?.message, encoded?.quality)
-            handOver(work, at: now)
+            (work.message, work.quality) = (encoded.message, encoded.quality)
+            handOver(at: now)
             return nil
         }
-        return encode(work, target, isCompared: isCompared, at: now)
+        return encode(target, isCompared: isCompared, at: now)
     }
 
     private mutating func takeTurn(_ target: Target, isLatest: Bool, at now: UInt64) {
         let isNew = target.lack == .image && !isAsked
-        if isNew, isLatest, let sourceTime = newest?.sourceTime {
-            pacer.take(sourceTime, at: now)
+        if isNew, isLatest {
+            pacer.take(newest.sourceTime, at: now)
         } else if isLatest {
             // What waits for its turn counts from the image before it, not from its repeats.
             pacer.restart(at: now)
         }
     }
 
-    private mutating func encode(
-        _ work: consuming Work,
-        _ target: Target,
-        isCompared: Bool,
-        at now: UInt64
-    ) -> EncodingJob? {
-        let digest = isCompared && target.lack == .image ? given?.frame.digest : nil
+    private mutating func encode(_ target: Target, isCompared: Bool, at now: UInt64) -> EncodingJob? {
+        let digest = isCompared && target.lack == .image ? given.frame.digest : nil
         let comparison: EncodingJob.Comparison =
             if !pacer.pacing.comparesImages || (digest == nil && work.frame.digest != nil) {
                 .none
@@ -620,27 +575,25 @@ package struct UploaderMachine: Sendable {
             comparison: comparison,
             recipe: work.frame.recipe
         )
-        let later = newest?.later ?? .everything
         if case .share(let place) = target.form {
             sharing.fill(place)
             (job.place, work.place) = (place, place)
-            job.rows = copies.take(work.frame.recipe, followedBy: later)
+            job.rows = copies.take(work.frame.recipe, followedBy: sinceWork)
         } else {
-            if quality.isActive { chooseQuality(of: &work, at: now) }
+            if quality.isActive { chooseQuality(at: now) }
             job.quality = work.quality
-            job.rows = strips.take(work.frame.recipe, followedBy: later)
+            job.rows = strips.take(work.frame.recipe, followedBy: sinceWork)
         }
         // The image of a copy is returned.
         let keepsImage = !work.isShared && configuration.keepsLatestImage
-        job.content = keepsImage ? newest?.content : newest?.content.take()
-        self.work = work
+        job.content = keepsImage ? content : content.take()
         return job
     }
 
     /// Chooses the quality of an image that is encoded; a JPEG that is sent as it is, or rotated, keeps its own.
-    private mutating func chooseQuality(of work: inout Work, at now: UInt64) {
+    private mutating func chooseQuality(at now: UInt64) {
         guard let highest = work.frame.recipe?.settings.quality else { return }
-        if case .jpeg? = newest?.content { return }
+        if case .jpeg? = content { return }
         // A frame that had to wait for so long that the source is still by now is sharp at once, if there is room.
         let isStill = quality.sharpeningTime(changedAt: work.frame.changedAt, at: now) <= now
         let isSharp = work.isSharpening || isStill
@@ -649,294 +602,282 @@ package struct UploaderMachine: Sendable {
 
     /// Handles the result of the encoder.
     package mutating func encoded(_ result: EncodingResult, at now: UInt64) {
-        guard work?.stage == .encoding, var work = work.take() else { return }
+        guard work.stage == .encoding else { return }
         quality.gaveUp()
         switch result {
         case .encoded(let message, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(work.beganAt))
             work.frame.digest = digest ?? work.frame.digest
+            work.message = message
+            let made = Encoded(work.frame, message, work.quality)
             // The size of a submitted JPEG may have been stated wrongly.
-            guard message.isWithin(configuration.limits) else {
-                effects.discard(message)
-                refuse(work, .outsideLimits)
+            guard made.isWithin(configuration.limits) else {
+                refuse(.outsideLimits)
                 break
             }
-            work.message = message
-            let hasRoom = hasRoom(work, message.jpeg.count, at: now)
-            if hasRoom || newest?.ticket != work.frame.ticket || newest?.content == nil { keep(work, message) }
-            let isGiven = hasRoom && barrier == nil && !isInVain(work, at: now)
-            if isGiven { handOver(work, at: now) } else { giveUp(work) }
+            let hasRoom = hasRoom(made.byteCount, at: now)
+            if hasRoom || newest.ticket != work.frame.ticket || content == nil { keep(made) }
+            let isGiven = hasRoom && barrier == nil && !isInVain(at: now)
+            if isGiven { handOver(at: now) } else { giveUp() }
         case .shared(var copy, let content, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(work.beganAt))
-            putBack(content, of: work)
+            putBack(content)
             work.frame.digest = digest ?? work.frame.digest
             let isCurrent = sharing.isCurrent(copy.place)
             if isCurrent { sharing.copied(&copy) }
-            work.copy = copy
-            let isGiven = isCurrent && barrier == nil && !isInVain(work, at: now)
-            if isGiven { handOver(work, at: now) } else { giveUp(work) }
+            let isGiven = isCurrent && barrier == nil && !isInVain(at: now)
+            if isGiven { handOver(copy, at: now) } else { giveUp() }
         case .notShared(let content):
-            putBack(content, of: work)
+            putBack(content)
             copies.putBack()
             // The connection may have ended meanwhile, or the receiver has declined.
             if let place = work.place, sharing.isCurrent(place) { stopSharing() }
-            giveUp(work)
+            giveUp()
         case .unchanged(let content, let digest):
-            putBack(content, of: work)
-            putBackDamage(of: work)
+            putBack(content)
+            putBackDamage()
             work.frame.digest = digest
-            if given?.frame.digest == digest, given?.frame.look == work.frame.look {
-                settleUnchanged(work)
-            } else {
-                giveUp(work)
-            }
+            let isSame = given.frame.digest == digest && given.frame.look == work.frame.look
+            if isSame { settleUnchanged() } else { giveUp() }
         case .failed(let error):
             statistics.lastEncodingError = error
-            putBackDamage(of: work)
-            refuse(work, .encodingFailed)
+            putBackDamage()
+            refuse(.encodingFailed)
         }
+        if work.stage == .encoding { endWork() }
         advance(at: now)
     }
 
+    private mutating func endWork() {
+        // It may be the last reference to a program's memory.
+        effects.discard(work.message)
+        work = Work()
+    }
+
     /// Takes in the size of a JPEG, and returns whether there is room for it.
-    private mutating func hasRoom(_ work: borrowing Work, _ byteCount: Int, at now: UInt64) -> Bool {
+    private mutating func hasRoom(_ byteCount: Int, at now: UInt64) -> Bool {
         guard quality.isActive, let used = work.quality else { return true }
         return quality.encoded(byteCount, quality: used, sharpening: used > quality.level, at: now)
     }
 
     /// Keeps the JPEG of a frame, and its image only if something else can be made of that for another receiver.
-    private mutating func keep(_ work: borrowing Work, _ message: FrameMessage) {
+    private mutating func keep(_ made: Encoded) {
         guard !isClosed else { return }
-        effects.discard(encoded?.message)
-        encoded = Encoded(frame: work.frame, message: message, quality: work.quality)
-        guard newest?.ticket == work.frame.ticket else { return }
-        if !configuration.keepsLatestImage || newest?.content?.isAdaptable == false {
-            effects.discard(newest?.content.take())
-        }
+        effects.discard(encoded.message)
+        encoded = made
+        guard newest.ticket == made.frame.ticket else { return }
+        if !configuration.keepsLatestImage || content?.isAdaptable == false { effects.discard(content.take()) }
     }
 
-    private mutating func putBack(_ content: FrameContent, of work: borrowing Work) {
-        if newest?.ticket == work.frame.ticket, newest?.content == nil, !isClosed {
-            newest?.content = content
-            if let look = newest?.look, look !== work.frame.look {
-                let recipe = recipe(for: content, work.frame.orientation, look)
-                newest?.recipe = recipe
-            }
-        } else {
-            effects.discard(content)
+    private mutating func putBack(_ content: FrameContent) {
+        guard newest.ticket == work.frame.ticket, self.content == nil, !isClosed else {
+            return effects.discard(content)
         }
+        self.content = content
+        if newest.look != work.frame.look { lookAgain() }
     }
 
-    private mutating func putBackDamage(of work: borrowing Work) {
+    private mutating func putBackDamage() {
         if work.isShared { copies.putBack() } else { strips.putBack() }
     }
 
     // MARK: What becomes of work
 
     /// Whether what has been made is not what the receiver should have by now.
-    private mutating func isInVain(_ work: borrowing Work, at now: UInt64) -> Bool {
-        let isNewest = newest?.ticket == work.frame.ticket
+    private mutating func isInVain(at now: UInt64) -> Bool {
+        let isNewest = newest.ticket == work.frame.ticket
         if work.isSharpening, !isNewest { return true }
-        let isStale = isNewest && EncodingRecipe.differ(work.frame.recipe, newest?.recipe, isShared: work.isShared)
+        let isStale = isNewest && EncodingRecipe.differ(work.frame.recipe, newest.recipe, isShared: work.isShared)
         // What this receiver no longer prefers is on its way to it all the same, unless it has the image.
-        if isStale, given?.frame.ticket == work.frame.ticket { return true }
+        if isStale, given.frame.ticket == work.frame.ticket { return true }
         guard work.connection != terms.connection else { return false }
         if sharing.greetingTime(at: now) != nil { return true }
         // For another receiver it is made again, if the image is still there.
-        guard isNewest, newest?.content != nil else { return false }
+        guard isNewest, content != nil else { return false }
         let isCoarse = !quality.isActive && isCoarse(work.quality, work.frame.recipe)
-        let isPixels = newest?.recipe?.sharedByteCount != nil
+        let isPixels = newest.recipe?.sharedByteCount != nil
         return isStale || isCoarse || (sharing.isOpen && isPixels && !work.isShared)
     }
 
-    /// Gives what was made to the connection.
-    private mutating func handOver(_ work: consuming Work, at now: UInt64) {
+    /// Gives what was made to the connection: a copy, or the JPEG.
+    private mutating func handOver(_ copy: SharedCopy? = nil, at now: UInt64) {
         if work.frame.number == nil {
             (work.frame.number, work.isNumbered) = (nextNumber, true)
             nextNumber &+= 1
         }
-        settle(work.frame)
-        let frame = work.frame
-        var info = FrameInfo(bufferSize: BufferSize(width: 0, height: 0), orientation: frame.orientation)
-        if configuration.sendsTiming { (info.timestamp, info.sequence) = (frame.timestamp, frame.number) }
-        var message: FrameMessage?
-        if let copy = work.copy {
+        settle()
+        var info = FrameInfo(bufferSize: BufferSize(width: 0, height: 0), orientation: work.frame.orientation)
+        if configuration.sendsTiming { (info.timestamp, info.sequence) = (work.frame.timestamp, work.frame.number) }
+        if let copy {
             let isNew = sharing.submitted(copy.place, at: now)
-            message = copy.message(info, isNew: isNew, owner: owner)
+            effects.message = copy.message(info, isNew: isNew, owner: owner)
             // The JPEG is older.
-            effects.discard(encoded.take()?.message)
-        } else if let made = work.message {
+            effects.discard(encoded.message)
+            encoded = Encoded()
+        } else if let message = work.message {
+            let (jpeg, made) = (message.jpeg, message.info)
             (info.bufferSize, info.orientation) = (made.bufferSize, made.orientation)
-            message = FrameMessage(jpeg: made.jpeg, info: info)
-            quality.submitted(made.jpeg.count, at: now)
+            effects.message = FrameMessage(jpeg: jpeg, info: info)
+            work.byteCount = jpeg.count
+            quality.submitted(jpeg.count, at: now)
         }
-        guard let message else { return }
-        given = Given(frame: frame, isShared: work.isShared, quality: work.quality, at: now)
-        sinceGiven = frame.later
+        guard effects.message != nil else { return }
+        effects.connection = terms.connection
+        given = Given(frame: work.frame, isShared: work.isShared, quality: work.quality, at: now)
+        sinceGiven = sinceWork
         statistics.quality = work.quality
         (work.stage, work.beganAt, work.revision, work.connection) = (.sending, now, terms.revision, terms.connection)
-        (effects.message, effects.connection) = (message, terms.connection)
-        self.work = work
     }
 
     /// Handles the outcome of the submitted message: `failure` is nil if all of it was accepted.
     package mutating func sent(_ failure: SampleUploader.DropCause?, at now: UInt64) {
-        guard work?.stage == .sending, let work = work.take() else { return }
-        let byteCount = work.message?.jpeg.count ?? 0
+        guard work.stage == .sending else { return }
         if let place = work.place { sharing.settled(place, isSent: failure == nil) }
         if let failure {
-            fail(work, failure, at: now)
+            fail(failure, at: now)
         } else {
-            given?.at = now
+            given.at = now
             let duration = now.subtractingClamping(work.beganAt)
             if duration >= Self.longestTransfer, !isClosed { watch.note(.receiverSlow) }
-            if !work.isShared { quality.sent(byteCount, beganAt: work.beganAt, at: now) }
+            if !work.isShared { quality.sent(work.byteCount, beganAt: work.beganAt, at: now) }
             if work.isRepeat {
                 statistics.repeats += 1
                 if work.isSharpening { statistics.sharpened += 1 }
             } else {
-                settle(work.frame, .sent)
+                settle(.sent)
                 if work.isShared { statistics.shared += 1 }
-                statistics.bytes &+= UInt64(byteCount)
+                statistics.bytes &+= UInt64(work.byteCount)
                 statistics.transfer.add(nanoseconds: duration)
             }
         }
-        // It may be the last reference to a program's memory.
-        effects.discard(work.message)
+        endWork()
         advance(at: now)
     }
 
     /// Handles the refusal of the submitted message, because another uploader shares memory on the connection.
     package mutating func sharingRefused(at now: UInt64) {
-        guard let work, work.stage == .sending, let place = work.place else { return }
-        self.work = nil
+        guard work.stage == .sending, let place = work.place else { return }
         sharing.settled(place, isSent: false)
         let isCurrent = work.connection == terms.connection
         if isCurrent { stopSharing() }
-        fail(work, isCurrent ? .superseded : .notConnected, at: now)
+        fail(isCurrent ? .superseded : .notConnected, at: now)
         // It can be sent as a JPEG at once.
         if isCurrent { retryAt = 0 }
+        endWork()
         advance(at: now)
     }
 
     /// What could not be sent is owed, if it is still the newest.
-    private mutating func fail(_ work: borrowing Work, _ cause: Cause, at now: UInt64) {
-        var frame = work.frame
-        given = nil
+    private mutating func fail(_ cause: Cause, at now: UInt64) {
+        given = Given()
         if work.revision == terms.revision { retryAt = now.addingClamping(Self.retryInterval) }
-        let isNewest = newest?.ticket == frame.ticket
+        let isNewest = newest.ticket == work.frame.ticket
         // A connection that ended before has had nothing of it.
-        if isNewest, work.isNumbered, cause != .connectionLost, let number = frame.number, nextNumber == number &+ 1 {
-            (frame.number, nextNumber) = (nil, number)
+        if isNewest, work.isNumbered, cause != .connectionLost, let number = work.frame.number,
+            nextNumber == number &+ 1
+        {
+            (work.frame.number, nextNumber) = (nil, number)
         }
-        if work.isRepeat {
-            settle(frame)
-        } else {
-            settle(frame, isNewest && !isClosed ? .deferred(cause) : .dropped(cause))
-        }
+        settle(work.isRepeat ? nil : isNewest && !isClosed ? .deferred(cause) : .dropped(cause))
     }
 
     /// What comes of an image that the receiver does not get now.
-    private mutating func giveUp(_ work: borrowing Work) {
-        effects.discard(work.message)
+    private mutating func giveUp() {
         pacer.putBack()
-        let frame = work.frame
-        if work.isRepeat || newest?.ticket == frame.ticket { return settle(frame) }
-        if let barrier { settle(frame, .dropped(barrier)) } else { replace(frame) }
+        if work.isRepeat || newest.ticket == work.frame.ticket { return settle() }
+        if let barrier { settle(.dropped(barrier)) } else { replace(work.frame, by: newest.ticket) }
     }
 
     /// A frame cannot be sent as it looks.
-    private mutating func refuse(_ work: borrowing Work, _ cause: Cause) {
+    private mutating func refuse(_ cause: Cause) {
         pacer.putBack()
         refused = (work.frame.ticket, work.frame.look, cause)
         guard !work.isRepeat else { return }
-        settle(work.frame, .dropped(cause))
-        if newest?.ticket == work.frame.ticket { effects.discard(newest?.content.take()) } else { passOn(work.frame) }
+        settle(.dropped(cause))
+        if newest.ticket == work.frame.ticket {
+            effects.discard(content.take())
+        } else {
+            passOn(work.frame, to: newest.ticket)
+        }
     }
 
     /// A newer frame has taken the place of one: if that was about to be sent, its number is a gap.
-    private mutating func replace(_ frame: Frame) {
+    private mutating func replace(_ frame: Frame, by newer: UInt64) {
         switch frame.state {
-        case .pending, .deferred(.superseded): count(frame, .dropped(.superseded))
+        case .pending, .deferred(.superseded): count(frame.ticket, frame.state, as: .dropped(.superseded))
         case .dropped(.encodingFailed), .dropped(.outsideLimits): break
         case .deferred:
-            if frame.ticket <= asked { asked = max(asked, newestTicket) }
+            if frame.ticket <= asked { asked = max(asked, newer) }
             return
         case .sent, .dropped: return
         }
-        passOn(frame)
+        passOn(frame, to: newer)
     }
 
-    /// What was asked for is now the newest image, and the number is a gap.
-    private mutating func passOn(_ frame: Frame) {
-        if frame.ticket <= asked, frame.state != .dropped(.encodingFailed) { asked = max(asked, newestTicket) }
+    /// What was asked for is now a newer image, and the number is a gap.
+    private mutating func passOn(_ frame: Frame, to newer: UInt64) {
+        if frame.ticket <= asked, frame.state != .dropped(.encodingFailed) { asked = max(asked, newer) }
         if frame.number == nil { nextNumber &+= 1 }
     }
 
-    private mutating func settleUnchanged(_ work: borrowing Work) {
-        guard let old = given?.frame else { return }
+    private mutating func settleUnchanged() {
+        guard given.frame.ticket > 0 else { return }
         pacer.putBack()
-        sinceGiven = work.frame.later
-        let frame = work.frame
+        sinceGiven = sinceWork
         // Unchanged images may have a rate of their own.
-        if newest?.ticket == frame.ticket, !pacer.pacing.skipsUnchanged, !isFlushed(frame.ticket) {
-            given?.equal = frame.ticket
-            return settle(frame)
+        if newest.ticket == work.frame.ticket, !pacer.pacing.skipsUnchanged, !isFlushed(work.frame.ticket) {
+            given.equal = work.frame.ticket
+            return settle()
         }
-        equate(frame, with: old)
+        equate(work.frame)
     }
 
     /// A frame shows what the receiver has: it is given already.
-    private mutating func equate(_ frame: Frame, with old: Frame) {
-        given?.frame.ticket = frame.ticket
-        if encoded?.frame.ticket == old.ticket { encoded?.frame.ticket = frame.ticket }
-        count(frame, .dropped(pacer.pacing.skipsUnchanged ? .unchanged : .paced))
-        guard newest?.ticket == frame.ticket else { return }
-        newest?.become(old)
-        if !configuration.keepsLatestImage, encoded?.frame.ticket == frame.ticket {
-            effects.discard(newest?.content.take())
-        }
+    private mutating func equate(_ frame: Frame) {
+        if encoded.frame.ticket == given.frame.ticket { encoded.frame.ticket = frame.ticket }
+        given.frame.ticket = frame.ticket
+        count(frame.ticket, frame.state, as: .dropped(pacer.pacing.skipsUnchanged ? .unchanged : .paced))
+        guard newest.ticket == frame.ticket else { return }
+        newest.become(given.frame)
+        if !configuration.keepsLatestImage, encoded.frame.ticket == frame.ticket { effects.discard(content.take()) }
     }
 
     /// Settles an image that by its damage shows what the receiver has.
     private mutating func recognizeUnchanged() {
-        guard sinceGiven.isNothing || given?.equal == newest?.ticket, work == nil, barrier == nil, let newest,
-            let given,
-            given.frame.ticket < newest.ticket, given.equal == newest.ticket || isCompared
+        let isKnown = given.equal == newest.ticket
+        guard isKnown || sinceGiven.isNothing, work.stage == .none, barrier == nil,
+            given.frame.ticket > 0, given.frame.ticket < newest.ticket, isKnown || isCompared
         else { return }
         if pacer.pacing.skipsUnchanged || isFlushed(newest.ticket) {
-            equate(newest, with: given.frame)
+            equate(newest)
         } else {
-            self.given?.equal = newest.ticket
+            given.equal = newest.ticket
         }
     }
 
-    /// Brings what is known of a frame to where it is kept, and counts what became of it.
-    private mutating func settle(_ frame: Frame, _ state: Frame.State? = nil) {
-        if let state { count(frame, state) }
-        if newest?.ticket == frame.ticket {
-            newest?.number = frame.number
-            newest?.digest = frame.digest
+    /// Brings what is known of the frame in work to where it is kept, and counts what became of it.
+    private mutating func settle(_ state: Frame.State? = nil) {
+        if let state { count(work.frame.ticket, work.frame.state, as: state) }
+        if newest.ticket == work.frame.ticket {
+            (newest.number, newest.digest) = (work.frame.number, work.frame.digest)
         }
-        guard encoded?.frame.ticket == frame.ticket else { return }
-        encoded?.frame.number = frame.number
-        encoded?.frame.digest = frame.digest
-        encoded?.frame.state = state ?? frame.state
+        guard encoded.frame.ticket == work.frame.ticket else { return }
+        (encoded.frame.number, encoded.frame.digest) = (work.frame.number, work.frame.digest)
+        encoded.frame.state = state ?? work.frame.state
     }
 
     /// Counts the newest image as what it waits for.
     private mutating func stand(at now: UInt64) {
-        guard let old = newest?.state else { return }
-        let state = standing(old, at: now)
-        statistics.move(old, to: state)
-        newest?.state = state
-        if case .dropped = state { effects.discard(newest?.content.take()) }
+        let state = standing(newest.state, at: now)
+        statistics.move(newest.state, to: state)
+        newest.state = state
+        if case .dropped = state { effects.discard(content.take()) }
     }
 
     /// Counts a frame once: as under way, as sent, or as not sent for one cause.
-    private mutating func count(_ frame: borrowing Frame, _ state: Frame.State) {
-        statistics.move(frame.state, to: state)
-        if newest?.ticket == frame.ticket { newest?.state = state }
+    private mutating func count(_ ticket: UInt64, _ old: Frame.State, as new: Frame.State) {
+        statistics.move(old, to: new)
+        if newest.ticket == ticket { newest.state = new }
     }
 
     // MARK: What follows from an event
@@ -944,7 +885,7 @@ package struct UploaderMachine: Sendable {
     /// Asks for a turn if something can be begun, resumes finished waiters, and sets the timer.
     private mutating func advance(at now: UInt64) {
         recognizeUnchanged()
-        if newest?.isFinal == false, work?.frame.ticket != newest?.ticket { stand(at: now) }
+        if !newest.isFinal, work.frame.ticket != newest.ticket { stand(at: now) }
         if !waiters.isEmpty { finishWaiters() }
         var deadline: UInt64?
         switch next(at: now) {
@@ -964,13 +905,9 @@ package struct UploaderMachine: Sendable {
     }
 
     private mutating func finishWaiters() {
-        var index = 0
-        while index < waiters.count {
-            if isPending(upTo: waiters[index].ticket) {
-                index += 1
-            } else {
-                effects.finished.append(waiters.remove(at: index).id)
-            }
+        let first = firstPending
+        while let index = waiters.firstIndex(where: { first == nil || $0.ticket < first ?? 0 }) {
+            effects.finished.append(waiters.remove(at: index).id)
         }
     }
 
@@ -978,10 +915,10 @@ package struct UploaderMachine: Sendable {
 
     /// Notes what a frame has waited for that a newer one replaces.
     private mutating func noteDelay() {
-        switch work?.stage {
+        switch work.stage {
         case .encoding: watch.note(.encoderSlow)
         case .sending: watch.note(.receiverSlow)
-        case nil: if sharing.isOpen, !sharing.hasFree { watch.note(.receiverSlow) }
+        case .none: if sharing.isOpen, !sharing.hasFree { watch.note(.receiverSlow) }
         }
     }
 
@@ -996,7 +933,7 @@ package struct UploaderMachine: Sendable {
 
     private mutating func updateConditions(at now: UInt64) {
         // What has begun lasts while an image is held back for it, whether or not the source offers another.
-        let isHeldBack = !statistics.conditions.isEmpty && newest?.state == .deferred(.paced)
+        let isHeldBack = !statistics.conditions.isEmpty && newest.state == .deferred(.paced)
         let conditions = watch.update(lasting: isHeldBack ? difficulty(at: now) : nil, at: now)
         guard conditions != statistics.conditions else { return }
         statistics.conditions = conditions
@@ -1005,29 +942,32 @@ package struct UploaderMachine: Sendable {
 
     // MARK: What tests ask
 
+    /// The ticket of the newest image.
+    package var newestTicket: UInt64 { newest.ticket }
+
     /// The number of images that are held.
     package var heldImageCount: Int {
-        (newest?.content?.pixels == nil ? 0 : 1) + (work?.stage == .encoding ? 1 : 0)
+        (content?.pixels == nil ? 0 : 1) + (work.stage == .encoding ? 1 : 0)
     }
 
     /// The ticket of the frame that a new receiver would get; nil if there is none.
     package var latestTicket: UInt64? {
-        if let newest, newest.content != nil { return newest.ticket }
-        return encoded?.frame.ticket ?? work?.frame.ticket
+        let tickets = [content == nil ? 0 : newest.ticket, encoded.frame.ticket, work.frame.ticket]
+        return tickets.first { $0 > 0 }
     }
 
     /// Since when a receiver has had nothing, if something could be sent again.
     package var silentSince: UInt64? {
-        guard work == nil, !isTurnAsked, barrier == nil, let given, !isCoarse(given.quality, given.frame.recipe),
-            canBeMade || encoded?.message.isWithin(configuration.limits) == true
+        guard work.stage == .none, !isTurnAsked, barrier == nil, given.frame.ticket > 0,
+            !isCoarse(given.quality, given.frame.recipe), canBeMade || encoded.isWithin(configuration.limits)
         else { return nil }
         return given.at
     }
 
     /// Returns the time until which the newest image waits for a shared buffer; nil if it does not.
     package func bufferWaitEnd(at now: UInt64) -> UInt64? {
-        guard sharing.isOpen, !sharing.hasFree, sharing.waitEnd > now, work == nil, barrier == nil,
-            newest?.recipe?.sharedByteCount != nil
+        guard sharing.isOpen, !sharing.hasFree, sharing.waitEnd > now, work.stage == .none, barrier == nil,
+            newest.recipe?.sharedByteCount != nil
         else { return nil }
         return sharing.waitEnd
     }
@@ -1035,7 +975,7 @@ package struct UploaderMachine: Sendable {
     /// Returns the time before which there is no room for the newest image, or for the JPEG that was made last; nil if there
     /// is.
     package func holdEnd(at now: UInt64) -> UInt64? {
-        let made = encoded.map { room(for: $0.message.jpeg.count, at: now) } ?? 0
+        let made = encoded.message == nil ? 0 : room(for: encoded.byteCount, at: now)
         let end = max(made, room(for: contentByteCount, at: now))
         guard end > now else { return nil }
         return end

@@ -3,15 +3,6 @@ internal import FrameWire
 internal import TurboJPEG
 
 extension UploaderMachine {
-    /// The settings of the encoder, which are compared by value, and most often are the same.
-    final class Look: Sendable, Equatable {
-        let settings: EncodingRecipe.Settings
-
-        init(_ configuration: Configuration) { settings = EncodingRecipe.Settings(configuration) }
-
-        static func == (a: Look, b: Look) -> Bool { a === b || a.settings == b.settings }
-    }
-
     /// An image that was submitted, and what became of it.
     struct Frame: Sendable {
         enum State: Sendable, Hashable {
@@ -23,31 +14,56 @@ extension UploaderMachine {
             case dropped(SampleUploader.DropCause)
         }
 
-        /// Its place in the order of submission, from 1.
+        /// Its place in the order of submission, from 1; 0 for no frame.
         var ticket: UInt64
         /// The presentation time in nanoseconds.
-        var timestamp: UInt64
+        var timestamp: UInt64 = 0
         /// The time on the source's clock, for the pacing.
-        let sourceTime: UInt64
+        var sourceTime: UInt64 = 0
         /// The time of submission, on the monotonic clock.
         let offeredAt: UInt64
         /// Since when the source has shown this.
         var changedAt: UInt64
-        let orientation: FrameOrientation
-        /// What it is made from; nil once that has been given up, or while the encoder has it.
-        var content: FrameContent?
-        /// How it should look, and what is made of the content for that; nil for a JPEG that is sent as it is.
-        var look: Look
+        var orientation = FrameOrientation.up
+        /// The number of the settings by which it should look.
+        var look = 0
+        /// What is made of the content for that; nil for a JPEG that is sent as it is.
         var recipe: EncodingRecipe?
+        /// The size of what is sent.
+        private var size = BufferSize(width: 0, height: 0)
+        /// The size of the JPEG that it is, if that is sent as it is, or rotated.
+        private(set) var byteCount: Int?
         /// A hash of the content, if it has been computed.
         var digest: UInt64?
         /// The number that the receiver sees.
         var number: UInt64?
-        var state = State.pending
-        /// What may have changed by images that were submitted after it.
-        var later = Damage.nothing
+        var state: State
         /// Whether the caller has been told of a newer one that was dropped at once.
         var isOutdated = false
+
+        /// No frame, of which nothing is expected.
+        init() { (ticket, offeredAt, changedAt, state) = (0, 0, 0, .sent) }
+
+        init(_ ticket: UInt64, _ timestamp: UInt64, _ orientation: FrameOrientation, at now: UInt64) {
+            (self.ticket, self.timestamp, self.orientation) = (ticket, timestamp, orientation)
+            (offeredAt, changedAt, state) = (now, now, .pending)
+        }
+
+        /// Notes how it should look, and what is made of its content for that.
+        mutating func follow(_ look: Int, _ recipe: EncodingRecipe?, _ content: FrameContent) {
+            (self.look, self.recipe, size) = (look, recipe, recipe?.output.canvas ?? content.size)
+            byteCount =
+                switch content {
+                case .jpeg(let jpeg, _): jpeg.count
+                case .resizableJPEG(let jpeg, _): recipe == nil ? jpeg.count : nil
+                case .pixels, .scaled: nil
+                }
+        }
+
+        /// Whether a receiver with these limits accepts it, as far as that is known before it is encoded.
+        func isWithin(_ limits: FrameMessageDecoder.Limits) -> Bool {
+            limits.accept(size) && (recipe != nil || byteCount ?? 0 <= limits.maximumContentLength)
+        }
 
         var isFinal: Bool {
             switch state {
@@ -72,24 +88,23 @@ extension UploaderMachine {
 
     /// A frame that is being encoded or sent.
     struct Work: Sendable {
-        enum Stage: Sendable { case encoding, sending }
+        enum Stage: Sendable { case none, encoding, sending }
 
-        var stage = Stage.encoding
-        /// The frame, without its content.
-        var frame: Frame
-        /// The JPEG that was made of it, or the copy in a shared buffer.
+        var stage = Stage.none
+        var frame = Frame()
+        /// The JPEG that was made of it.
         var message: FrameMessage?
-        var copy: SharedCopy?
+        var byteCount = 0
         /// The shared buffer that it is copied to; nil for a JPEG.
         var place: Sharing.Place?
         /// The quality that it is encoded at, if that follows what is possible.
         var quality: Int?
         /// The connection for which it was begun, then the one to which it was submitted.
-        var connection: Int
+        var connection = 0
         /// The terms under which it was submitted.
         var revision: UInt64 = 0
         /// When encoding, or sending, began.
-        var beganAt: UInt64
+        var beganAt: UInt64 = 0
         /// Whether it has been sent before, or equals a frame that has.
         var isRepeat = false
         var isSharpening = false
@@ -97,49 +112,89 @@ extension UploaderMachine {
         var isNumbered = false
 
         var isShared: Bool { place != nil }
+
+        init() {}
+
+        init(_ frame: Frame, for connection: Int, at now: UInt64) {
+            (stage, self.frame, self.connection, beganAt) = (.encoding, frame, connection, now)
+        }
     }
 
     /// The JPEG that was made last.
     struct Encoded: Sendable {
-        /// The frame, without its content.
-        var frame: Frame
-        let message: FrameMessage
+        var frame = Frame()
+        /// The JPEG; nil for none.
+        var message: FrameMessage?
+        private(set) var byteCount = 0
+        private var size = BufferSize(width: 0, height: 0)
         /// The quality, if that followed what was possible.
-        let quality: Int?
+        private(set) var quality: Int?
+
+        init() {}
+
+        init(_ frame: Frame, _ message: FrameMessage, _ quality: Int?) {
+            (self.frame, self.message, self.quality) = (frame, message, quality)
+            (byteCount, size) = (message.jpeg.count, message.info.bufferSize)
+        }
+
+        /// Whether there is one, and a receiver with these limits accepts it.
+        func isWithin(_ limits: FrameMessageDecoder.Limits) -> Bool {
+            message != nil && limits.accept(size) && byteCount <= limits.maximumContentLength
+        }
     }
 
     /// What the receiver has been given last.
     struct Given: Sendable {
-        /// The frame, without its content.
-        var frame: Frame
-        let isShared: Bool
+        var frame = Frame()
+        var isShared = false
         /// The quality, if that followed what was possible.
-        let quality: Int?
+        var quality: Int?
         /// When that was sent, or handed over if it has not been sent yet.
-        var at: UInt64
+        var at: UInt64 = 0
         /// The ticket of a newer frame that is known to show the same.
         var equal: UInt64 = 0
     }
 
     /// What follows.
-    enum Next: Sendable {
+    enum Next: Sendable, Hashable {
         case nothing
         case at(UInt64)
         case start(Target)
+
+        /// Becomes a step, if that is earlier.
+        mutating func take(_ step: Step?, at now: UInt64) {
+            guard let step else { return }
+            switch self {
+            case .nothing: break
+            case .at(let time): guard step.time < time else { return }
+            case .start: return
+            }
+            self = step.time <= now ? .start(step.target) : .at(step.time)
+        }
+    }
+
+    /// How a lack is met, and when.
+    struct Step: Sendable {
+        let time: UInt64
+        let target: Target
+
+        init(_ form: Target.Form, _ lack: Lack, at time: UInt64) {
+            (self.time, target) = (time, Target(form: form, lack: lack))
+        }
     }
 
     /// What is sent next.
-    struct Target: Sendable {
+    struct Target: Sendable, Hashable {
         /// How it is made.
-        enum Form: Sendable {
+        enum Form: Sendable, Hashable {
             /// It has been made.
             case made
             case encode
             case share(Sharing.Place)
         }
 
-        var form = Form.encode
-        var lack: Lack
+        let form: Form
+        let lack: Lack
     }
 
     /// What a receiver lacks.
@@ -152,8 +207,6 @@ extension UploaderMachine {
         case sharpness
         /// A sign that the sender is there.
         case life
-
-        static let all: [Lack] = [.image, .look, .sharpness, .life]
     }
 
     /// The effects of an event, to be performed outside any lock.
@@ -227,13 +280,6 @@ extension UploaderMachine {
         case copy(EncodingRecipe, entry: UInt64)
         /// The outcome is decided.
         case decided(SampleUploader.Outcome)
-    }
-}
-
-extension FrameMessage {
-    /// Whether a receiver with these limits accepts the JPEG.
-    func isWithin(_ limits: FrameMessageDecoder.Limits) -> Bool {
-        limits.accept(info.bufferSize) && jpeg.count <= limits.maximumContentLength
     }
 }
 

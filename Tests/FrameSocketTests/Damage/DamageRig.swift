@@ -34,6 +34,8 @@ struct DamageRig {
     private var received: UInt64?
     /// What the receiver has got last in shared memory.
     private var receivedPixels: (pixels: PixelBuffer, orientation: FrameOrientation)?
+    /// The image that was copied to a shared buffer last.
+    private var copied: PixelBuffer?
     /// The last message, which is still to be sent.
     private var message: FrameMessage?
     private var isUploadRequested = false
@@ -255,6 +257,7 @@ struct DamageRig {
         case .shared(let copy, _, _):
             let expected = try FrameEncoder().prepare(content, whole.orientation, whole.recipe).image
             #expect(copy.pixels.hasSamePixels(as: expected), "\(name): other pixels")
+            copied = copy.pixels
         case .notShared, .unchanged, .failed: break
         }
         return result
@@ -262,8 +265,7 @@ struct DamageRig {
 
     private mutating func receive(_ message: FrameMessage) {
         received = message.timestamp
-        guard case .shared(let header, _) = message.content, let pixels = machine.work?.copy?.pixels
-        else { return }
+        guard case .shared(let header, _) = message.content, let pixels = copied else { return }
         if let rows = header.changedRows, let last = receivedPixels {
             let isComparable = last.orientation == header.info.orientation && last.pixels.format == pixels.format
             let isCovered = try? pixels.differs(from: last.pixels, onlyIn: rows)

@@ -115,7 +115,7 @@ import Testing
         )
         for (content, entry) in [(copy, entry), (.pixels(image), nil), (copy, entry)] {
             _ = rig.machine.offer(content, entry: entry, at: rig.now)
-            let recipe = rig.machine.newest?.recipe
+            let recipe = rig.machine.newest.recipe
             #expect(recipe?.output.canvas == BufferSize(width: 32, height: 24))
             #expect(recipe?.output.isIdentity == content.isScaled)
         }

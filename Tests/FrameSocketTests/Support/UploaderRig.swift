@@ -192,8 +192,8 @@ struct UploaderRig {
     /// What holds after every step.
     private func check(at location: SourceLocation) {
         let statistics = machine.statistics
-        let isUnderWay = machine.work?.isRepeat == false
-        let isNext = machine.newest?.state == .pending && machine.newest?.ticket != machine.work?.frame.ticket
+        let isUnderWay = machine.work.stage != .none && !machine.work.isRepeat
+        let isNext = machine.newest.state == .pending && machine.newest.ticket != machine.work.frame.ticket
         let pendingCount = (isUnderWay ? 1 : 0) + (isNext ? 1 : 0)
         #expect(statistics.inProgress == pendingCount, sourceLocation: location)
         #expect(statistics.drops.values.allSatisfy { $0 > 0 }, sourceLocation: location)

@@ -26,13 +26,15 @@ extension UploaderMachine {
         var changedAt: UInt64
         var orientation = FrameOrientation.up
         /// The number of the settings by which it should look.
-        var look = 0
+        var look = 0 { didSet { if look != oldValue { refusal = nil } } }
         /// What is made of the content for that; nil for a JPEG that is sent as it is.
         var recipe: EncodingRecipe?
         /// The size of what is sent.
         private var size = BufferSize(width: 0, height: 0)
         /// The size of the JPEG that it is, if that is sent as it is, or rotated.
         private(set) var byteCount: Int?
+        /// Why it cannot be sent as it looks; nil if it can, or if that is not known.
+        var refusal: SampleUploader.DropCause?
         /// A hash of the content, if it has been computed.
         var digest: UInt64?
         /// The number that the receiver sees.

@@ -143,6 +143,9 @@ package struct ControlDecoder: Sendable {
 }
 
 /// The names that request lines of this version have: those of a ``ControlRequest``, and of what connections say themselves.
+///
+/// The compiler does not compare them with ``ControlRequest/name``: a request without a case here is written, and skipped by
+/// the sender that reads it.
 enum ControlName: String, CaseIterable {
     case hello, pause, resume, stop, prefer, refresh, ping, release, decline, info, discarded
 

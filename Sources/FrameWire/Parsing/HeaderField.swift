@@ -1,7 +1,8 @@
 /// The fields that have a meaning in messages or requests; every other one is skipped.
 ///
-/// To add a field, add a case and its entry in ``definition``. The order of the cases is the one in which missing fields
-/// are reported.
+/// To add a field, add a case and its entry in ``definition``; if messages have it, before `wantsPictures`. Its name must
+/// have 8 to 24 bytes: one of any other length is skipped as unknown. `MessageFields` or `ControlDecoder` turns its value
+/// into what a message or request says. The order of the cases is the one in which missing fields are reported.
 enum HeaderField: Int, CaseIterable, Sendable {
     case contentLength, transferEncoding
     // Of messages.

@@ -106,17 +106,6 @@ public struct HandshakeTokens: Sendable, Hashable {
     }
 }
 
-extension HandshakeTokens {
-    /// Writes this side's token, for which a new connection always has room.
-    func show(to socket: Int32) throws(TransportError) {
-        do throws(Errno) {
-            guard case .bytes(own.count, _) = try Syscalls.send(to: socket, own[...]) else { throw Errno.again }
-        } catch {
-            throw .lost(error)
-        }
-    }
-}
-
 /// Reads the other side's token and compares it in constant time.
 package struct TokenReader: Sendable {
     private let expected: [UInt8]

@@ -6,33 +6,24 @@ extension SenderMachine {
         /// The name of the endpoint in errors.
         package var name: String
         /// The time between two attempts to connect, in nanoseconds.
-        package var retryInterval: UInt64
+        package var retryInterval: UInt64 = 100_000_000
         /// The time allowed for one attempt to connect, in nanoseconds.
-        package var connectTimeout: UInt64
+        package var connectTimeout: UInt64 = 2_000_000_000
         /// The time allowed for the server to send its token, in nanoseconds.
-        package var handshakeTimeout: UInt64
+        package var handshakeTimeout: UInt64 = 5_000_000_000
         /// The time for which the server may read nothing of a message, in nanoseconds.
-        package var sendTimeout: UInt64
+        package var sendTimeout: UInt64 = 10_000_000_000
         /// The time allowed for an orderly end, in nanoseconds.
-        package var linger: UInt64
+        package var linger: UInt64 = 1_000_000_000
         /// Whether to reconnect after the connection was lost, or ended by the server.
-        package var reopens: Bool
+        package var reopens = true
         /// The tokens that both sides exchange; nil for none.
         package var tokens: HandshakeTokens?
         /// Whether descriptors can be passed to the receiver.
         package var sharesMemory = false
 
         /// Creates settings with the defaults of ``SocketConnection/Configuration``.
-        package init(name: String) {
-            self.name = name
-            retryInterval = 100_000_000
-            connectTimeout = 2_000_000_000
-            handshakeTimeout = 5_000_000_000
-            sendTimeout = 10_000_000_000
-            linger = 1_000_000_000
-            reopens = true
-            tokens = nil
-        }
+        package init(name: String) { self.name = name }
     }
 
     /// The known reason that an attempt to connect failed.

@@ -27,11 +27,6 @@ public final class FrameConnection: Sendable, Identifiable {
         driver.abandon()
     }
 
-    /// Handles that the program has taken the connection from ``FrameServer/connections``.
-    func taken() {
-        driver.taken()
-    }
-
     /// The frames, in the order sent; a sequence for one consumer.
     ///
     /// Several loops share the frames: each frame goes to one of them. A ``FrameConnection/Broadcaster`` gives every frame to several.

@@ -57,7 +57,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             capacity: .init(count: .max),
             overflow: .refused,
             onLeave: { connection, _ in
-                connection.taken()
+                connection.driver.taken()
                 guard let driver = owner.object else { return }
                 driver.thread.execute { driver.change { $0.taken(connection.id) } }
             }

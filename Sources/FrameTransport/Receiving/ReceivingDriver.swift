@@ -301,8 +301,14 @@ extension ReceivingDriver: ReceiverMachine.System {
         return try Syscalls.send(to: socket, requests[...])
     }
 
+    /// Writes this side's token, for which a new connection always has room.
     func writeToken() throws(TransportError) {
-        if let socket = descriptor?.rawValue { try tokens?.show(to: socket) }
+        guard let socket = descriptor?.rawValue, let own = tokens?.own else { return }
+        do throws(Errno) {
+            guard case .bytes(own.count, _) = try Syscalls.send(to: socket, own[...]) else { throw Errno.again }
+        } catch {
+            throw .lost(error)
+        }
     }
 
     func shutDownSending() { if let socket = descriptor?.rawValue { Syscalls.shutdownSending(socket) } }

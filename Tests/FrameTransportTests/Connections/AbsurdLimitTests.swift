@@ -7,48 +7,33 @@ import Testing
 
 /// The limits that are counts and times, at values that nobody should set: no trap, and nothing that hangs.
 @Suite(.timeLimit(.minutes(5))) struct AbsurdLimitTests {
-    /// A limit, and how it is set.
-    struct Limit<Value: Sendable>: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let set: @Sendable (inout FrameServer.Limits, Value) -> Void
+    private static var counts: [WritableKeyPath<FrameServer.Limits, Int>] {
+        [
+            \.maximumConnections, \.maximumBacklog, \.minimumBodyBytesPerSecond, \.maximumUndecodableFrames,
+            \.wire.maximumHeaderBytes, \.wire.maximumFields, \.wire.maximumContentLength, \.wire.maximumAudioBytes,
+            \.wire.maximumDimension, \.wire.maximumPixels,
+        ]
     }
 
-    static let counts: [Limit<Int>] = [
-        Limit(testDescription: "connections") { $0.maximumConnections = $1 },
-        Limit(testDescription: "backlog") { $0.maximumBacklog = $1 },
-        Limit(testDescription: "body rate") { $0.minimumBodyBytesPerSecond = $1 },
-        Limit(testDescription: "undecodable frames") { $0.maximumUndecodableFrames = $1 },
-        Limit(testDescription: "head") { $0.wire.maximumHeaderBytes = $1 },
-        Limit(testDescription: "fields") { $0.wire.maximumFields = $1 },
-        Limit(testDescription: "content length") { $0.wire.maximumContentLength = $1 },
-        Limit(testDescription: "audio") { $0.wire.maximumAudioBytes = $1 },
-        Limit(testDescription: "dimension") { $0.wire.maximumDimension = $1 },
-        Limit(testDescription: "pixels") { $0.wire.maximumPixels = $1 },
-    ]
+    private static var times: [WritableKeyPath<FrameServer.Limits, Duration>] {
+        [
+            \.handshakeTimeout, \.headerTimeout, \.bodyTimeout, \.linger, \.firstAcceptPause, \.maximumAcceptPause,
+        ]
+    }
 
-    static let times: [Limit<Duration>] = [
-        Limit(testDescription: "handshake") { $0.handshakeTimeout = $1 },
-        Limit(testDescription: "first frame") { $0.firstFrameTimeout = $1 },
-        Limit(testDescription: "head") { $0.headerTimeout = $1 },
-        Limit(testDescription: "body") { $0.bodyTimeout = $1 },
-        Limit(testDescription: "idle") { $0.idleTimeout = $1 },
-        Limit(testDescription: "linger") { $0.linger = $1 },
-        Limit(testDescription: "pause") { $0.firstAcceptPause = $1 },
-        Limit(testDescription: "longest pause") { $0.maximumAcceptPause = $1 },
-    ]
-
-    @Test(arguments: counts, [Int.min, -1, 0, 1, .max])
-    func `an absurd count traps nothing and hangs nothing`(_ limit: Limit<Int>, _ value: Int) async throws {
-        try await expectAnEnd { limit.set(&$0, value) }
+    @Test(arguments: [Int.min, -1, 0, 1, .max])
+    func `an absurd count traps nothing and hangs nothing`(_ value: Int) async throws {
+        for limit in Self.counts { try await expectAnEnd { $0[keyPath: limit] = value } }
     }
 
     @Test(
         .leftOut(of: .faults, because: "a server whose pause never ends accepts nobody after a failure"),
-        arguments: times,
-        [Duration.seconds(Int64.min), .seconds(-1), .zero, .nanoseconds(1), .seconds(Int64.max)]
+        arguments: [Duration.seconds(Int64.min), .seconds(-1), .zero, .nanoseconds(1), .seconds(Int64.max)]
     )
-    func `an absurd time traps nothing and hangs nothing`(_ limit: Limit<Duration>, _ value: Duration) async throws {
-        try await expectAnEnd { limit.set(&$0, value) }
+    func `an absurd time traps nothing and hangs nothing`(_ value: Duration) async throws {
+        for limit in Self.times { try await expectAnEnd { $0[keyPath: limit] = value } }
+        try await expectAnEnd { ($0.firstFrameTimeout, $0.idleTimeout) = (value, nil) }
+        try await expectAnEnd { ($0.firstFrameTimeout, $0.idleTimeout) = (nil, value) }
     }
 
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 10])

@@ -15,21 +15,6 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    /// The caller's thread may be late with the news of a failed write, and a new socket be open by then.
-    @Test func `a failed write on an earlier socket does not affect the next one`() async throws {
-        let server = try directory.server()
-        let driver = ConnectingDriver(.path(directory.socket), configuration: .init())
-        let opening = Opening(limit: nil)
-        driver.thread.execute { driver.open(for: opening) }
-        try await opening.result.wait().get()
-        driver.thread.execute { driver.laneChanged() }
-        await driver.thread.settle()
-        #expect(driver.lane.isOpen)
-        driver.thread.execute { driver.close(.stoppedByUser) }
-        #expect(await driver.closed.wait() == .closedLocally(.stoppedByUser))
-        _ = server
-    }
-
     /// The thread may be busy, or the process stopped, while the bytes arrive and the deadline passes.
     ///
     /// Shows P153.

@@ -114,13 +114,6 @@ import Testing
         #expect(rig.sharedFrames.map(\.header.changedRows) == [nil, 0..<4, nil, 2..<3])
     }
 
-    @Test func `a frame that is not wanted is released at once`() {
-        let rig = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
-        rig.room = 0
-        rig.arrive(announcement() + frame(), passing: 1)
-        #expect(rig.sharedFrames.isEmpty && rig.written == hello(.audio, sharedMemory: 1) + release())
-    }
-
     @Test func `nothing follows the close, not even what concerns requests queued before it`() {
         let rig = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
         rig.isWritable = false
@@ -129,18 +122,6 @@ import Testing
         rig.arrive(announcement() + frame() + frame(5), passing: 1)
         let code = rig.reason?.error?.code
         #expect(code == .sharedMemory && rig.callsAfterClose == 0)
-    }
-
-    @Test func `messages in shared memory use up a turn as others do`() {
-        let rig = rig()
-        rig.arrive(announcement(), passing: 1)
-        rig.machine.send(.hello(ControlRequest.Hello(wants: .audio)), rig)
-        rig.arrive((0..<100).flatMap { _ in frame() })
-        let first = rig.machine.messages
-        #expect(rig.yields == 1 && first <= 1 + ReceiverMachine.Turn.messages)
-        rig.resumeToTheEnd()
-        let all = rig.machine.messages
-        #expect(all == 101)
     }
 
     // MARK: Declining

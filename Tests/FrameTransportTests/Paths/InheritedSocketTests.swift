@@ -140,42 +140,24 @@
             #expect(try await accepted.read(1) == [])
         }
 
-        /// An environment, and what comes of it.
-        struct Environment: Sendable, Codable, CustomTestStringConvertible {
-            /// LISTEN_PID: "own" for this process.
-            let process: String?
-            let count: String?
-            let names: String?
-            /// The names of the sockets; nil if they are refused.
-            let expected: [String?]?
-
-            var testDescription: String { "\(process ?? "none") \(count ?? "none") \(names ?? "none")" }
-
-            init(_ process: String?, _ count: String?, _ names: String?, _ expected: [String?]?) {
-                (self.process, self.count, self.names, self.expected) = (process, count, names, expected)
-            }
-        }
+        /// LISTEN_PID, which is `own` for this process, LISTEN_FDS and LISTEN_FDNAMES, and the names of the sockets; nil if
+        /// they are refused.
+        private typealias Environment = (process: String?, count: String?, names: String?, expected: [String?]?)
 
         private static let environments: [Environment] = [
-            Environment(nil, "2", nil, []),
-            Environment("1", "2", nil, []),
-            Environment("own", nil, nil, []),
-            Environment("own", "0", nil, []),
-            Environment("own", "2", nil, [nil, nil]),
-            Environment("own", "2", "frames:control", ["frames", "control"]),
-            Environment("own", "2", "frames:", ["frames", ""]),
-            Environment("own", "2", "frames", [nil, nil]),
-            Environment("own", "1", "unknown", ["unknown"]),
-            Environment("own", "3", nil, nil),
-            Environment("own", "-1", nil, nil),
-            Environment("own", "two", nil, nil),
-            Environment("own", "", nil, nil),
-            Environment("own", "2147483647", nil, nil),
-            Environment("own", "99999999999999999999", nil, nil),
+            (nil, "2", nil, []), ("1", "2", nil, []), ("own", nil, nil, []), ("own", "0", nil, []),
+            ("own", "2", nil, [nil, nil]), ("own", "2", "frames:control", ["frames", "control"]),
+            ("own", "2", "frames:", ["frames", ""]), ("own", "2", "frames", [nil, nil]),
+            ("own", "1", "unknown", ["unknown"]), ("own", "3", nil, nil), ("own", "-1", nil, nil),
+            ("own", "two", nil, nil),
+            ("own", "", nil, nil), ("own", "2147483647", nil, nil), ("own", "99999999999999999999", nil, nil),
         ]
 
-        @Test(arguments: environments)
-        func `systemd's variables are read as documented`(environment: Environment) throws {
+        @Test func `systemd's variables are read as documented`() throws {
+            for environment in Self.environments { try expectSockets(of: environment) }
+        }
+
+        private func expectSockets(of environment: Environment) throws {
             // Low ones come and go in a process of many threads.
             let first: Int32 = 700
             var made: Int32 = -1
@@ -188,11 +170,11 @@
             ]
             do {
                 let sockets = try FrameServer.InheritedSocket.passed(from: first) { values[$0] ?? nil }
-                #expect(sockets.map(\.name) == environment.expected)
+                #expect(sockets.map(\.name) == environment.expected, "\(environment)")
                 #expect(sockets.map(\.descriptor) == sockets.indices.map { Int32($0) + first })
                 #expect(sockets.allSatisfy { fcntl($0.descriptor, F_GETFD) == FD_CLOEXEC })
             } catch {
-                #expect(environment.expected == nil && error.code == .unfitSocket, "\(error)")
+                #expect(environment.expected == nil && error.code == .unfitSocket, "\(environment): \(error)")
             }
         }
     }

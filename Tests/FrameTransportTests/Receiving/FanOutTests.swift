@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// One sender's frames for several readers.
-@Suite struct FanOutTests {
+@Suite(.timeLimit(.minutes(5))) struct FanOutTests {
     let directory: TemporaryDirectory
     let server: FrameServer
     let sender: PeerSocket

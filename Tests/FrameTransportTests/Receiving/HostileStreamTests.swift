@@ -24,11 +24,7 @@ import Testing
         /// A good message, with the text behind a field's name changed, or with a line more.
         fileprivate init(_ name: String, _ code: WireError.Code, _ old: String, _ new: String) {
             let text = String(decoding: message(Array("BODY".utf8)), as: UTF8.self)
-            self.init(
-                name,
-                code,
-                text.replacing(old, with: new).unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
-            )
+            self.init(name, code, Array(text.replacing(old, with: new).utf8))
         }
     }
 

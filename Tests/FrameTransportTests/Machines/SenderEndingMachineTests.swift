@@ -93,16 +93,6 @@ import Testing
         #expect(bench.connects == 1)
     }
 
-    @Test func `a caller that waits for an opening while a message is completed gets the next connection`() throws {
-        let bench = try benchWithinFrame()
-        bench.receive(.end)
-        bench.open(waiter: 1, seconds: 10)
-        bench.attempts = [.connected]
-        bench.makeRoom(.max / 2)
-        bench.pass(seconds: 1)
-        #expect(bench.openings[1] == [nil] && bench.connects == 2)
-    }
-
     // MARK: This side ends
 
     /// Shows P124.

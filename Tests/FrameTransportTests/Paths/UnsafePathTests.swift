@@ -49,18 +49,6 @@
             #expect(failure() == nil)
         }
 
-        @Test func `/tmp itself is accepted`() async throws {
-            let path = directory.path + ".socket"
-            let server = try FrameServer(at: path)
-            let client = try PeerSocket.connected(to: path)
-            #expect(try await firstConnection(of: server) != nil)
-            server.close()
-            try await server.closed()
-            #expect(!FileManager.default.fileExists(atPath: path))
-            #expect(!FileManager.default.fileExists(atPath: path + ".lock"))
-            _ = client
-        }
-
         @Test(.enabled(if: geteuid() == 0, "only root may give files away"))
         func `another user's directory is refused`() throws {
             give(directory.path, to: Self.stranger)

@@ -52,6 +52,7 @@ import Testing
         let connection = directory.connection { $0.tokens = tokens }
         let sequence = connection.states
         try await connection.open(within: Patience.length)
+        #expect(connection.terms.mayShareMemory == SharedMemory.isSupported)
         try await connection.send(frame(1))
         let received = try #require(try await firstConnection(of: server))
         var frames = received.frames.makeAsyncIterator()
@@ -110,7 +111,8 @@ import Testing
         #expect(try await received.closed().error?.code == .connectionLost)
     }
 
-    @Test func `a port of the loopback address requires tokens at both ends`() async throws {
+    /// Shows P61.
+    @Test func `a port of the loopback address requires tokens at both ends, and has no shared memory`() async throws {
         let error = #expect(throws: TransportError.self) { try FrameServer(at: .loopback(port: 0)) }
         #expect(error?.code == .tokenRequired)
         let server = try makePortServer()
@@ -122,25 +124,14 @@ import Testing
         try await connection.open(within: Patience.length)
         let received = try #require(try await firstConnection(of: server))
         #expect(received.peer == nil)
+        // That is known when the connection opens.
+        #expect(connection.terms.isConnected && !connection.terms.mayShareMemory)
         var frames = received.frames.makeAsyncIterator()
         for seed in 0..<20 {
             async let sent: Void = connection.send(frame(seed))
             #expect(try await frames.next()?.jpeg?.array() == body(seed, count: 20_000))
             try await sent
         }
-    }
-
-    /// Shows P61.
-    @Test func `memory is never shared at a port, and that is known when the connection opens`() async throws {
-        let server = try makePortServer()
-        let connection = connection(to: server)
-        try await connection.open(within: Patience.length)
-        #expect(connection.terms.isConnected && !connection.terms.mayShareMemory)
-        let local = try makeServer()
-        let sender = directory.connection { $0.tokens = tokens }
-        try await sender.open(within: Patience.length)
-        #expect(sender.terms.mayShareMemory == SharedMemory.isSupported)
-        withExtendedLifetime((server, local)) {}
     }
 
     @Test(arguments: [0, 1025])

@@ -100,7 +100,7 @@ import Testing
 
     @Test(arguments: Source.allCases)
     func `a server that has a free slot in time gets every frame`(source: Source) async throws {
-        let arguments = try await arguments(for: source) + ["--wait", "60"]
+        let arguments = try await arguments(for: source) + ["--wait", "60", "--json"]
         let busy = try PeerSocket.listening(at: place.socket, backlog: 64)
         let sender = try place.framesocket(arguments)
         for _ in 0..<3 { try await busy.accepted().close() }
@@ -110,6 +110,25 @@ import Testing
         #expect(ending.status == 0, "\(ending)")
         let frames = try await receiver.ended().events("frame")
         #expect(frames.count == (source == .recording ? 5 : 1))
+        // What nobody has read does not count.
+        #expect(try ending.events.map(\.name) == ["sent"] && ending.events[0]["frames"] == frames.count)
+    }
+
+    @Test(arguments: Source.allCases)
+    func `a receiver that has left something unread makes the command fail at its end`(source: Source) async throws {
+        let arguments = try await arguments(for: source) + ["--loop", "0", "--wait", "60", "--json"]
+        let server = try PeerSocket.listening(at: place.socket)
+        let sender = try place.framesocket(arguments)
+        let connection = try await server.accepted()
+        // Two frames, one of them not to its end.
+        _ = try await connection.read(30_000)
+        connection.close()
+        server.close()
+        let receiver = try await place.receiver("--stop-after", "2", "--json")
+        #expect(await receiver.ended().status == 0)
+        let ending = await sender.ended()
+        #expect(ending.status == 69 && ending.errors.contains("before it had read everything"), "\(ending)")
+        #expect(try ending.events.map(\.name) == ["error", "sent", "failed"], "\(ending)")
     }
 
     @Test(arguments: Source.allCases)

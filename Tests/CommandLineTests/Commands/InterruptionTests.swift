@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocketTesting
 import TestSupport
 import Testing
 
@@ -103,11 +104,34 @@ import Testing
         #expect(try ending.events.map(\.name) == ["sent"] && ending.events.first?["frames"] == 0)
     }
 
-    @Test func `a sender without a listening server can be interrupted`() async throws {
-        let sender = try place.framesocket(["send", place.socket, jpeg, "--wait", "600"])
-        try await sender.watchesForSignals()
+    /// What a sender waits for: a server, one that has a place, one that reads, and room in the socket.
+    enum Missing: CaseIterable {
+        case server, place, reader, room
+    }
+
+    @Test(arguments: ["send", "replay"], Missing.allCases)
+    func `a sender can be interrupted whatever it waits for`(command: String, missing: Missing) async throws {
+        let file = command == "send" ? jpeg : try place.file("r", await CommandTableTests.recording.value)
+        var options = command == "send" ? [] : ["--speed", "0"]
+        if missing == .room { options += ["--loop", "0"] }
+        let server = try PeerSocket.listening(at: place.socket, backlog: 64)
+        let sender = try place.framesocket([command, place.socket, file, "--json", "--wait", "600"] + options)
+        let connection = try await server.accepted()
+        switch missing {
+        case .server:
+            connection.close()
+            server.close()
+        case .place:
+            connection.close()
+            for _ in 0..<2 { try await server.accepted().close() }
+        case .reader: break
+        case .room: _ = try await connection.read(30_000)
+        }
         sender.send(.interrupt)
-        #expect(await sender.ended().status == 130)
+        let ending = await sender.ended()
+        #expect(ending.status == 130, "\(ending)")
+        #expect(try ending.events.map(\.name) == ["sent"], "\(ending)")
+        withExtendedLifetime((server, connection)) {}
     }
 
     @Test(arguments: 0..<20)

@@ -88,20 +88,6 @@ final class Program: Sendable {
         try require(state.text.contains(words), "\"\(words)\"", state)
     }
 
-    /// Waits until framesocket has begun to watch for signals, which it does first of all.
-    ///
-    /// To be seen on Linux alone: it ignores SIGPIPE from then on.
-    func watchesForSignals() async throws {
-        #if os(Linux)
-            try #require(
-                try await becomesTrue {
-                    let mask = UInt64(try status("SigIgn"), radix: 16) ?? 0
-                    return mask & (1 << (UInt64(SIGPIPE) - 1)) != 0
-                }
-            )
-        #endif
-    }
-
     #if os(Linux)
         /// The most memory of its own that the process has had so far, in bytes.
         ///

@@ -36,32 +36,24 @@ final class SoundSender: Sendable {
         }
     }
 
-    /// Sends the file once the receiver asks for it, until the file or the connection ends, or the task is cancelled.
+    /// Sends the file once the receiver asks for it, until the file or the connection ends, or the task is cancelled, on a
+    /// thread that may block.
     func send(over connection: SocketConnection) async {
         guard await isAsked(over: connection) else { return }
         hasBegun.withLock { $0 = true }
         wasCut.withLock { $0 = false }
-        // Reading a file blocks, so it must not happen on Swift's pool.
-        let playing = Task(preferring: IOThread()) { [self] in
-            let clock = ContinuousClock()
-            let begin = (clock.now, MonotonicClock.now())
-            var sequence: UInt64 = 0
-            while !Task.isCancelled, var block = nextBlock() {
-                guard connection.closeReason == nil else { return wasCut.withLock { $0 = true } }
-                let offset = block.timestamp ?? 0
-                guard (try? await clock.sleep(until: begin.0 + .nanoseconds(Int64(clamping: offset)))) != nil else {
-                    return
-                }
-                block.timestamp = begin.1 &+ offset
-                block.sequence = sequence
-                _ = try? connection.send(block)
-                sequence += 1
-            }
-        }
-        await withTaskCancellationHandler {
-            await playing.value
-        } onCancel: {
-            playing.cancel()
+        let clock = ContinuousClock()
+        let begin = (clock.now, MonotonicClock.now())
+        var sequence: UInt64 = 0
+        while !Task.isCancelled, var block = nextBlock() {
+            guard connection.closeReason == nil else { return wasCut.withLock { $0 = true } }
+            let offset = block.timestamp ?? 0
+            let due = begin.0 + .nanoseconds(Int64(clamping: offset))
+            guard (try? await clock.sleep(until: due)) != nil else { return }
+            block.timestamp = begin.1 &+ offset
+            block.sequence = sequence
+            _ = try? connection.send(block)
+            sequence += 1
         }
     }
 

@@ -260,7 +260,7 @@ extension DoctorCommand {
         var report: String {
             let mark = severity == .note ? "ok" : "\(severity)"
             let first = "\(mark.rightPadded(9))\(message.visible) (\(code))"
-            return remedy.map { "\(first)\n\("remedy:".leftPadded(16)) \($0.visible)" } ?? first
+            return remedy.map { "\(first)\n         remedy: \($0.visible)" } ?? first
         }
     }
 }

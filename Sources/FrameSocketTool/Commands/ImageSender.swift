@@ -59,7 +59,8 @@ struct ImageSender: Cargo {
         let uploader = SampleUploader(connection: connection, configuration: configuration)
         self.uploader = uploader
         let following = follow(connection)
-        sounding = sound.map { sound in Task { await sound.send(over: connection) } }
+        // Reading a file blocks, so it must not happen on Swift's pool.
+        sounding = sound.map { sound in Task(preferring: IOThread()) { await sound.send(over: connection) } }
         return Passage(sent: { SentTotals(uploader.statistics) }) {
             // The last frame is counted once its sending has completed.
             try? await uploader.finish()

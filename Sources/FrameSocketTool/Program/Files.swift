@@ -214,6 +214,11 @@ enum Files {
         return unsafe (followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 ? status : nil
     }
 
+    private static func status(of path: FilePath) -> stat? {
+        var status = stat()
+        return unsafe path.withCString { unsafe stat($0, &status) } == 0 ? status : nil
+    }
+
     static func isDirectory(_ path: String) -> Bool { status(of: path)?.kind == S_IFDIR }
 
     static func isRegular(_ path: String) -> Bool { status(of: path)?.kind == S_IFREG }
@@ -226,9 +231,7 @@ enum Files {
 
     /// Whether a path names a regular file, or one of which that cannot be told, such as a link to nothing.
     static func mayBeRegular(_ path: FilePath) -> Bool {
-        var status = stat()
-        let result = unsafe path.withCString { unsafe stat($0, &status) } ?? -1
-        return result != 0 || status.kind == S_IFREG
+        status(of: path).map { $0.kind == S_IFREG } ?? true
     }
 
     /// What tells the content of a regular file from what it was before, without reading it.
@@ -237,8 +240,7 @@ enum Files {
 
         /// nil for what is not a regular file, or cannot be seen.
         init?(of path: FilePath) {
-            var status = stat()
-            guard unsafe path.withCString({ unsafe stat($0, &status) }) == 0, status.kind == S_IFREG else { return nil }
+            guard let status = Files.status(of: path), status.kind == S_IFREG else { return nil }
             #if canImport(Darwin)
                 let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
             #else

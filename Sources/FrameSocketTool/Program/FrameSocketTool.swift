@@ -24,14 +24,9 @@ enum FrameSocketTool {
 
     static func main() {
         ProcessLimits.fillStandardStreams()
-        let words: [String]
-        do {
+        var words: [String] = []
+        do throws(CommandFailure) {
             words = try arguments
-        } catch {
-            Terminal.say("framesocket: \(error.message)")
-            exit(error.code.rawValue)
-        }
-        do {
             try ProcessLimits.check()
         } catch {
             if let name = words.first, let command = commands.first(where: { $0.name == name }) {
@@ -40,7 +35,7 @@ enum FrameSocketTool {
             Terminal.say("framesocket: \(error.message)")
             exit(error.code.rawValue)
         }
-        Signals.watch {
+        Signals.watch { [words] in
             exit(await run(words).rawValue)
         }
     }

@@ -128,11 +128,6 @@ enum Format {
 }
 
 extension String {
-    /// The text with spaces before it, so that it is at least `width` characters wide.
-    func leftPadded(_ width: Int) -> String {
-        String(repeating: " ", count: max(0, width - count)) + self
-    }
-
     /// The text with spaces after it, so that it is at least `width` characters wide.
     func rightPadded(_ width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - count))

@@ -79,8 +79,8 @@ extension World {
             else { continue }
             return "connection \(receiver.index) leaves bytes unread"
         }
-        for receiver in receivers where receiver.mailbox.waiterCount > 0 && isAsleep(receiver.thread) {
-            guard receiver.mailbox.count > 0 else { continue }
+        for receiver in receivers where receiver.frames.mailbox.waiterCount > 0 && isAsleep(receiver.thread) {
+            guard receiver.frames.mailbox.count > 0 else { continue }
             return "a consumer of connection \(receiver.index) waits for what is there"
         }
         for server in servers where server.socket >= 0 && isAsleep(server.plan.thread) && server.registration >= 0 {

@@ -134,7 +134,7 @@ extension World {
 
     /// What was consumed to its end holds nothing, although its connection is still held.
     func checkConsumed() {
-        for receiver in receivers where receiver.frames.hasEnded && receiver.audioConsumer.hasEnded {
+        for receiver in receivers where receiver.frames.hasEnded && receiver.audio.hasEnded {
             check(.noResidue, !receiver.isKept, "connection \(receiver.index) was consumed, and holds memory")
         }
         for receiver in receivers {
@@ -167,11 +167,17 @@ extension World {
                 server.machine.queuedCount == 0,
                 "server \(server.index): \(server.machine.queuedCount) wait"
             )
-            check(.noResidue, server.mailbox.waiterCount == 0, "server \(server.index): somebody waits for connections")
+            check(
+                .noResidue,
+                server.arrivals.mailbox.waiterCount == 0,
+                "server \(server.index): somebody waits for connections"
+            )
         }
         for receiver in receivers {
             check(.noResidue, receiver.closeReason != nil, "connection \(receiver.index) has not ended")
-            let waiting = receiver.mailbox.waiterCount + receiver.audio.waiterCount + receiver.statuses.waiterCount
+            let waiting =
+                receiver.frames.mailbox.waiterCount + receiver.audio.mailbox.waiterCount
+                + receiver.statuses.mailbox.waiterCount
             check(.noResidue, waiting == 0, "connection \(receiver.index): \(waiting) callers wait")
             check(.noResidue, receiver.machine.heldByteCount == 0, "connection \(receiver.index) holds memory")
         }

@@ -60,7 +60,9 @@ extension SimReceiver: ReceiverMachine.System {
         try perform("write token") { () throws(TransportError) in
             world.coverage.count(.handshake)
             guard let tokens = world.servers[server].tokens else { return }
-            guard case .bytes(tokens.own.count, _)? = try? world.send(socket, tokens.own[...]) else { throw .lost(.brokenPipe) }
+            guard case .bytes(tokens.own.count, _)? = try? world.send(socket, tokens.own[...]) else {
+                throw .lost(.brokenPipe)
+            }
         }
     }
 
@@ -98,11 +100,11 @@ extension SimReceiver: ReceiverMachine.System {
 
     func present() { perform("present") { world.present(self) } }
 
-    var hasUntakenFrames: Bool { perform("has untaken frames") { mailbox.hasUntaken } }
+    var hasUntakenFrames: Bool { perform("has untaken frames") { frames.mailbox.hasUntaken } }
 
     func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int) {
         perform("reserve room") {
-            let (room, waiting) = mailbox.reserve(onceEmpty: onceEmpty)
+            let (room, waiting) = frames.mailbox.reserve(onceEmpty: onceEmpty)
             return (room, waiting)
         }
     }
@@ -129,7 +131,7 @@ extension SimReceiver: ReceiverMachine.System {
         perform("end delivery") {
             world.coverage.count(.lingered)
             lingersSince = now
-            hadUntaken = mailbox.count > 0 || hasDiscarded
+            hadUntaken = frames.mailbox.count > 0 || hasDiscarded
             world.schedule(.lingerIsOver, .receiver(index), after: 1_300_000_000)
             world.endDelivery(self, nil)
         }

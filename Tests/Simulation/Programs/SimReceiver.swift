@@ -19,9 +19,9 @@ final class SimReceiver {
     var machine: ReceiverMachine
     /// What the machine has called during the present event.
     var calls = 0
-    var mailbox: MailboxMachine<SimFrame, UInt64>
-    var audio: MailboxMachine<AudioBlock, UInt64>
-    var statuses = MailboxMachine<SenderStatus, UInt64>(capacity: .init(count: 16), overflow: .replacesOldest)
+    var frames: SimConsumer<SimFrame>
+    var audio: SimConsumer<AudioBlock>
+    var statuses = SimConsumer<SenderStatus>(capacity: .init(count: 16), overflow: .replacesOldest)
     var socket: Int
     var registration = -1
     /// The bodies that the budget counts for it.
@@ -55,11 +55,10 @@ final class SimReceiver {
     var isTaken = false
     var isLetGo = false
     var isClosed = false
-    var frames = Consumer()
+    /// Whether it is busy with a frame.
+    var isBusy = false
     /// The error with which its frames ended.
     var framesError: TransportError?
-    var audioConsumer = Consumer()
-    var statusConsumer = Consumer()
 
     /// Decides which of the consumers and the connection's thread is faster.
     var racing: Random
@@ -103,14 +102,6 @@ final class SimReceiver {
         case revocable, kept, revoked
     }
 
-    /// A task that takes one kind of element.
-    struct Consumer {
-        var waiter: UInt64?
-        var isBusy = false
-        var hasEnded = false
-        var hasBeenWoken = false
-    }
-
     init(
         _ world: World,
         server: SimServer,
@@ -152,14 +143,66 @@ final class SimReceiver {
         asked = stated ?? []
         hasSkippedFrames = server.plan.hello.map { !$0.contains(.frames) } ?? false
         machine = ReceiverMachine(configuration, pool: pool)
-        mailbox = MailboxMachine(
+        frames = SimConsumer(
             capacity: .init(count: 1, longest: FrameServer.Delivery.maximumReadAhead),
             overflow: server.plan.deliversNewest ? .replacesOldest : .refused
         )
-        audio = MailboxMachine(
-            capacity: .init(count: 64, weight: part.audio),
-            overflow: .replacesOldest
-        )
+        audio = SimConsumer(capacity: .init(count: 64, weight: part.audio), overflow: .replacesOldest)
+    }
+}
+
+/// A mailbox, and the task of a program that takes what comes, one after the other.
+struct SimConsumer<Element> {
+    var mailbox: MailboxMachine<Element, UInt64>
+    /// Its number while it waits.
+    var waiter: UInt64?
+    var hasBeenWoken = false
+    var hasEnded = false
+
+    init(capacity: MailboxMachine<Element, UInt64>.Capacity, overflow: MailboxMachine<Element, UInt64>.Overflow) {
+        mailbox = MailboxMachine(capacity: capacity, overflow: overflow)
+    }
+
+    /// Waits for the next element; returns whether it is to be woken at once.
+    mutating func wait() -> Bool {
+        let waiter = mailbox.makeWaiter()
+        self.waiter = waiter
+        return mailbox.wait(waiter, waiter)
+    }
+
+    /// What it was woken for; nil if it did not wait.
+    mutating func delivery() -> MailboxMachine<Element, UInt64>.Delivery? {
+        guard let waiter else { return nil }
+        (self.waiter, hasBeenWoken) = (nil, false)
+        return mailbox.takeDelivery(for: waiter)
+    }
+
+    /// Takes what it was woken for, and everything else that there is; returns the end, if it has come.
+    mutating func takeAll(_ take: (Element) -> Void) -> TransportError?? {
+        switch delivery() {
+        case .element(let taken)?: take(taken.element)
+        case .end(let error)?:
+            hasEnded = true
+            return .some(error)
+        case nil: break
+        }
+        while let taken = mailbox.take() { take(taken.element) }
+        return nil
+    }
+}
+
+extension World {
+    /// Wakes a task, if it is the one that the mailbox wants woken, and has not been.
+    func wake<Element>(
+        _ consumer: inout SimConsumer<Element>,
+        _ woken: UInt64?,
+        _ timer: ProgramTimer,
+        _ owner: ProgramOwner,
+        within time: ClosedRange<UInt64> = 1_000...40_000
+    ) {
+        guard let woken, woken == consumer.waiter, !consumer.hasBeenWoken else { return }
+        consumer.hasBeenWoken = true
+        schedule(timer, owner, after: random.time(in: time))
     }
 }
 

@@ -109,7 +109,7 @@ extension SimServer: ListenerMachine.System {
 
     func endPresenting(_ error: TransportError?) {
         note("end presenting")
-        for waiter in mailbox.end(error) where waiter == self.waiter { world.wakeConnectionConsumer(self) }
+        for waiter in arrivals.mailbox.end(error) { world.wakeConnectionConsumer(self, waiter) }
     }
 
     func closeConnections() { forEachConnection(.close(nil)) }
@@ -127,7 +127,7 @@ extension SimServer: ListenerMachine.System {
 
     func dropDeparted(_ id: Int) -> Bool {
         note("drop departed \(id)")
-        guard let dropped = mailbox.removeFirst(where: { world.receivers[$0].id == id }) else { return false }
+        guard let dropped = arrivals.mailbox.removeFirst(where: { world.receivers[$0].id == id }) else { return false }
         world.coverage.count(.departedSenderDropped)
         world.letGo(world.receivers[dropped])
         return true

@@ -9,7 +9,7 @@ final class SimServer {
     let limits: FrameServer.Limits
 
     var machine: ListenerMachine
-    var mailbox = MailboxMachine<Int, UInt64>(capacity: .init(count: .max), overflow: .refused)
+    var arrivals = SimConsumer<Int>(capacity: .init(count: .max), overflow: .refused)
     var socket: Int
     var registration = -1
     var timer = -1
@@ -31,11 +31,9 @@ final class SimServer {
 
     // The program.
     var pace: Plan.ConsumerPace
-    var waiter: UInt64?
     var takesConnections: Bool
     /// The latest connection that the program has taken.
     var current = -1
-    var hasEnded = false
 
     /// The thread that reads a connection.
     func reader(of id: Int) -> Int {

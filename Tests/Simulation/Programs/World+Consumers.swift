@@ -41,12 +41,12 @@ extension World {
     func step(_ timer: ProgramTimer, of receiver: SimReceiver) {
         switch timer {
         case .consumer:
-            receiver.frames.isBusy = false
+            receiver.isBusy = false
             receiver.inHand = nil
             frameConsumerGoesOn(receiver)
-        case .audioConsumer: audioConsumerGoesOn(receiver)
-        case .statusConsumer: statusConsumerGoesOn(receiver)
-        case .reader(let index): readerGoesOn(index)
+        case .audioConsumer: consumeAudio(receiver)
+        case .statusConsumer: consumeStatuses(receiver)
+        case .reader(let index): read(index)
         case .departureIsDue, .lingerIsOver: checkEnd(of: receiver, timer)
         case .releaseKept: releaseKept(receiver)
         default: break
@@ -61,12 +61,12 @@ extension World {
         frame.counted = receiver.countedBody
         receiver.countedBody = 0
         receiver.delivered += 1
-        let before = receiver.mailbox.replaced
-        let (isAccepted, woken) = receiver.mailbox.put(frame, weight: weight, more: more)
-        for replaced in receiver.mailbox.takeGivenWay() { release(replaced, of: receiver) }
+        let before = receiver.frames.mailbox.replaced
+        let (isAccepted, woken) = receiver.frames.mailbox.put(frame, weight: weight, more: more)
+        for replaced in receiver.frames.mailbox.takeGivenWay() { release(replaced, of: receiver) }
         if !isAccepted { release(frame, of: receiver) }
         receiver.hasHeldBack = receiver.hasHeldBack || more
-        if receiver.mailbox.replaced != before || !isAccepted {
+        if receiver.frames.mailbox.replaced != before || !isAccepted {
             coverage.count(.supersededFrame)
         }
         if let woken, woken == receiver.frames.waiter { wakeFrames(receiver) }
@@ -74,12 +74,13 @@ extension World {
         if !servers[receiver.server].plan.deliversNewest, !sockets[receiver.socket].peerHasEnded,
             !sockets[receiver.socket].hasShutReceiving, !sockets[receiver.socket].wasBroken
         {
-            let ahead = receiver.mailbox.count - receiver.mailbox.waiterCount
+            let ahead = receiver.frames.mailbox.count - receiver.frames.mailbox.waiterCount
             check(.readAheadIsBounded, ahead <= 8, "\(ahead) frames are read ahead")
-            let uncounted = receiver.mailbox.weight - receiver.counted
+            let uncounted = receiver.frames.mailbox.weight - receiver.counted
             // Shared memory is counted by the budget itself.
             let isWithinShare =
-                receiver.mailbox.waiterCount > 0 || uncounted <= receiver.part.usualBody || receiver.acceptsSharedMemory
+                receiver.frames.mailbox.waiterCount > 0 || uncounted <= receiver.part.usualBody
+                || receiver.acceptsSharedMemory
             check(.budgetHolds, isWithinShare, "\(uncounted) bytes are read ahead, of \(receiver.part.usualBody)")
         }
     }
@@ -88,7 +89,7 @@ extension World {
     func wakeConsumers(of receiver: SimReceiver) {
         guard receiver.hasHeldBack else { return }
         receiver.hasHeldBack = false
-        while let woken = receiver.mailbox.wakeWaiter() {
+        while let woken = receiver.frames.mailbox.wakeWaiter() {
             if woken == receiver.frames.waiter { wakeFrames(receiver) }
         }
     }
@@ -105,15 +106,13 @@ extension World {
 
     /// The pace has changed: a consumer that was silent may go on.
     func wakeConsumer(_ receiver: SimReceiver) {
-        guard receiver.isTaken, !receiver.frames.isBusy else { return }
+        guard receiver.isTaken, !receiver.isBusy else { return }
         consumeFrames(receiver)
     }
 
     private func frameConsumerGoesOn(_ receiver: SimReceiver) {
-        if let waiter = receiver.frames.waiter, receiver.frames.hasBeenWoken {
-            receiver.frames.waiter = nil
-            receiver.frames.hasBeenWoken = false
-            switch receiver.mailbox.takeDelivery(for: waiter) {
+        if receiver.frames.hasBeenWoken, let delivery = receiver.frames.delivery() {
+            switch delivery {
             case .element(let taken): return consumed(taken, by: receiver)
             case .end(let error): return framesEnded(receiver, error)
             }
@@ -124,31 +123,25 @@ extension World {
     /// The consumer asks for the next frame.
     private func consumeFrames(_ receiver: SimReceiver) {
         let server = servers[receiver.server]
-        guard receiver.isTaken, !receiver.frames.isBusy, receiver.frames.waiter == nil, !receiver.isLetGo,
+        guard receiver.isTaken, !receiver.isBusy, receiver.frames.waiter == nil, !receiver.isLetGo,
             !receiver.frames.hasEnded
         else { return }
         if case .silent = server.pace { return }
         if receiver.consumesOnThread { return execute(.consume, for: .receiver(receiver.index), on: receiver.thread) }
-        if let taken = receiver.mailbox.take() { return consumed(taken, by: receiver) }
-        waitForFrames(receiver)
-    }
-
-    private func waitForFrames(_ receiver: SimReceiver) {
-        let waiter = receiver.mailbox.makeWaiter()
-        receiver.frames.waiter = waiter
-        if receiver.mailbox.wait(waiter, waiter) { wakeFrames(receiver) }
+        if let taken = receiver.frames.mailbox.take() { return consumed(taken, by: receiver) }
+        if receiver.frames.wait() { wakeFrames(receiver) }
     }
 
     /// A consumer that runs on the connection's thread goes on.
     func consumeOnThread(_ receiver: SimReceiver) {
         if receiver.frames.hasBeenWoken { return frameConsumerGoesOn(receiver) }
-        guard !receiver.frames.isBusy, receiver.frames.waiter == nil, !receiver.frames.hasEnded, !receiver.isLetGo
+        guard !receiver.isBusy, receiver.frames.waiter == nil, !receiver.frames.hasEnded, !receiver.isLetGo
         else {
             return
         }
         if case .silent = servers[receiver.server].pace { return }
-        if let taken = receiver.mailbox.take() { return consumed(taken, by: receiver) }
-        waitForFrames(receiver)
+        if let taken = receiver.frames.mailbox.take() { return consumed(taken, by: receiver) }
+        if receiver.frames.wait() { wakeFrames(receiver) }
     }
 
     private func consumed(_ taken: MailboxMachine<SimFrame, UInt64>.Taken, by receiver: SimReceiver) {
@@ -158,12 +151,12 @@ extension World {
 
     private func consumed(_ frame: SimFrame, by receiver: SimReceiver) {
         release(frame, of: receiver)
-        if receiver.closeReason != nil, receiver.mailbox.count == 0, receiver.audio.count == 0 {
+        if receiver.closeReason != nil, receiver.frames.mailbox.count == 0, receiver.audio.mailbox.count == 0 {
             forgetUnread(receiver)
         }
         received(frame, by: receiver)
         publish(frame, of: receiver)
-        receiver.frames.isBusy = true
+        receiver.isBusy = true
         let delay: UInt64 = if case .slow(let time) = servers[receiver.server].pace { time } else { 2_000 }
         receiver.inHand = frame
         schedule(.consumer, .receiver(receiver.index), after: delay)
@@ -173,7 +166,7 @@ extension World {
         if receiver.wasCancelled {
             // A cancelled consumer gets the end; another one goes on where it stopped.
             receiver.wasCancelled = false
-            receiver.frames.isBusy = true
+            receiver.isBusy = true
             return schedule(.consumer, .receiver(receiver.index), after: 50_000)
         }
         guard receiver.deliveryHasEnded || receiver.isLetGo else {
@@ -190,7 +183,7 @@ extension World {
         guard let waiter = receiver.frames.waiter, !receiver.frames.hasBeenWoken else { return }
         coverage.count(.cancelled)
         receiver.wasCancelled = true
-        check(.promptness, receiver.mailbox.cancel(waiter) != nil, "a cancelled consumer is not woken")
+        check(.promptness, receiver.frames.mailbox.cancel(waiter) != nil, "a cancelled consumer is not woken")
         wakeFrames(receiver)
     }
 
@@ -203,62 +196,36 @@ extension World {
             message.bytes.count <= receiver.part.audio,
             "audio of \(message.bytes.count) bytes is kept"
         )
-        let (_, woken) = receiver.audio.put(message, weight: message.bytes.count)
-        check(.audioIsBounded, receiver.audio.count <= 64, "\(receiver.audio.count) audio messages wait")
-        if let woken, woken == receiver.audioConsumer.waiter { wakeAudio(receiver) }
+        let (_, woken) = receiver.audio.mailbox.put(message, weight: message.bytes.count)
+        let count = receiver.audio.mailbox.count
+        check(.audioIsBounded, count <= 64, "\(count) audio messages wait")
+        wakeAudio(receiver, woken)
     }
 
     func deliver(_ status: SenderStatus, to receiver: SimReceiver) {
-        let (_, woken) = receiver.statuses.put(status)
-        check(.latestSixteen, receiver.statuses.count <= 16, "\(receiver.statuses.count) statuses wait")
-        if let woken, woken == receiver.statusConsumer.waiter { wakeStatus(receiver) }
+        let (_, woken) = receiver.statuses.mailbox.put(status)
+        let count = receiver.statuses.mailbox.count
+        check(.latestSixteen, count <= 16, "\(count) statuses wait")
+        wakeStatus(receiver, woken)
     }
 
-    func wakeAudio(_ receiver: SimReceiver) {
-        guard !receiver.audioConsumer.hasBeenWoken else { return }
-        receiver.audioConsumer.hasBeenWoken = true
-        schedule(.audioConsumer, .receiver(receiver.index), after: random.time(in: 1_000...40_000))
+    func wakeAudio(_ receiver: SimReceiver, _ woken: UInt64?) {
+        wake(&receiver.audio, woken, .audioConsumer, .receiver(receiver.index))
     }
 
-    func wakeStatus(_ receiver: SimReceiver) {
-        guard !receiver.statusConsumer.hasBeenWoken else { return }
-        receiver.statusConsumer.hasBeenWoken = true
-        schedule(.statusConsumer, .receiver(receiver.index), after: random.time(in: 1_000...40_000))
-    }
-
-    private func audioConsumerGoesOn(_ receiver: SimReceiver) {
-        guard let waiter = receiver.audioConsumer.waiter else { return }
-        receiver.audioConsumer.waiter = nil
-        receiver.audioConsumer.hasBeenWoken = false
-        switch receiver.audio.takeDelivery(for: waiter) {
-        case .element(let taken): received(taken.element, by: receiver)
-        case .end: return receiver.audioConsumer.hasEnded = true
-        }
-        consumeAudio(receiver)
+    func wakeStatus(_ receiver: SimReceiver, _ woken: UInt64?) {
+        wake(&receiver.statuses, woken, .statusConsumer, .receiver(receiver.index))
     }
 
     private func consumeAudio(_ receiver: SimReceiver) {
-        guard receiver.isTaken, !receiver.audioConsumer.hasEnded, receiver.audioConsumer.waiter == nil else { return }
-        while let taken = receiver.audio.take() { received(taken.element, by: receiver) }
-        if receiver.closeReason != nil, receiver.mailbox.count == 0 { forgetUnread(receiver) }
-        let waiter = receiver.audio.makeWaiter()
-        receiver.audioConsumer.waiter = waiter
-        if receiver.audio.wait(waiter, waiter) { wakeAudio(receiver) }
-    }
-
-    private func statusConsumerGoesOn(_ receiver: SimReceiver) {
-        guard let waiter = receiver.statusConsumer.waiter else { return }
-        receiver.statusConsumer.waiter = nil
-        receiver.statusConsumer.hasBeenWoken = false
-        if case .end = receiver.statuses.takeDelivery(for: waiter) { return receiver.statusConsumer.hasEnded = true }
-        consumeStatuses(receiver)
+        guard receiver.isTaken, !receiver.audio.hasEnded else { return }
+        guard receiver.audio.takeAll({ received($0, by: receiver) }) == nil else { return }
+        if receiver.closeReason != nil, receiver.frames.mailbox.count == 0 { forgetUnread(receiver) }
+        if receiver.audio.wait() { wakeAudio(receiver, receiver.audio.waiter) }
     }
 
     private func consumeStatuses(_ receiver: SimReceiver) {
-        guard receiver.isTaken, !receiver.statusConsumer.hasEnded, receiver.statusConsumer.waiter == nil else { return }
-        while receiver.statuses.take() != nil {}
-        let waiter = receiver.statuses.makeWaiter()
-        receiver.statusConsumer.waiter = waiter
-        if receiver.statuses.wait(waiter, waiter) { wakeStatus(receiver) }
+        guard receiver.isTaken, !receiver.statuses.hasEnded, receiver.statuses.takeAll({ _ in }) == nil else { return }
+        if receiver.statuses.wait() { wakeStatus(receiver, receiver.statuses.waiter) }
     }
 }

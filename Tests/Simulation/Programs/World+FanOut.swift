@@ -12,12 +12,9 @@ struct SimFanOut {
 struct SimReader {
     let fanOut: Int
     let number: UInt64
-    var mailbox = MailboxMachine<SimFrame, UInt64>(capacity: .init(count: 1), overflow: .replacesOldest)
-    var waiter: UInt64?
-    var hasBeenWoken = false
+    var frames = SimConsumer<SimFrame>(capacity: .init(count: 1), overflow: .replacesOldest)
     var last = -1
     var hasLeft = false
-    var hasEnded = false
 }
 
 extension World {
@@ -36,8 +33,8 @@ extension World {
             "a reader that joins late begins with frame \(first?.index ?? -1), and not \(latest?.index ?? -1)"
         )
         var reader = SimReader(fanOut: receiver.fanOut, number: number)
-        if let first { _ = reader.mailbox.put(first) }
-        if let ending { _ = reader.mailbox.end(ending.error) }
+        if let first { _ = reader.frames.mailbox.put(first) }
+        if let ending { _ = reader.frames.mailbox.end(ending.error) }
         readers.append(reader)
         read(readers.count - 1)
     }
@@ -53,7 +50,7 @@ extension World {
     private func leave(_ index: Int) {
         readers[index].hasLeft = true
         fanOuts[readers[index].fanOut].machine.leave(readers[index].number)
-        _ = readers[index].mailbox.discard(nil)
+        _ = readers[index].frames.mailbox.discard(nil)
     }
 
     /// A frame has been consumed, and goes to the readers.
@@ -65,9 +62,9 @@ extension World {
                 continue
             }
             check(.fanOutReaders, !readers[index].hasLeft, "a reader that has left is given a frame")
-            let (_, woken) = readers[index].mailbox.put(frame)
-            _ = readers[index].mailbox.takeGivenWay()
-            if let woken, woken == readers[index].waiter { wakeReader(index) }
+            let (_, woken) = readers[index].frames.mailbox.put(frame)
+            _ = readers[index].frames.mailbox.takeGivenWay()
+            wakeReader(index, woken)
         }
     }
 
@@ -80,48 +77,32 @@ extension World {
             guard let index = readers.firstIndex(where: { $0.fanOut == receiver.fanOut && $0.number == number }) else {
                 continue
             }
-            for waiter in readers[index].mailbox.end(reason.error) where waiter == readers[index].waiter {
-                wakeReader(index)
-            }
+            for waiter in readers[index].frames.mailbox.end(reason.error) { wakeReader(index, waiter) }
         }
     }
 
-    private func wakeReader(_ index: Int) {
-        guard !readers[index].hasBeenWoken else { return }
-        readers[index].hasBeenWoken = true
+    private func wakeReader(_ index: Int, _ woken: UInt64?) {
         let receiver = fanOuts[readers[index].fanOut].receiver
-        schedule(.reader(index), .receiver(receiver), after: random.time(in: 1_000...30_000_000))
+        wake(&readers[index].frames, woken, .reader(index), .receiver(receiver), within: 1_000...30_000_000)
     }
 
-    func readerGoesOn(_ index: Int) {
-        guard let waiter = readers[index].waiter else { return }
-        readers[index].waiter = nil
-        readers[index].hasBeenWoken = false
-        switch readers[index].mailbox.takeDelivery(for: waiter) {
-        case .element(let taken): take(taken.element, index)
-        case .end(let error): return readerEnded(index, error)
+    /// A reader takes what has come for it.
+    func read(_ index: Int) {
+        var last = readers[index].last
+        let end = readers[index].frames.takeAll { frame in
+            check(.fanOutReaders, frame.index > last, "a reader gets an older frame after a newer one")
+            last = frame.index
         }
-        if !readers[index].hasLeft { read(index) }
+        readers[index].last = last
+        if let error = end { return readerEnded(index, error) }
+        if !readers[index].hasLeft, readers[index].frames.wait() { wakeReader(index, readers[index].frames.waiter) }
     }
 
     private func readerEnded(_ index: Int, _ error: TransportError?) {
-        readers[index].hasEnded = true
         let receiver = receivers[fanOuts[readers[index].fanOut].receiver]
         guard !readers[index].hasLeft, !receiver.isLetGo else { return }
         let expected = receiver.framesError
         check(.fanOutReaders, error == expected, "a reader is told \(error?.message ?? "nothing") of the end")
-    }
-
-    private func take(_ frame: SimFrame, _ index: Int) {
-        check(.fanOutReaders, frame.index > readers[index].last, "a reader gets an older frame after a newer one")
-        readers[index].last = frame.index
-    }
-
-    private func read(_ index: Int) {
-        while let taken = readers[index].mailbox.take() { take(taken.element, index) }
-        let waiter = readers[index].mailbox.makeWaiter()
-        readers[index].waiter = waiter
-        if readers[index].mailbox.wait(waiter, waiter) { wakeReader(index) }
     }
 
     /// The program lets go of its fan-outs and their readers.
@@ -130,15 +111,15 @@ extension World {
             fanOuts[index].latest = nil
             fanOuts[index].machine = FanOutMachine()
         }
-        for index in readers.indices { _ = readers[index].mailbox.discard(nil) }
+        for index in readers.indices { _ = readers[index].frames.mailbox.discard(nil) }
     }
 
     /// Every reader that kept up has the last frame, and knows the end.
     func checkReaders() {
         for reader in readers where !reader.hasLeft {
             let receiver = receivers[fanOuts[reader.fanOut].receiver]
-            guard receiver.frames.hasEnded, receiver.closeReason != nil, !reader.hasBeenWoken else { continue }
-            check(.fanOutReaders, reader.hasEnded, "a reader is not told that the frames have ended")
+            guard receiver.frames.hasEnded, receiver.closeReason != nil, !reader.frames.hasBeenWoken else { continue }
+            check(.fanOutReaders, reader.frames.hasEnded, "a reader is not told that the frames have ended")
         }
     }
 }

@@ -148,9 +148,9 @@ extension World {
     func endDelivery(_ receiver: SimReceiver, _ error: TransportError?) {
         receiver.deliveryHasEnded = true
         releaseCountedBody(of: receiver)
-        for waiter in receiver.mailbox.end(error) where waiter == receiver.frames.waiter { wakeFrames(receiver) }
-        for waiter in receiver.audio.end(nil) where waiter == receiver.audioConsumer.waiter { wakeAudio(receiver) }
-        for waiter in receiver.statuses.end(nil) where waiter == receiver.statusConsumer.waiter { wakeStatus(receiver) }
+        for waiter in receiver.frames.mailbox.end(error) where waiter == receiver.frames.waiter { wakeFrames(receiver) }
+        for waiter in receiver.audio.mailbox.end(nil) { wakeAudio(receiver, waiter) }
+        for waiter in receiver.statuses.mailbox.end(nil) { wakeStatus(receiver, waiter) }
     }
 
     func finish(_ receiver: SimReceiver, _ reason: CloseReason) {
@@ -177,7 +177,7 @@ extension World {
     /// Keeps what nobody has consumed as long as its memory is not needed.
     private func keepUnread(_ receiver: SimReceiver) {
         forget(receiver.counted, of: receiver)
-        let weight = receiver.mailbox.weight + receiver.audio.weight
+        let weight = receiver.frames.mailbox.weight + receiver.audio.mailbox.weight
         receiver.isKept = weight > 0
         follow(budgets[receiver.budget].machine.depart(receiver.account, leaving: weight), budget: receiver.budget)
         if weight == 0 { budgets[receiver.budget].receivers[receiver.account] = nil }
@@ -187,12 +187,10 @@ extension World {
         note("  receiver \(receiver.index): what was left unread is dropped")
         tell(.framesDropped(receiver.id), of: receiver)
         let error = TransportError(.departedSenderDropped, "dropped")
-        for waiter in receiver.mailbox.discard(error).woken where waiter == receiver.frames.waiter {
+        for waiter in receiver.frames.mailbox.discard(error).woken where waiter == receiver.frames.waiter {
             wakeFrames(receiver)
         }
-        for waiter in receiver.audio.discard(nil).woken where waiter == receiver.audioConsumer.waiter {
-            wakeAudio(receiver)
-        }
+        for waiter in receiver.audio.mailbox.discard(nil).woken { wakeAudio(receiver, waiter) }
     }
 
     /// What was left is consumed, or nobody can consume it.
@@ -207,13 +205,11 @@ extension World {
     func letGo(_ receiver: SimReceiver) {
         guard !receiver.isLetGo else { return }
         receiver.isLetGo = true
-        let (frames, woken) = receiver.mailbox.discard(nil)
+        let (frames, woken) = receiver.frames.mailbox.discard(nil)
         receiver.hasDiscarded = !frames.isEmpty
         for frame in frames { release(frame, of: receiver) }
         for waiter in woken where waiter == receiver.frames.waiter { wakeFrames(receiver) }
-        for waiter in receiver.audio.discard(nil).woken where waiter == receiver.audioConsumer.waiter {
-            wakeAudio(receiver)
-        }
+        for waiter in receiver.audio.mailbox.discard(nil).woken { wakeAudio(receiver, waiter) }
         forgetUnread(receiver)
         execute(.close(nil), for: .receiver(receiver.index), on: receiver.thread)
     }

@@ -167,7 +167,7 @@ extension World {
         server.presented.append(receiver.id)
         tell(.tokenShown(receiver.id), of: receiver)
         tell(.queued(receiver.id), of: receiver)
-        let (isAccepted, woken) = server.mailbox.put(receiver.index)
+        let (isAccepted, woken) = server.arrivals.mailbox.put(receiver.index)
         // A token may come after the end.
         let isHeard = isAccepted || server.tokens != nil
         check(.lastAreHeard, isHeard, "connection \(receiver.id) was accepted before the end, and is not presented")
@@ -176,38 +176,25 @@ extension World {
             letGo(receiver)
         }
         let limit = 2 * server.limits.maximumConnections
-        check(
-            .visitorsAreBounded,
-            server.mailbox.count <= limit,
-            "\(server.mailbox.count) connections wait to be taken"
-        )
-        if let woken, woken == server.waiter { wakeConnectionConsumer(server) }
+        let count = server.arrivals.mailbox.count
+        check(.visitorsAreBounded, count <= limit, "\(count) connections wait to be taken")
+        wakeConnectionConsumer(server, woken)
     }
 
-    func wakeConnectionConsumer(_ server: SimServer) {
-        schedule(.connectionConsumer, .server(server.index), after: random.time(in: 1_000...40_000))
+    func wakeConnectionConsumer(_ server: SimServer, _ woken: UInt64?) {
+        wake(&server.arrivals, woken, .connectionConsumer, .server(server.index))
     }
 
     func step(_ timer: ProgramTimer, of server: SimServer) {
-        guard case .connectionConsumer = timer else { return }
-        if let waiter = server.waiter {
-            server.waiter = nil
-            switch server.mailbox.takeDelivery(for: waiter) {
-            case .element(let taken): take(receivers[taken.element], server)
-            case .end:
-                server.hasEnded = true
-                return
-            }
-        }
-        consumeConnections(server)
+        if case .connectionConsumer = timer { consumeConnections(server) }
     }
 
     func consumeConnections(_ server: SimServer) {
-        guard server.takesConnections, !server.hasEnded, server.waiter == nil else { return }
-        while let taken = server.mailbox.take() { take(receivers[taken.element], server) }
-        let waiter = server.mailbox.makeWaiter()
-        server.waiter = waiter
-        if server.mailbox.wait(waiter, waiter) { wakeConnectionConsumer(server) }
+        // A task that waits goes on when it is woken.
+        let isWaiting = server.arrivals.waiter != nil && !server.arrivals.hasBeenWoken
+        guard server.takesConnections, !server.arrivals.hasEnded, !isWaiting else { return }
+        guard server.arrivals.takeAll({ take(receivers[$0], server) }) == nil else { return }
+        if server.arrivals.wait() { wakeConnectionConsumer(server, server.arrivals.waiter) }
     }
 
     private func take(_ receiver: SimReceiver, _ server: SimServer) {

@@ -5,23 +5,9 @@ import TestSupport
 
 /// The side that is measured: takes whoever comes, checks what can be checked, and treats peers as hosts may.
 final class Host: Sendable {
-    /// What came of it so far.
-    struct Tally: Sendable, Encodable {
-        var connections = 0
-        var checkedFrames = 0
-        var checkedBytes = 0
-        var sharedFrames = 0
-        var otherFrames = 0
-        var decoded = 0
-        var undecodable = 0
-        var sounds = 0
-        var statuses = 0
-        /// Connections by the name of the reason for which they ended.
-        var ends: [String: Int] = [:]
-    }
-
     private struct State {
-        var tally = Tally()
+        /// What came of it so far.
+        var tally: [String: Int] = [:]
         var open = 0
         var faults: [String] = []
     }
@@ -49,11 +35,10 @@ final class Host: Sendable {
         self.seed = seed
     }
 
-    var tally: Tally { state.withLock { $0.tally } }
+    var tally: [String: Int] { state.withLock { $0.tally } }
     var openConnections: Int { state.withLock { $0.open } }
     /// What was not as it must be, the first of it.
     var faults: [String] { state.withLock { $0.faults } }
-    var refused: Int { servers.reduce(0) { $0 + $1.statistics.refusedConnections } }
 
     /// Takes connections until it is closed.
     func run() async {
@@ -63,10 +48,7 @@ final class Host: Sendable {
                     await withDiscardingTaskGroup { connections in
                         do throws(TransportError) {
                             for try await connection in server.connections {
-                                self.state.withLock {
-                                    $0.open += 1
-                                    $0.tally.connections += 1
-                                }
+                                self.state.withLock { $0.open += 1 }
                                 connections.addTask { await self.serve(connection) }
                             }
                         } catch {
@@ -103,20 +85,12 @@ final class Host: Sendable {
         }
         // In a task of its own, which nobody cancels.
         let reason = await Task { try? await connection.closed() }.value ?? .closedLocally(.stoppedByUser)
-        let (soundCount, statusCount) = await (sounds, statuses)
         if let fault = visit.fault(reason) { note(fault) }
-        let ended = visit
+        let end = "ended by \(reason.error?.wireError?.code.rawValue ?? reason.name)"
+        let tally = await visit.tally.merging(["sounds": sounds, "statuses": statuses, end: 1], uniquingKeysWith: +)
         state.withLock {
             $0.open -= 1
-            $0.tally.sounds += soundCount
-            $0.tally.statuses += statusCount
-            $0.tally.checkedFrames += ended.checkedFrames
-            $0.tally.checkedBytes += ended.checkedBytes
-            $0.tally.sharedFrames += ended.sharedFrames
-            $0.tally.otherFrames += ended.otherFrames
-            $0.tally.decoded += ended.decoded
-            $0.tally.undecodable += ended.undecodable
-            $0.tally.ends[reason.error?.wireError?.code.rawValue ?? reason.name, default: 0] += 1
+            $0.tally.merge(tally, uniquingKeysWith: +)
         }
     }
 

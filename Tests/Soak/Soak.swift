@@ -44,7 +44,7 @@ final class Soak: Sendable {
         await host.close()
         await hosting.value
         if let growth = first.flatMap({ latest.growth(since: $0) }) { host.note(growth) }
-        try summarise(from: first ?? latest, to: latest)
+        for fault in host.faults { say("soak: FAULT: \(fault)") }
         return host.faults.isEmpty && broken.withLock { $0 } == 0
     }
 
@@ -122,41 +122,9 @@ final class Soak: Sendable {
     }
 
     private func tell(round: Int, _ resources: Resources) {
-        let tally = host.tally
-        say(
-            """
-            soak: round \(round + 1): \(tally.connections) connections, \(tally.checkedFrames) frames checked \
-            (\(tally.checkedBytes >> 20) MiB), \(tally.sharedFrames) shared, \(tally.sounds) sounds, \(tally.decoded) decoded, \
-            \(tally.undecodable) undecodable; \(resources.memory >> 10) KiB, \
-            \(resources.descriptors.values.reduce(0, +)) descriptors, \(resources.threads) threads
-            """
-        )
-    }
-
-    private struct Summary: Encodable {
-        let seed: UInt64
-        let seconds: Double
-        let refused: Int
-        let tally: Host.Tally
-        let descriptors: [[String: Int]]
-        let threads: [Int]
-        let memory: [Int]
-        let faults: [String]
-    }
-
-    private func summarise(from first: Resources, to last: Resources) throws {
-        let summary = Summary(
-            seed: seed,
-            seconds: duration / .seconds(1),
-            refused: host.refused,
-            tally: host.tally,
-            descriptors: [first.descriptors, last.descriptors],
-            threads: [first.threads, last.threads],
-            memory: [first.memory, last.memory],
-            faults: host.faults
-        )
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys]
-        say(String(decoding: try encoder.encode(summary), as: UTF8.self))
+        let tally = host.tally.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+        let descriptors = resources.descriptors.values.reduce(0, +)
+        say("soak: round \(round + 1): \(tally)")
+        say("soak: \(resources.memory >> 10) KiB, \(descriptors) descriptors, \(resources.threads) threads")
     }
 }

@@ -23,12 +23,8 @@ struct Visit: Sendable {
 
     let connection: FrameConnection
     let manner: Manner
-    private(set) var checkedFrames = 0
-    private(set) var checkedBytes = 0
-    private(set) var sharedFrames = 0
-    private(set) var otherFrames = 0
-    private(set) var decoded = 0
-    private(set) var undecodable = 0
+    /// What it has seen, and how often.
+    private(set) var tally: [String: Int] = [:]
     private(set) var isEndedHere = false
     private var random: SplitMix
     private var isDoomed = false
@@ -42,6 +38,8 @@ struct Visit: Sendable {
         manner = Manner.allCases.randomElement(using: &self.random) ?? .plain
     }
 
+    private mutating func count(_ what: String, _ number: Int = 1) { tally[what, default: 0] += number }
+
     /// Says what the host wants, where it wants something.
     func begin() {
         if manner == .asking { connection.send(.hello(ControlRequest.Hello(wants: [.frames, .audio]))) }
@@ -50,8 +48,7 @@ struct Visit: Sendable {
     /// Compares a frame with the hash that its sender states, and its number with the one before.
     mutating func check(_ frame: Frame, isEachDelivered: Bool) {
         guard frame.bufferSize.height == 1, let hash = frame.timestamp, let number = frame.sequence else {
-            otherFrames += 1
-            return
+            return count("other frames")
         }
         isDoomed = frame.bufferSize.width == Content.doomedWidth
         guard let jpeg = frame.jpeg else { return }
@@ -59,8 +56,8 @@ struct Visit: Sendable {
         let isNext = isEachDelivered ? number == last.map { $0 + 1 } ?? 0 : last.map { number > $0 } ?? true
         if !isWhole || !isNext { torn = torn ?? number }
         last = number
-        checkedFrames += 1
-        checkedBytes += jpeg.count
+        count("frames checked")
+        count("bytes checked", jpeg.count)
     }
 
     /// Compares an image in shared memory with the hash that its sender states, and its number with the one before.
@@ -77,7 +74,7 @@ struct Visit: Sendable {
         // A frame may be repeated, and a newer one may have replaced others.
         if !isWhole || last.map({ number < $0 }) ?? false { torn = torn ?? number }
         last = number
-        sharedFrames += 1
+        count("shared frames checked")
         guard manner == .keeping else { return }
         kept.append((image, hash, number))
         if kept.count > 2 { releaseFirst() }
@@ -96,9 +93,9 @@ struct Visit: Sendable {
     mutating func decode(_ frame: Frame, _ decoder: FrameDecoder) {
         do {
             _ = try decoder.decode(frame, as: .bgra)
-            decoded += 1
+            count("decoded")
         } catch {
-            undecodable += 1
+            count("undecodable")
         }
     }
 
@@ -137,7 +134,7 @@ struct Visit: Sendable {
     func fault(_ reason: CloseReason) -> String? {
         if let torn { return "connection \(connection.id), \(manner): frame \(torn) is torn or out of place" }
         // Of a peer that sends checked frames nothing may fail, unless it is one that is killed.
-        guard checkedFrames + sharedFrames > 0, !isDoomed, !isEndedHere, let error = reason.error else { return nil }
+        guard last != nil, !isDoomed, !isEndedHere, let error = reason.error else { return nil }
         return "connection \(connection.id), \(manner): \(error)"
     }
 }

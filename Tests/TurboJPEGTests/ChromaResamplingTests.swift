@@ -6,13 +6,16 @@ import Testing
 
 /// The chroma of planar images from JPEGs with another subsampling, sample by sample.
 @Suite(.tags(.computes)) struct ChromaResamplingTests {
-    @Test(arguments: ChromaSubsampling.allCases.filter { $0 != .gray }, planarFormats)
+    /// The samples of 4:2:0 are decoded to their places in I420.
+    private static let pairs = ChromaSubsampling.allCases.filter { $0 != .gray }.flatMap { subsampling in
+        planarFormats.filter { subsampling != .yuv420 || $0 != .i420 }.map { (subsampling, $0) }
+    }
+
+    @Test(arguments: pairs)
     func `a sample is the mean of those that it covers, half values rounded up`(
         subsampling: ChromaSubsampling,
         format: PixelFormat
     ) throws {
-        // The samples of such a JPEG are decoded to their places.
-        if subsampling == .yuv420, format == .i420 { return }
         var random = SplitMix(seed: 5)
         let pixels = subsampling.pixelsPerChromaSample
         for (width, height) in [(1, 1), (2, 2), (3, 3), (5, 2), (2, 7), (16, 16), (33, 19), (64, 9), (131, 5)] {

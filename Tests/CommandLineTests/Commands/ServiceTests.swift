@@ -123,7 +123,7 @@
             let ready = try await manager.lines(2)
             #expect(ready[1] == #"b'READY=1\nSTATUS=listening at \#(place.socket)'"#)
             // It is true: a sender need not wait.
-            #expect(try await place.send(jpeg, "--wait", "0.001").status == 0)
+            #expect(try await place.send(jpeg, "--wait", "0").status == 0)
             try await receiver.lines(4)
             receiver.send(.terminate)
             #expect(try await manager.lines(3).last == "b'STOPPING=1'")

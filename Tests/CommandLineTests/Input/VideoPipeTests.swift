@@ -6,26 +6,22 @@ import Testing
 /// Raw video and Y4M that are not what they should be.
 @Suite struct VideoPipeTests {
     @Test(arguments: [
-        ("YUV4MPEG2 W0 H8\nFRAME\n", 65, "states no size"), ("YUV4MPEG2 W8\nFRAME\n", 65, "states no size"),
-        ("YUV4MPEG2 W70000 H8\n", 65, "states no size"), ("YUV4MPEG2 W-8 H8\n", 65, "states no size"),
-        ("YUV4MPEG2 W8 H8 C444\n", 65, "-pix_fmt yuv420p"), ("YUV4MPEG2 W8 H8 C420p10\n", 65, "-pix_fmt yuv420p"),
-        ("YUV4MPEG2 W8 H8 It\n", 65, "interlaced"), ("YUV4MPEG2 W8 H8\nFRAME\nabc", 65, "ends in frame 0"),
-        ("YUV4MPEG2 W8 H8\nFRAME\n", 65, "ends within frame 0"), ("YUV4MPEG2", 65, "first line"),
-        ("YUV4MPEG2 W8 H8", 65, "ends within a line"),
-        ("YUV4MPEG2 W2 H2\nFRAME\nabcdef\n", 65, "frame 1 should begin"),
-        ("YUV4MPEG2 W2 H2\nFRAME\nabcdefFRAME", 65, "ends within a line"),
-        ("YUV4MPEG2 W2 H2\nFRAMES\nabcdef", 65, "frame 0 should begin"), ("YUV4MPEG2\n", 65, "states no size"),
-        ("YUV4MPEG2 W8 H8\nfoo\n", 65, "frame 0 should begin"),
-        ("YUV4MPEG2 W8 H8 X" + String(repeating: "x", count: 2000) + "\n", 65, "more than 1024 bytes"),
+        ("YUV4MPEG2 W8 H8\nFRAME\nabc", "ends in frame 0"), ("YUV4MPEG2 W8 H8\nFRAME\n", "ends within frame 0"),
+        ("YUV4MPEG2", "first line"), ("YUV4MPEG2 W8 H8", "ends within a line"), ("YUV4MPEG2\n", "states no size"),
+        ("YUV4MPEG2 W2 H2\nFRAME\nabcdef\n", "frame 1 should begin"),
+        ("YUV4MPEG2 W2 H2\nFRAME\nabcdefFRAME", "ends within a line"),
+        ("YUV4MPEG2 W2 H2\nFRAMES\nabcdef", "frame 0 should begin"),
+        ("YUV4MPEG2 W8 H8\nfoo\n", "frame 0 should begin"),
+        ("YUV4MPEG2 W8 H8 X" + String(repeating: "x", count: 2000) + "\n", "more than 1024 bytes"),
     ])
-    func `an unsupported Y4M stream is refused with a reason`(input: String, code: Int32, reason: String)
+    func `an unsupported Y4M stream is refused with a reason`(input: String, reason: String)
         async throws
     {
         let place = try Workplace()
         let receiver = try await place.receiver()
         let file = try place.file("in", Array(input.utf8))
         let ending = try await place.send("-", "--quiet", "--wait", "30", input: .file(file))
-        #expect(ending.status == code && ending.errors.contains(reason), "\(ending)")
+        #expect(ending.status == 65 && ending.errors.contains(reason), "\(ending)")
         _ = receiver
     }
 
@@ -58,11 +54,17 @@ import Testing
         #expect(!header.isMono)
     }
 
-    @Test(arguments: [
-        "C422", "Cmono12", "XYSCSS=411", "XYSCSS=422", "XYSCSS=444", "XYSCSS=420P10", "C422 XYSCSS=420JPEG",
-    ])
-    func `any other is refused in either field`(fields: String) {
-        let error = #expect(throws: CommandFailure.self) { try Y4MHeader(parsing: "W32 H24 F5:1 \(fields)") }
-        #expect(error?.code == .badData && error?.message.contains("-pix_fmt yuv420p") == true)
+    @Test(
+        arguments: [
+            "C422", "C444", "C420p10", "Cmono12", "XYSCSS=411", "XYSCSS=422", "XYSCSS=444", "XYSCSS=420P10",
+            "C422 XYSCSS=420JPEG",
+        ].map { ("W32 H24 F5:1 \($0)", "-pix_fmt yuv420p") } + [
+            ("W8 H8 It", "interlaced"), ("W0 H8", "states no size"), ("W8", "states no size"),
+            ("W70000 H8", "states no size"), ("W-8 H8", "states no size"), ("", "states no size"),
+        ]
+    )
+    func `any other video is refused with a reason`(fields: String, reason: String) {
+        let error = #expect(throws: CommandFailure.self) { try Y4MHeader(parsing: fields) }
+        #expect(error?.code == .badData && error?.message.contains(reason) == true, "\(error?.message ?? "")")
     }
 }

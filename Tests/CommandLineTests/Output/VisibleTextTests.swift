@@ -26,7 +26,8 @@ import Testing
         (66, "$F send $S \"$D/$N\""), (66, "$F replay $S \"$D/$N\""), (64, "$F receive $D/t \"--$N\""),
         (64, "$F \"$N\""),
         (64, "$F help \"$N\""), (69, "$F send \"$D/$N\" $X/jpeg --wait 0.1"), (73, ": >\"$N\"; $F receive \"$D/$N\""),
-        (73, ": >\"$N\"; $F doctor \"$D/$N\""), (75, "$F receive \"$D/$N\" --timeout 0.1"),
+        (73, ": >\"$N\"; $F doctor \"$D/$N\""),
+        (0, "$F receive \"$D/$N\" --count 1 & $F send \"$D/$N\" $X/jpeg/chelsea-420.jpg --wait 60 --quiet; wait $!"),
         (64, "$F send $S \"$N$(printf '\\377')\""),
     ])
     func `a name in a message reaches the terminal as text`(code: Int32, command: String) async throws {

@@ -124,7 +124,7 @@ import Testing
         let (width, height) = (size.0 / divisor, size.1 / divisor)
         let image = try Self.noise(format, width: size.0, height: size.1)
         let plan = SampleUploader.OutputScale.fit(width: width, height: height).plan(forWidth: size.0, height: size.1)
-        guard format.canBecomePlanes(by: plan) else { return }
+        try #require(format.canBecomePlanes(by: plan))
         let pool = PixelBuffer.Pool()
         let part = try image.cropped(toWidth: plan.part.width, height: plan.part.height)
         let found = try image.planes(by: plan, pool: pool)

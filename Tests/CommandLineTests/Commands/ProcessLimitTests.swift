@@ -19,18 +19,16 @@
             "doctor $D/t", "record $D/t $D/r.mkv",
         ]
 
-        @Test(arguments: commands, [4, 6, 8, 11, 14, 20, 26])
+        /// The preview needs more, for its viewers.
+        private static let fewDescriptors =
+            commands.flatMap { command in [4, 6, 8, 11, 14, 20, 26].map { (command, $0) } }
+            + [30, 64].map { (commands[2], $0) }
+
+        @Test(arguments: fewDescriptors)
         func `too few descriptors end a command with exit code 71 and an explanation`(command: String, limit: Int)
             async throws
         {
             let ending = try await place.shell("ulimit -n \(limit); exec $F \(command)").ended()
-            #expect(ending.status == 71 && ending.errors.contains("ulimit -n"), "\(ending)")
-            #expect(try place.names() == [])
-        }
-
-        @Test(arguments: [30, 64])
-        func `the preview needs descriptors for its viewers`(limit: Int) async throws {
-            let ending = try await place.shell("ulimit -n \(limit); exec $F preview $D/t --http 127.0.0.1:0").ended()
             #expect(ending.status == 71 && ending.errors.contains("ulimit -n"), "\(ending)")
             #expect(try place.names() == [])
         }

@@ -77,15 +77,13 @@ import Testing
         }
     #endif
 
-    @Test(arguments: [["--nonsense"], ["--filter"], ["head"]])
-    func `invalid arguments are answered with the usage`(arguments: [String]) async throws {
+    @Test(arguments: [
+        (["--nonsense"], 64, "Usage: framesocket-bench"), (["--filter"], 64, "Usage: framesocket-bench"),
+        (["head"], 64, "Usage: framesocket-bench"),
+        (["--quick", "--filter", "encode/still", "--fixtures", "none"], 1, "none/screens/desktop-typing/000.png"),
+    ])
+    func `what is wrong with the arguments is said`(arguments: [String], status: Int32, words: String) async throws {
         let ending = try await place.start(Places.benchmarks, arguments).ended()
-        #expect(ending.status == 64 && ending.text.hasPrefix("Usage: framesocket-bench"))
-    }
-
-    @Test func `missing images are named`() async throws {
-        let missing = ["--quick", "--filter", "encode/still", "--fixtures", place.path("none")]
-        let ending = try await place.start(Places.benchmarks, missing).ended()
-        #expect(ending.status == 1 && ending.text.contains(place.path("none/screens/desktop-typing/000.png")))
+        #expect(ending.status == status && ending.text.contains(words), "\(ending)")
     }
 }

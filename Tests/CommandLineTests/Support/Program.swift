@@ -170,9 +170,11 @@ final class Program: Sendable {
         transcript.killGroup()
     }
 
-    /// Waits until the process has ended.
+    /// Waits until the process has ended; one that had to be killed for that is a failure, whatever it has printed.
     func ended() async -> Ending {
-        await Ending(transcript.state { _ in false })
+        let ending = await Ending(transcript.state { _ in false })
+        if ending.errors.hasSuffix(Transcript.killed) { Issue.record("\(name) did not end: \(ending)") }
+        return ending
     }
 
     struct Failure: Error, CustomStringConvertible {

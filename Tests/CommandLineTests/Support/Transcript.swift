@@ -67,6 +67,9 @@ final class Transcript: @unchecked Sendable {
 
     // MARK: The thread
 
+    /// What the errors of a process end with that was killed because somebody had waited for too long.
+    static let killed = "\n(killed after \(Patience.length))"
+
     private func follow(_ output: Int32, _ errors: Int32) {
         var watched = [output, errors].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         var isKilled = false
@@ -113,7 +116,7 @@ final class Transcript: @unchecked Sendable {
             var status: Int32 = 0
             while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
             state.status = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
-            if isKilled { state.errors += Array("\n(killed after \(Patience.length))".utf8) }
+            if isKilled { state.errors += Array(Self.killed.utf8) }
         }
     }
 }

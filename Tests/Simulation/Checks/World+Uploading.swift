@@ -93,7 +93,8 @@ extension World {
     func isImageKept(_ sender: SimSender, _ number: UInt32) -> Bool {
         let offer = sender.offers[Int(number) - 1]
         return offer.isImage && offer.kind != .mixed && Int(number) == sender.offers.count
-            && sender.plan.keepsLatestImage && !isUnsendable(sender, Int(number))
+            && sender.plan.keepsLatestImage && Int(number) > sender.offersBeforeLimits
+            && !isUnsendable(sender, Int(number))
     }
 
     /// What is sent without being encoded was encoded for the receiver that is there, or is in shared memory if that
@@ -129,9 +130,9 @@ extension World {
             appliesOrientation: sender.plan.appliesOrientation
         )
         if encodedWith.quality == look.quality, message.bufferSize == plan.canvas { return true }
-        // What the program has set since applies from the next frame on.
-        if let (connection, preferences) = sender.encodedFor[number], connection == machine.terms.connection,
-            preferences == machine.terms.preferences
+        // What the program has set since, or since this receiver connected, applies from the next frame on.
+        if let (connection, preferences) = sender.encodedFor[number], preferences == machine.terms.preferences,
+            connection == machine.terms.connection || sender.resizedAt > sender.openedAt
         {
             return true
         }

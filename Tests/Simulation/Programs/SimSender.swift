@@ -76,6 +76,10 @@ final class SimSender {
     var encodedWith: [UInt32: Look] = [:]
     /// The connection for which they were encoded, and what its receiver preferred.
     var encodedFor: [UInt32: (connection: Int, preferences: ControlRequest.Preferences)] = [:]
+    /// When the program last changed the size of its frames.
+    var resizedAt: UInt64 = 0
+    /// How many frames had been offered when the program last lowered its limits: the image of each may be gone.
+    var offersBeforeLimits = 0
     /// Whether the machine decides at this moment what to send.
     var isBeginning = false
     var encoderFails = false

@@ -223,6 +223,7 @@ extension World {
             if sender.racing.chance(10) {
                 let isLower = configuration.limits.maximumDimension == FrameMessageDecoder.Limits().maximumDimension
                 configuration.limits.maximumDimension = isLower ? 32 : FrameMessageDecoder.Limits().maximumDimension
+                if isLower { sender.offersBeforeLimits = sender.offers.count }
                 coverage.count(.limitsChanged)
             }
             if let adaptation = sender.plan.adaptation, sender.racing.chance(30) {
@@ -245,6 +246,7 @@ extension World {
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
             if sender.socket >= 0 { coverage.count(.resizedWhileConnected) }
             configuration.scale = Self.scale(largestSide)
+            sender.resizedAt = now
             handle(sender) { $0.update(configuration, at: now) }
         case .requestFrame:
             allowRepeat(sender)

@@ -26,7 +26,6 @@ public struct JPEGHeader: Sendable, Hashable {
 
     /// Reads the header of a JPEG that ``JPEGGate`` has accepted.
     init(inspecting jpeg: Span<UInt8>, with handle: borrowing CodecHandle) throws(TurboJPEGError) {
-        // If a JPEG has only tables, the library leaves these unchanged and reports no error.
         var (width, height, subsampling, colorspace): (Int32, Int32, Int32, Int32) = (0, 0, -1, -1)
         let status = unsafe jpeg.withUnsafeBufferPointer { bytes in
             unsafe tjDecompressHeader3(
@@ -39,15 +38,8 @@ public struct JPEGHeader: Sendable, Hashable {
                 &colorspace
             )
         }
-        guard status == 0 || (width > 0 && handle.failedByWarning) else {
+        guard width > 0, height > 0, status == 0 || handle.failedByWarning else {
             throw handle.decodingError(byteCount: jpeg.count)
-        }
-        guard width > 0, height > 0 else {
-            if handle.failedByWarning { throw handle.decodingError(byteCount: jpeg.count) }
-            throw TurboJPEGError(
-                .noPicture,
-                "the JPEG of \(jpeg.count) bytes contains no image, only tables or an end"
-            )
         }
         guard let subsampling = ChromaSubsampling(rawValue: subsampling) else {
             throw TurboJPEGError(.unsupported, "the JPEG of \(jpeg.count) bytes has an unsupported chroma subsampling")
@@ -75,14 +67,7 @@ extension JPEGHeader {
     ///
     /// - Throws: `notJPEG`; `noPicture` if there is no frame header, or it states no size.
     package static func size(of jpeg: Span<UInt8>) throws(TurboJPEGError) -> (width: Int, height: Int) {
-        guard jpeg.count >= 2, jpeg[0] == 0xFF, jpeg[1] == JPEGMarker.start else {
-            throw TurboJPEGError(
-                .notJPEG,
-                jpeg.isEmpty
-                    ? "the JPEG is empty"
-                    : "these \(jpeg.count) bytes are not a JPEG: they do not begin with FF D8"
-            )
-        }
+        try JPEGGate.checkStart(of: jpeg)
         var (width, height) = (0, 0)
         var index = 2
         while let found = nextFF(in: jpeg, from: index) {

@@ -44,7 +44,8 @@ struct JPEGGate {
         (self.limits, self.extent) = (limits, extent)
     }
 
-    private mutating func walk(_ jpeg: Span<UInt8>) throws(TurboJPEGError) {
+    /// - Throws: `notJPEG` if the bytes do not begin as every JPEG does.
+    static func checkStart(of jpeg: Span<UInt8>) throws(TurboJPEGError) {
         guard jpeg.count >= 2, jpeg[0] == 0xFF, jpeg[1] == JPEGMarker.start else {
             throw TurboJPEGError(
                 .notJPEG,
@@ -53,6 +54,10 @@ struct JPEGGate {
                     : "these \(jpeg.count) bytes are not a JPEG: they do not begin with FF D8"
             )
         }
+    }
+
+    private mutating func walk(_ jpeg: Span<UInt8>) throws(TurboJPEGError) {
+        try Self.checkStart(of: jpeg)
         index = 2
         while let marker = try nextMarker(jpeg) {
             if marker == JPEGMarker.end { break }

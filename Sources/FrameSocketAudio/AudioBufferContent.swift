@@ -13,18 +13,6 @@ struct AudioBufferContent: ~Copyable {
     /// Whether nothing is returned until enough is buffered.
     private var isFilling = true
 
-    private var flow = Flow.idle
-    private var counts = AudioRingBuffer.Statistics()
-
-    private enum Flow {
-        /// Nothing but silence has been pulled yet.
-        case idle
-        /// The last pull got every frame.
-        case flowing
-        /// Audio ran out, and silence replaces it.
-        case starving
-    }
-
     private struct Source {
         let format: AudioBlock.Format
         var ring: SampleRing
@@ -51,44 +39,27 @@ struct AudioBufferContent: ~Copyable {
 
     private var format: AudioBlock.Format? { source?.format }
 
-    var statistics: AudioRingBuffer.Statistics {
-        var counts = counts
-        counts.bufferedFrames = source?.ring.count ?? 0
-        return counts
-    }
+    var bufferedFrames: Int { source?.ring.count ?? 0 }
 
     mutating func push(_ block: AudioBlock) {
         guard block.frameCount > 0 else { return }
-        counts.pushedFrames += block.frameCount
         if let format, format != block.format {
-            counts.formatChanges += 1
-            counts.skippedFrames += block.frameCount
-            begin(block.format)
+            // Whatever is buffered is skipped, and the block with it.
+            source = Source(block.format, capacity: capacity(in: block.format))
+            resampler = nil
+            isFilling = true
             return
         }
         var source = self.source.take() ?? Source(block.format, capacity: capacity(in: block.format))
         source.times.note(block.timestamp, at: source.position + source.ring.count)
         let samples = block.samples[...]
-        let lost = source.ring.write(samples.span)
-        source.advance(lost)
-        if lost > 0 {
-            counts.overruns += 1
-            counts.overrunFrames += lost
-        }
+        source.advance(source.ring.write(samples.span))
         self.source = source
     }
 
     /// The maximum number of buffered frames in a format.
     private func capacity(in format: AudioBlock.Format) -> Int {
         max(1, format.frameCount(in: min(configuration.capacity, AudioRingBuffer.maximumCapacity)))
-    }
-
-    /// Starts over with a format; buffered frames are skipped.
-    private mutating func begin(_ format: AudioBlock.Format) {
-        counts.skippedFrames += source?.ring.count ?? 0
-        source = Source(format, capacity: capacity(in: format))
-        resampler = nil
-        isFilling = true
     }
 
     mutating func pull(_ frames: Int, as format: AudioBlock.Format) throws(AudioError) -> AudioRingBuffer.Pull {
@@ -107,7 +78,7 @@ struct AudioBufferContent: ~Copyable {
             }
             output.append(repeating: 0, count: output.freeCapacity)
         }
-        note(audible: audible, of: frames)
+        isFilling = audible < frames || (frames == 0 && isFilling)
         return AudioRingBuffer.Pull(
             samples: samples,
             timestamp: audible > 0 ? time : nil,
@@ -148,24 +119,7 @@ struct AudioBufferContent: ~Copyable {
             read = source.ring.withOldest { resampler?.convert($0, into: &output) ?? 0 }
             source.ring.drop(read)
             source.advance(read)
-            counts.deliveredFrames += read
         } while read > 0
         self.source = source
-    }
-
-    /// Records a pull that got `audible` of the requested frames.
-    private mutating func note(audible: Int, of frames: Int) {
-        if audible == frames {
-            guard frames > 0 else { return }
-            isFilling = false
-            flow = .flowing
-            return
-        }
-        isFilling = true
-        if audible > 0 || flow == .flowing {
-            counts.underruns += 1
-            flow = .starving
-        }
-        if flow != .idle { counts.silentFrames += frames - audible }
     }
 }

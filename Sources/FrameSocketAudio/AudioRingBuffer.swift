@@ -5,7 +5,7 @@ internal import Locking
 ///
 /// The receiver pushes blocks, and the player or encoder pulls frames, at any time and from any thread. A pull never
 /// waits for audio: missing audio is replaced with silence at the end, and counted. The memory is bounded: if there is
-/// no room for new frames, the oldest are dropped, and counted.
+/// no room for new frames, the oldest are dropped.
 ///
 /// A push or a pull holds a lock while it copies or converts, for at most a few microseconds per millisecond of audio.
 ///
@@ -68,8 +68,8 @@ public final class AudioRingBuffer: Sendable {
         try content.withLock { content throws(AudioError) in try content.pull(frames, as: format) }
     }
 
-    /// The statistics so far.
-    package var statistics: Statistics { content.withLock { $0.statistics } }
+    /// The number of frames that wait, in the source's format.
+    package var bufferedFrames: Int { content.withLock { $0.bufferedFrames } }
 }
 
 extension AudioRingBuffer {
@@ -85,38 +85,5 @@ extension AudioRingBuffer {
 
         /// The number of silent frames at the end, which replace missing audio.
         public let silentFrames: Int
-    }
-
-    /// Statistics of an ``AudioRingBuffer``.
-    ///
-    /// Every pushed frame is accounted for: `pushedFrames` is the sum of `deliveredFrames`, `bufferedFrames`,
-    /// `overrunFrames` and `skippedFrames`. These are frames of the source; `silentFrames` are frames of the consumer.
-    package struct Statistics: Sendable {
-        /// The number of pushed frames.
-        package internal(set) var pushedFrames = 0
-
-        /// The number of frames taken out by pulls, including those that wait in the resampler.
-        package internal(set) var deliveredFrames = 0
-
-        /// The number of buffered frames.
-        package internal(set) var bufferedFrames = 0
-
-        /// The number of pushes that did not find enough room.
-        package internal(set) var overruns = 0
-
-        /// The number of frames that were replaced by newer ones.
-        package internal(set) var overrunFrames = 0
-
-        /// The number of pulls at which audio ran out: after it had been flowing, or within the pull.
-        package internal(set) var underruns = 0
-
-        /// The number of silent frames returned since the first audio.
-        package internal(set) var silentFrames = 0
-
-        /// The number of changes of the source's format.
-        package internal(set) var formatChanges = 0
-
-        /// The number of frames lost to format changes: buffered frames, and the first block of the new format.
-        package internal(set) var skippedFrames = 0
     }
 }

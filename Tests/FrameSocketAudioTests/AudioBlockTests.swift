@@ -11,7 +11,7 @@ import Testing
         #expect(block.frameCount == 1 && block.samples == [1, 2, 3])
         let buffer = AudioRingBuffer()
         #expect(audioErrorCode { () throws(AudioError) in try buffer.push(block) } == .unsupportedFormat)
-        #expect(buffer.statistics.pushedFrames == 0)
+        #expect(buffer.bufferedFrames == 0)
     }
 
     @Test(arguments: [

@@ -64,28 +64,12 @@ public struct RecordedStream: Sendable, CustomStringConvertible {
 extension RecordedStream {
     /// Every stream, by name.
     public static let all = [
-        cutInBody, cutInHeader, getstreamQuality70, headerInsideBody, jitsi562On563, namesAndUnknownFields,
-        orderCurrent, orderOlder, orientations, smallFrames, zeroPadded,
-    ]
+        "cut-in-body", "cut-in-head", "getstream-quality-70", "head-inside-body", "jitsi-562-on-563",
+        "names-and-unknown-fields", "order-current", "order-older", "orientations", "small-frames", "zero-padded",
+    ].map { RecordedStream($0) }
 
     /// Two whole frames, then one cut off in its body.
     public static let cutInBody = RecordedStream("cut-in-body")
-    /// Two whole frames, then one cut off in its header.
-    package static let cutInHeader = RecordedStream("cut-in-head")
-    /// GetStream: quality 70, 4:2:0.
-    package static let getstreamQuality70 = RecordedStream("getstream-quality-70")
-    /// A body whose comment segment looks like a whole message, between two plain frames.
-    package static let headerInsideBody = RecordedStream("head-inside-body")
-    /// Jitsi: a header of 562 x 1218 on a JPEG of 563 x 1219, quality 100, 4:4:4.
-    package static let jitsi562On563 = RecordedStream("jitsi-562-on-563")
-    /// Field names in lower and upper case, unknown fields in between, white space around values.
-    package static let namesAndUnknownFields = RecordedStream("names-and-unknown-fields")
-    /// The header order of current CFNetwork.
-    package static let orderCurrent = RecordedStream("order-current")
-    /// The header order of older CFNetwork.
-    package static let orderOlder = RecordedStream("order-older")
-    /// Orientations 0 (unknown) to 8: rotated upright as docs/wire-format.md says, all show the same image.
-    package static let orientations = RecordedStream("orientations")
     /// Forty frames of less than 10,240 bytes, back to back.
     package static let smallFrames = RecordedStream("small-frames")
     /// Bodies padded with zero bytes after EOI to 10,240 bytes, counted in Content-Length.

@@ -56,7 +56,7 @@ import Testing
         #expect(try await soon { try await patient.value } == .closedByPeer(.stoppedByUser))
     }
 
-    /// Shows P205.
+    /// Shows P200.
     @Test(arguments: [false, true])
     func `sending can be cancelled, and leaves no partial frame among whole ones`(isCancelledFirst: Bool)
         async throws

@@ -15,7 +15,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    /// Shows P123.
+    /// Shows P122.
     @Test(
         arguments: [true, false]
     )

@@ -81,7 +81,7 @@ import Testing
         #expect(bench.openings[2] == (isForGood ? nil : [nil]))
     }
 
-    /// Shows P213.
+    /// Shows P203.
     @Test func `a caller that waits for less than the time to the next attempt gets one of its own`() {
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
         bench.change { $0.open(bench) }
@@ -95,7 +95,7 @@ import Testing
         #expect(bench.connects == 3)
     }
 
-    /// Shows P213.
+    /// Shows P203.
     @Test func `a caller whose limit ends with the pause between two attempts gets one of its own`() {
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
         bench.change { $0.open(bench) }
@@ -104,7 +104,7 @@ import Testing
         #expect(bench.openings[1] == [nil] && bench.connects == 2)
     }
 
-    /// Shows P213.
+    /// Shows P203.
     @Test func `an attempt that is due is made before callers whose limit has passed give up`() {
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
         bench.change { $0.open(bench) }
@@ -116,7 +116,7 @@ import Testing
         #expect(bench.openings[1] == [nil] && bench.connects == 2)
     }
 
-    /// Shows P213.
+    /// Shows P203.
     @Test(arguments: [true, false])
     func `a caller that begins to wait while the last connection ends gets an attempt within its limit`(
         isFrameCompleted: Bool

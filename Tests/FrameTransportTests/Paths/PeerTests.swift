@@ -39,7 +39,7 @@ import Testing
     }
 
     #if os(Linux)
-        /// Shows P156.
+        /// Shows P136.
         @Test(.enabled(if: geteuid() == 0, "only root may become another user"))
         func `another user who connects is turned away before a byte is read`() async {
             await #expect(processExitsWith: .success) {

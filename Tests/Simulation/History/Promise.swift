@@ -63,13 +63,13 @@ enum Promise: Int, CaseIterable {
     case turnsAreBounded
     /// P181, P190: nothing is left when everybody has gone.
     case noResidue
-    /// P200, P201, P203, P205, P207: whoever gives up, or has a limit, is told in time.
+    /// P200, P201, P203, P207: whoever gives up, or has a limit, is told in time.
     case promptness
     /// P119: a sender can learn that something it has sent was discarded.
     case lossIsKnown
     /// P121, P122, P141: an orderly end is no error, and an error is no orderly end.
     case reasons
-    /// P123: an end within a message is not orderly.
+    /// P122: an end within a message is not orderly.
     case endsBetweenMessages
     /// P109, P120, P138: everybody is told once.
     case toldOnce
@@ -109,7 +109,7 @@ enum Promise: Int, CaseIterable {
     case finishIgnoresLater
     /// P190: a connection has at most one entry among the deadlines.
     case oneDeadlineEach
-    /// P213: whoever waits for a server has at least one attempt.
+    /// P203: whoever waits for a server has at least one attempt.
     case callersGetAnAttempt
     /// P203: attempts that were made for somebody who gave up end.
     case cancelledAttemptsEnd

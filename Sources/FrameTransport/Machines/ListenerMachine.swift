@@ -1,5 +1,5 @@
 /// Makes every decision on the listening side of a server: who is accepted, who has a place, when accepting pauses, how
-/// many departed senders are remembered, and the end.
+/// many departed senders wait to be taken, and the end.
 package struct ListenerMachine: Sendable {
     /// The maximum number of connections accepted per turn.
     package static let acceptsPerTurn = 64
@@ -30,12 +30,6 @@ package struct ListenerMachine: Sendable {
     private var leaving: Set<Int> = []
     private var isFinished = false
 
-    /// The connections in the queue for the program, and those among them that have departed, in order.
-    private var queued: Set<Int> = []
-    private var departed: [Int] = []
-    /// The queued connections whose frames were dropped for lack of memory: they have been counted.
-    private var emptied: Set<Int> = []
-
     package init(limits: FrameServer.Limits, usesTokens: Bool = false) {
         places = limits.maximumConnections
         handshakes = usesTokens ? max(1, min(limits.maximumHandshakes, places)) : nil
@@ -44,9 +38,6 @@ package struct ListenerMachine: Sendable {
 
     /// The number of open connections.
     package var connectionCount: Int { connected.count }
-
-    /// The number of connections waiting to be taken by the program.
-    package var queuedCount: Int { queued.count }
 
     /// The time of the next ``deadlinePassed()``; nil for never.
     package var deadline: UInt64? { if case .pausing(let end) = state { end } else { nil } }
@@ -125,26 +116,6 @@ package struct ListenerMachine: Sendable {
         handshaking.removeAll { $0 == id }
     }
 
-    /// Records that a connection was queued for the program.
-    package mutating func queued(_ id: Int, _ system: some System) {
-        queued.insert(id)
-        // It may have ended before this was known.
-        if !connected.contains(id) { keepDeparted(id, system) }
-    }
-
-    /// Records that the program has taken a connection from the queue, or that the queue had ended before it came.
-    package mutating func taken(_ id: Int) {
-        queued.remove(id)
-        emptied.remove(id)
-        departed.removeAll { $0 == id }
-    }
-
-    /// Records that a departed sender's unread frames were dropped for lack of memory.
-    package mutating func framesDropped(_ id: Int, _ system: some System) {
-        system.count { $0.droppedSenders += 1 }
-        if queued.contains(id) { emptied.insert(id) }
-    }
-
     /// Handles the end of a connection; one that was never ready had no valid token.
     package mutating func ended(_ id: Int, wasReady: Bool, _ system: some System) {
         guard connected.remove(id) != nil else { return }
@@ -154,7 +125,7 @@ package struct ListenerMachine: Sendable {
         handshaking.removeAll { $0 == id }
         // A connection that was still in its handshake when the server ended was not refused.
         if !wasReady, !hasEnded { system.count { $0.refusals[.token, default: 0] += 1 } }
-        if queued.contains(id) { keepDeparted(id, system) }
+        system.dropDeparted(beyond: max(1, places))
         settle(system)
     }
 
@@ -207,16 +178,6 @@ package struct ListenerMachine: Sendable {
     }
 
     private var hasEnded: Bool { if case .ended = state { true } else { false } }
-
-    /// Remembers a departed sender, at most as many as there are places; beyond that the oldest is dropped.
-    private mutating func keepDeparted(_ id: Int, _ system: some System) {
-        departed.append(id)
-        guard departed.count > max(1, places) else { return }
-        let oldest = departed.removeFirst()
-        queued.remove(oldest)
-        let isCounted = emptied.remove(oldest) != nil
-        if system.dropDeparted(oldest), !isCounted { system.count { $0.droppedSenders += 1 } }
-    }
 
     private mutating func end(_ error: TransportError?, _ system: some System) {
         if hasEnded { return }
@@ -273,8 +234,8 @@ extension ListenerMachine {
         func endPresenting(_ error: TransportError?)
         func closeConnections()
         func drainConnections()
-        /// Drops a departed sender from the queue of connections; false if the program has just taken it.
-        func dropDeparted(_ id: Int) -> Bool
+        /// Drops the first departed sender from the queue of connections, if more than `count` of them wait there.
+        func dropDeparted(beyond count: Int)
         /// Reports that everything has ended. This is the last call.
         func finish()
     }

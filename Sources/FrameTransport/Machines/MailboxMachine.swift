@@ -3,7 +3,8 @@
 ///
 /// Whatever is in the mailbox when it ends is still delivered.
 ///
-/// `Wake` is what resumes a waiter: the machine keeps it while the waiter waits, and returns it once.
+/// A consumer that finds nothing leaves a `Wake`, which the machine returns once, when it is to look again. An element
+/// for which a consumer has been woken counts as that consumer's: it neither is replaced nor fills the mailbox.
 package struct MailboxMachine<Element, Wake> {
     /// What happens to an element that arrives while the mailbox is full.
     package enum Overflow: Sendable {
@@ -22,9 +23,11 @@ package struct MailboxMachine<Element, Wake> {
         package let isLast: Bool
     }
 
-    /// What a waiter receives when it is resumed.
-    package enum Delivery {
+    /// What a consumer finds.
+    package enum Found {
         case element(Taken)
+        /// Nothing yet: it may wait.
+        case nothing
         case end(TransportError?)
     }
 
@@ -52,12 +55,9 @@ package struct MailboxMachine<Element, Wake> {
     private var entries: [Entry] = []
     /// The end, once reached: without an error, or with one.
     private var ending: TransportError??
-    private var waiters: [(id: UInt64, wake: Wake)] = []
-    /// The deliveries for waiters that have been resumed.
-    private var deliveries: [(waiter: UInt64, delivery: Delivery)] = []
-    /// The waiters that were cancelled before they began to wait.
-    private var cancelled: Set<UInt64> = []
-    private var lastWaiter: UInt64 = 0
+    private var waiters: [Wake] = []
+    /// The number of consumers that have been woken, and have not looked yet.
+    private var woken = 0
     /// A waiting producer is called when at most this many elements are left.
     private var producerWaitsFor: Int?
     /// The number of elements that may be read ahead.
@@ -73,12 +73,9 @@ package struct MailboxMachine<Element, Wake> {
     /// The number of elements that were replaced by newer ones.
     package private(set) var replaced = 0
 
-    /// The weight of the waiting elements.
-    package private(set) var weight = 0
-
     /// Whether there has been an element that nobody took or will take, or there may be one: it was discarded, came after
     /// the end, or still waits.
-    package var hasUntaken: Bool { hasDiscarded || !entries.isEmpty }
+    package var hasUntaken: Bool { hasDiscarded || count > 0 }
     private var hasDiscarded = false
 
     /// Creates an empty mailbox.
@@ -88,8 +85,14 @@ package struct MailboxMachine<Element, Wake> {
         window = capacity.count
     }
 
-    /// The number of waiting elements.
-    package var count: Int { entries.count }
+    /// The elements that wait, and are not about to be taken.
+    private var waiting: ArraySlice<Entry> { entries.dropFirst(woken) }
+
+    /// Their number.
+    package var count: Int { max(0, entries.count - woken) }
+
+    /// Their weight.
+    package var weight: Int { waiting.reduce(0) { $0 + $1.weight } }
 
     /// The number of waiting consumers.
     package var waiterCount: Int { waiters.count }
@@ -109,7 +112,7 @@ package struct MailboxMachine<Element, Wake> {
     /// are resumed once for several elements. A consumer that takes more than half a window and always finds something
     /// is slow: the window becomes the shortest again, so that the consumer does not get older elements.
     ///
-    /// Elements that waiters are about to get do not count as read ahead.
+    /// Elements that consumers are about to get do not count as read ahead.
     ///
     /// - Parameter onceEmpty: Whether there is room only after every waiting element has been taken.
     /// - Returns: The number of elements, and the weight of those waiting.
@@ -121,7 +124,7 @@ package struct MailboxMachine<Element, Wake> {
         } else if takenSinceStarved > window / 2 {
             window = capacity.count
         }
-        let ahead = max(0, entries.count - waiters.count)
+        let ahead = max(0, count - waiters.count)
         let most = onceEmpty ? 0 : window / 2
         guard ahead <= most else {
             producerWaitsFor = most
@@ -136,8 +139,8 @@ package struct MailboxMachine<Element, Wake> {
     /// - Parameters:
     ///   - element: The element.
     ///   - weight: Its weight.
-    ///   - more: Whether more may follow at once, so that a waiter stays suspended until ``wakeWaiter()``.
-    /// - Returns: Whether it was accepted, which it is until the mailbox ends, and the waiter to resume.
+    ///   - more: Whether more may follow at once, so that a consumer stays suspended until ``wakeWaiter()``.
+    /// - Returns: Whether it was accepted, which it is until the mailbox ends, and the consumer to wake.
     package mutating func put(
         _ element: Element,
         weight: Int = 0,
@@ -147,34 +150,29 @@ package struct MailboxMachine<Element, Wake> {
             hasDiscarded = true
             return (false, nil)
         }
-        // If held back, an element might be replaced before its consumer sees it.
-        if !waiters.isEmpty, entries.isEmpty, !more || overflow == .replacesOldest {
-            let waiter = waiters.removeFirst()
-            deliveries.append((waiter.id, .element(Taken(element: element, mustCallProducer: false, isLast: false))))
-            takenSinceStarved += 1
-            return (true, waiter.wake)
-        }
         if overflow == .replacesOldest {
-            while !entries.isEmpty, entries.count >= capacity.count || self.weight > capacity.weight - weight {
-                let entry = entries.removeFirst()
-                self.weight -= entry.weight
-                givenWay.append(entry.element)
+            while count > 0, count >= capacity.count || self.weight > capacity.weight - weight {
+                givenWay.append(entries.remove(at: woken).element)
                 replaced += 1
             }
         }
         entries.append(Entry(element: element, weight: weight))
-        self.weight += weight
-        return (true, nil)
+        // If held back, an element might be replaced before its consumer sees it.
+        return (true, more && overflow == .refused ? nil : wakeWaiter())
     }
 
-    /// Assigns the first element to the first waiting consumer, once no more follow at once.
-    ///
-    /// - Returns: The waiter to resume; nil if none waits, or there is nothing for it.
+    /// Returns the next consumer to wake; nil if none waits, or there is nothing for it.
     package mutating func wakeWaiter() -> Wake? {
-        guard !waiters.isEmpty, let taken = take() else { return nil }
-        let waiter = waiters.removeFirst()
-        deliveries.append((waiter.id, .element(taken)))
-        return waiter.wake
+        guard !waiters.isEmpty, count > 0 else { return nil }
+        woken += 1
+        return waiters.removeFirst()
+    }
+
+    /// Returns every waiting consumer, to be woken for another reason: the end, or that one of them was cancelled.
+    package mutating func wakeAll() -> [Wake] {
+        woken += waiters.count
+        defer { waiters = [] }
+        return waiters
     }
 
     /// Takes out the replaced elements.
@@ -186,25 +184,19 @@ package struct MailboxMachine<Element, Wake> {
 
     /// Ends the mailbox; the first end counts.
     ///
-    /// - Returns: The waiters to resume.
+    /// - Returns: The consumers to wake.
     package mutating func end(_ error: TransportError?) -> [Wake] {
         guard ending == nil else { return [] }
         ending = .some(error)
-        // Available elements come before the end.
-        var woken: [Wake] = []
-        while let wake = wakeWaiter() { woken.append(wake) }
-        defer { waiters = [] }
-        for waiter in waiters { deliveries.append((waiter.id, .end(error))) }
-        return woken + waiters.map(\.wake)
+        return wakeAll()
     }
 
     /// Takes out every waiting element, and ends with `error`, overriding an earlier end if there was any element.
     ///
-    /// - Returns: The elements, and the waiters to resume.
+    /// - Returns: The elements, and the consumers to wake.
     package mutating func discard(_ error: TransportError?) -> (elements: [Element], woken: [Wake]) {
-        let elements = entries.map(\.element)
-        entries = []
-        weight = 0
+        let elements = waiting.map(\.element)
+        entries.removeLast(elements.count)
         let woken = end(error)
         if !elements.isEmpty {
             ending = .some(error)
@@ -213,120 +205,43 @@ package struct MailboxMachine<Element, Wake> {
         return (elements, woken)
     }
 
-    /// Removes the first element that `matches`.
-    package mutating func removeFirst(where matches: (Element) -> Bool) -> Element? {
-        guard let index = entries.firstIndex(where: { matches($0.element) }) else { return nil }
-        let entry = entries.remove(at: index)
-        weight -= entry.weight
-        return entry.element
+    /// Removes the first waiting element that `matches`, if more than `count` of them do.
+    package mutating func removeFirst(beyond count: Int, where matches: (Element) -> Bool) -> Element? {
+        let found = waiting.indices.filter { matches(entries[$0].element) }
+        guard found.count > count, let first = found.first else { return nil }
+        return entries.remove(at: first).element
     }
 
     // MARK: Consuming
 
-    /// Takes an available element.
-    package mutating func take() -> Taken? {
-        guard !entries.isEmpty else { return nil }
-        let entry = entries.removeFirst()
-        weight -= entry.weight
+    /// Takes an available element, or the end behind the last one.
+    ///
+    /// - Parameter wasWoken: Whether the consumer has waited until now.
+    /// - Returns: What it finds.
+    package mutating func take(wasWoken: Bool = false) -> Found {
+        if wasWoken { woken -= 1 }
+        guard !entries.isEmpty else { return ending.map { .end($0) } ?? .nothing }
+        let element = entries.removeFirst().element
         takenSinceStarved += 1
         let mustCall = producerWaitsFor.map { entries.count <= $0 } ?? false
         if mustCall { producerWaitsFor = nil }
-        return Taken(element: entry.element, mustCallProducer: mustCall, isLast: hasEnded && entries.isEmpty)
+        return .element(Taken(element: element, mustCallProducer: mustCall, isLast: hasEnded && entries.isEmpty))
     }
 
-    /// Returns a number for a consumer that is about to wait.
-    package mutating func makeWaiter() -> UInt64 {
-        lastWaiter += 1
-        return lastWaiter
-    }
-
-    /// Waits, unless there is now something for the consumer.
+    /// Has a consumer wait that has found nothing.
     ///
-    /// - Returns: Whether its delivery is already available; if not, it is resumed with `wake`.
-    package mutating func wait(_ waiter: UInt64, _ wake: Wake) -> Bool {
-        if !cancelled.isEmpty, cancelled.remove(waiter) != nil {
-            deliveries.append((waiter, .end(nil)))
-        } else if let taken = take() {
-            deliveries.append((waiter, .element(taken)))
-        } else if let ending {
-            deliveries.append((waiter, .end(ending)))
-        } else {
-            if takenSinceStarved > 0 { hasStarved = true }
-            takenSinceStarved = 0
-            waiters.append((waiter, wake))
+    /// - Parameters:
+    ///   - wake: What wakes it.
+    ///   - isCancelled: Whether it does not wait any longer.
+    /// - Returns: Whether it waits; if not, it looks again at once, like one that has been woken.
+    package mutating func wait(_ wake: Wake, isCancelled: Bool = false) -> Bool {
+        guard count == 0, ending == nil, !isCancelled else {
+            woken += 1
             return false
         }
+        if takenSinceStarved > 0 { hasStarved = true }
+        takenSinceStarved = 0
+        waiters.append(wake)
         return true
-    }
-
-    /// Ends the wait of a consumer that was cancelled.
-    ///
-    /// - Returns: What resumes it, if that is to be done. A consumer that has been served keeps its delivery.
-    package mutating func cancel(_ waiter: UInt64) -> Wake? {
-        guard let index = waiters.firstIndex(where: { $0.id == waiter }) else {
-            // Cancelled before it began to wait, or after it was served; in the former case it finds this record.
-            cancelled.insert(waiter)
-            return nil
-        }
-        deliveries.append((waiter, .end(nil)))
-        return waiters.remove(at: index).wake
-    }
-
-    /// Takes the delivery for a waiter that has been resumed.
-    package mutating func takeDelivery(for waiter: UInt64) -> Delivery {
-        if !cancelled.isEmpty { cancelled.remove(waiter) }
-        guard let index = deliveries.firstIndex(where: { $0.waiter == waiter }) else { return .end(nil) }
-        // Their order does not matter.
-        deliveries.swapAt(index, deliveries.endIndex - 1)
-        return deliveries.removeLast().delivery
-    }
-}
-
-/// Decides which readers receive which frame of one sender: every reader gets the latest, and one that joins late
-/// starts with the last.
-package struct FanOutMachine<Frame> {
-    private var readers: [UInt64] = []
-    private var lastReader: UInt64 = 0
-    private var last: Frame?
-
-    /// The reason for the end of the frames; nil until then.
-    package private(set) var ending: CloseReason?
-
-    package init() {}
-
-    /// The number of readers.
-    package var readerCount: Int { readers.count }
-
-    /// Publishes a frame.
-    ///
-    /// - Returns: The readers that receive it; none once the frames have ended.
-    package mutating func publish(_ frame: Frame) -> [UInt64] {
-        guard ending == nil else { return [] }
-        last = frame
-        return readers
-    }
-
-    /// Adds a reader.
-    ///
-    /// - Returns: Its number, the frame that it starts with, and the end if the frames have ended.
-    package mutating func join() -> (reader: UInt64, first: Frame?, ending: CloseReason?) {
-        lastReader += 1
-        if ending == nil { readers.append(lastReader) }
-        return (lastReader, last, ending)
-    }
-
-    /// Removes a reader.
-    package mutating func leave(_ reader: UInt64) {
-        readers.removeAll { $0 == reader }
-    }
-
-    /// Ends every reader after its last frame; only the first end counts.
-    ///
-    /// - Returns: The readers to notify.
-    package mutating func end(_ reason: CloseReason) -> [UInt64] {
-        guard ending == nil else { return [] }
-        ending = reason
-        defer { readers = [] }
-        return readers
     }
 }

@@ -16,37 +16,15 @@ extension FrameConnection {
     ///
     /// Thread safety: any thread may use a broadcaster at any time. Every reader is for one consumer.
     public final class Broadcaster: Sendable {
-        private enum News {
-            case frame(Frame)
-            case end(CloseReason)
-        }
-
         private struct State {
-            var machine = FanOutMachine<Frame>()
-            var mailboxes: [UInt64: Mailbox<Frame>] = [:]
-            /// Undelivered news, and whether a thread is delivering it.
-            var news: [News] = []
-            var isTelling = false
-
-            /// Removes the next piece of news, with its readers; nil if there is none, which ends delivery.
-            mutating func takeNews() -> (news: News, mailboxes: [Mailbox<Frame>])? {
-                guard !news.isEmpty else {
-                    isTelling = false
-                    return nil
-                }
-                let next = news.removeFirst()
-                switch next {
-                case .frame(let frame):
-                    let readers = machine.publish(frame)
-                    return (next, readers.compactMap { mailboxes[$0] })
-                case .end(let reason):
-                    let readers = machine.end(reason)
-                    return (next, readers.compactMap { mailboxes.removeValue(forKey: $0) })
-                }
-            }
+            var last: Frame?
+            var ending: CloseReason?
+            var readers: [UInt64: Mailbox<Frame>] = [:]
         }
 
         private let state = Locked(State())
+        /// Held while something is delivered, so that every reader gets everything in the same order.
+        private let order = Locked(())
         /// The task that feeds this fan-out, if it follows a connection.
         private let feed = Locked(Task<Void, Never>?.none)
 
@@ -82,77 +60,64 @@ extension FrameConnection {
         }
 
         /// The number of readers.
-        package var readerCount: Int { state.withLock { $0.machine.readerCount } }
+        package var readerCount: Int { state.withLock { $0.readers.count } }
 
         /// Delivers a frame to every reader, and keeps it for readers that join before the next one.
         package func publish(_ frame: Frame) {
-            tell(.frame(frame))
+            order.withLock { _ in
+                // The frames that go are released outside the lock of the state, as those that the mailboxes replace.
+                let (readers, _) = state.withLock { state -> ([Mailbox<Frame>], Frame?) in
+                    guard state.ending == nil else { return ([], nil) }
+                    defer { state.last = frame }
+                    return (Array(state.readers.values), state.last)
+                }
+                for reader in readers { reader.put(frame) }
+            }
         }
 
         /// Ends every reader after its last frame.
         ///
         /// - Parameter reason: The reason; readers throw its error, if it has one.
         public func end(_ reason: CloseReason) {
-            tell(.end(reason))
-        }
-
-        /// Delivers news in the order of the calls; if another thread is already delivering, it delivers this too.
-        private func tell(_ news: News) {
-            let mustTell = state.withLock { state in
-                state.news.append(news)
-                defer { state.isTelling = true }
-                return !state.isTelling
-            }
-            guard mustTell else { return }
-            while let (news, mailboxes) = state.withLock({ $0.takeNews() }) {
-                for mailbox in mailboxes {
-                    switch news {
-                    case .frame(let frame): mailbox.put(frame)
-                    case .end(let reason): mailbox.end(reason.error)
-                    }
+            order.withLock { _ in
+                let readers = state.withLock { state -> [UInt64: Mailbox<Frame>] in
+                    guard state.ending == nil else { return [:] }
+                    state.ending = reason
+                    defer { state.readers = [:] }
+                    return state.readers
                 }
+                for reader in readers.values { reader.end(reason.error) }
             }
         }
 
         /// Creates a reader, which begins with the last frame, if there is one.
         public func reader() -> Reader {
-            let mailbox = Mailbox<Frame>(capacity: 1, overflow: .replacesOldest)
-            let (id, ending) = state.withLock { state in
-                let (id, first, ending) = state.machine.join()
-                // Within the lock, so that no newer frame can precede it.
-                if let first { mailbox.put(first) }
-                if ending == nil { state.mailboxes[id] = mailbox }
-                return (id, ending)
-            }
-            if let ending { mailbox.end(ending.error) }
-            return Reader(id: id, mailbox: mailbox, fanOut: self)
-        }
-
-        private func leave(_ reader: UInt64) {
+            let reader = Reader(of: self)
             state.withLock { state in
-                state.machine.leave(reader)
-                state.mailboxes[reader] = nil
+                // Within the lock, so that no newer frame can precede it.
+                if let last = state.last { reader.mailbox.put(last) }
+                if let ending = state.ending { return reader.mailbox.end(ending.error) }
+                state.readers[reader.id] = reader.mailbox
             }
+            return reader
         }
 
         /// A reader of a fan-out; it leaves when it and its iterator are released.
         public final class Reader: AsyncSequence, Sendable {
             private static let identities = Counter()
 
-            private let id: UInt64
-            private let mailbox: Mailbox<Frame>
-            private let fanOut: Broadcaster
             /// Identifies the reader within the process, so that a shared decoder knows what each reader has seen.
-            private let identity = UInt64(identities.next())
+            fileprivate let id = UInt64(identities.next())
+            fileprivate let mailbox = Mailbox<Frame>(capacity: 1, overflow: .replacesOldest)
+            private let fanOut: Broadcaster
 
-            fileprivate init(id: UInt64, mailbox: Mailbox<Frame>, fanOut: Broadcaster) {
-                self.id = id
-                self.mailbox = mailbox
+            fileprivate init(of fanOut: Broadcaster) {
                 self.fanOut = fanOut
             }
 
             deinit {
-                fanOut.leave(id)
+                // Released outside the lock.
+                _ = fanOut.state.withLock { $0.readers.removeValue(forKey: id) }
             }
 
             /// The number of frames that this reader missed because newer ones arrived.
@@ -173,7 +138,7 @@ extension FrameConnection {
                 public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame?
                 {
                     var frame = try await reader.mailbox.next(isolation: actor)
-                    frame?.reader = reader.identity
+                    frame?.reader = reader.id
                     return frame
                 }
 

@@ -144,7 +144,7 @@ public final class FrameConnection: Sendable, Identifiable {
                 let mailbox = connection.driver.mailbox
                 if Task.isCancelled { return nil }
                 if let frame = mailbox.take() { return frame }
-                return try await mailbox.next(isolation: actor)
+                return try await mailbox.wait(isolation: actor)
             }
 
             /// Returns the next frame; nil at the end, or if the calling task is cancelled.

@@ -52,17 +52,11 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         thread = configuration.thread
         configuration.memory.open(places: configuration.limits.maximumConnections)
         machine = ListenerMachine(limits: configuration.limits, usesTokens: configuration.tokens != nil)
-        let owner = WeakReference<ListeningDriver>()
         mailbox = Mailbox(
             capacity: .init(count: .max),
             overflow: .refused,
-            onLeave: { connection, _ in
-                connection.driver.taken()
-                guard let driver = owner.object else { return }
-                driver.thread.execute { driver.change { $0.taken(connection.id) } }
-            }
+            onLeave: { connection, _ in connection.driver.taken() }
         )
-        owner.object = self
     }
 
     func start() {
@@ -349,13 +343,13 @@ extension ListeningDriver: ListenerMachine.System {
         connection.thread.execute { call(connection) }
     }
 
-    func dropDeparted(_ id: Int) -> Bool {
+    func dropDeparted(beyond count: Int) {
         // Released outside the mailbox's lock: its deinitializer closes it.
-        guard let dropped = mailbox.removeFirst(where: { $0.id == id }) else { return false }
+        guard let dropped = mailbox.removeFirst(beyond: count, where: { $0.driver.closed.value != nil }) else { return }
+        dropped.driver.countDrop()
         let text = "the sender has left, and was dropped with its unread frames because too many had left before"
         let error = TransportError(.departedSenderDropped, text)
-        log?.report(.warning, .departedSenderDropped, text, connection: id, peer: dropped.peer, error: error)
-        return true
+        log?.report(.warning, .departedSenderDropped, text, connection: dropped.id, peer: dropped.peer, error: error)
     }
 
     func finish() { closed.set(()) }

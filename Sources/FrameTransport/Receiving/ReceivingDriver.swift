@@ -52,6 +52,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// The memory that the sender shares.
     @exclusivity(unchecked) private var mappings: SharedMappings
     var wasReady = false
+    private let isDropped = Locked(false)
 
     init(
         _ descriptor: consuming OwnedDescriptor,
@@ -327,10 +328,7 @@ extension ReceivingDriver: ReceiverMachine.System {
     func present() {
         wasReady = true
         log?.report(.debug, .connectionOpened, "a sender is connected", connection: id, peer: peer)
-        server?.onThread { [id] in
-            $0.tokenShown(id)
-            $0.queued(id, $1)
-        }
+        server?.onThread { [id] machine, _ in machine.tokenShown(id) }
         presenting.take()?.put(FrameConnection(id: id, peer: peer, driver: self))
     }
 
@@ -439,6 +437,15 @@ extension ReceivingDriver: ReceiverMachine.System {
         audio.discard()
         let text = "the sender has left, and its unread frames were dropped because their memory was needed"
         log?.report(.warning, .departedSenderDropped, text, connection: id, peer: peer)
-        server?.onThread { [id] in $0.framesDropped(id, $1) }
+        countDrop()
+    }
+
+    /// Counts the departed sender as dropped, once.
+    func countDrop() {
+        let isFirst = isDropped.withLock { isDropped in
+            defer { isDropped = true }
+            return !isDropped
+        }
+        if isFirst { counts.withLock { $0.droppedSenders += 1 } }
     }
 }

@@ -2,12 +2,12 @@ internal import Locking
 
 /// A bounded queue between a thread that produces and the tasks that consume, which ends once.
 ///
-/// ``MailboxMachine`` decides; this class keeps it behind a lock, and resumes waiters. A consumer whose task is
+/// ``MailboxMachine`` decides; this class keeps it behind a lock, and wakes consumers. A consumer whose task is
 /// cancelled receives the end.
 final class Mailbox<Element: Sendable>: Sendable {
     typealias Machine = MailboxMachine<Element, Wake>
 
-    /// Resumes a waiter, with an unchecked continuation because every frame may need one.
+    /// Wakes a consumer, with an unchecked continuation because every frame may need one.
     ///
     /// The code that takes it out of the state calls it, and no other code can.
     ///
@@ -119,38 +119,45 @@ final class Mailbox<Element: Sendable>: Sendable {
         return elements.count
     }
 
-    /// Removes an unconsumed element.
-    func removeFirst(where matches: (Element) -> Bool) -> Element? {
-        machine.withLock { $0.removeFirst(where: matches) }
+    /// Removes the first waiting element that `matches`, if more than `count` of them do.
+    func removeFirst(beyond count: Int, where matches: (Element) -> Bool) -> Element? {
+        machine.withLock { $0.removeFirst(beyond: count, where: matches) }
     }
 
     // MARK: Consuming
 
     /// Takes an available element.
     func take() -> Element? {
-        machine.withLock { $0.take() }.map { consumed($0) }
+        guard case .element(let taken) = machine.withLock({ $0.take() }) else { return nil }
+        return consumed(taken)
     }
 
     /// Waits for the next element; nil at the end, or if the task is cancelled.
     func next(isolation: isolated (any Actor)? = #isolation) async throws(TransportError) -> Element? {
         if Task.isCancelled { return nil }
-        let (first, waiter) = machine.withLock { machine in
-            let first = machine.take()
-            return (first, first == nil ? machine.makeWaiter() : 0)
-        }
-        if let first { return consumed(first) }
-        await withTaskCancellationHandler {
-            await unsafe withUnsafeContinuation { continuation in
-                let wake = unsafe Wake(continuation)
-                if machine.withLock({ $0.wait(waiter, wake) }) { wake() }
+        if let element = take() { return element }
+        return try await wait(isolation: isolation)
+    }
+
+    /// Waits for the next element, of which there is none at present.
+    func wait(isolation: isolated (any Actor)?) async throws(TransportError) -> Element? {
+        while true {
+            await withTaskCancellationHandler {
+                await unsafe withUnsafeContinuation { continuation in
+                    let wake = unsafe Wake(continuation)
+                    // A task that is cancelled after this finds its continuation among the waiters.
+                    if !machine.withLock({ $0.wait(wake, isCancelled: Task.isCancelled) }) { wake() }
+                }
+            } onCancel: {
+                // The others look, and wait again.
+                for wake in machine.withLock({ $0.wakeAll() }) { wake() }
             }
-        } onCancel: {
-            machine.withLock { $0.cancel(waiter) }?()
-        }
-        switch machine.withLock({ $0.takeDelivery(for: waiter) }) {
-        case .element(let element): return consumed(element)
-        case .end(let error?): throw error
-        case .end(nil): return nil
+            switch machine.withLock({ $0.take(wasWoken: true) }) {
+            case .element(let taken): return consumed(taken)
+            case .end(let error?): throw error
+            case .end(nil): return nil
+            case .nothing: if Task.isCancelled { return nil }
+            }
         }
     }
 

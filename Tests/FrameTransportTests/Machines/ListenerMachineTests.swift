@@ -9,8 +9,7 @@ import Testing
     private final class Rig: ListenerMachine.System {
         enum Call: Equatable {
             case accept, admit(Int), turnAway(FrameServer.Statistics.Refusal), makeWay(Int), paused(Errno), yield
-            case stopListening, endPresenting(TransportError?), closeConnections, drainConnections, dropDeparted(Int)
-            case finish
+            case stopListening, endPresenting(TransportError?), closeConnections, drainConnections, finish
         }
 
         var machine: ListenerMachine
@@ -20,8 +19,7 @@ import Testing
         /// What accepting brings: a connection, or a failure.
         var waiting: [Result<Bool, Errno>] = []
         var keepsPlace = false
-        /// The departed senders that the program has just taken.
-        var hasJustTaken: Set<Int> = []
+        private(set) var dropLimits: Set<Int> = []
 
         init(places: Int = FrameServer.Limits().maximumConnections, handshakes: Int? = nil) {
             var limits = FrameServer.Limits()
@@ -44,13 +42,6 @@ import Testing
         /// One connection comes, whose user may connect.
         func connect() { report { $0.accepted(isAdmitted: true, $1) } }
 
-        /// One comes, is queued for the program, and ends.
-        func visit(_ id: Int) {
-            connect()
-            report { $0.queued(id, $1) }
-            end(id)
-        }
-
         func end(_ id: Int, wasReady: Bool = true) { report { $0.ended(id, wasReady: wasReady, $1) } }
 
         // MARK: ListenerMachine.System
@@ -67,10 +58,8 @@ import Testing
             return !keepsPlace
         }
 
-        func dropDeparted(_ id: Int) -> Bool {
-            calls.append(.dropDeparted(id))
-            return !hasJustTaken.contains(id)
-        }
+        // With every end.
+        func dropDeparted(beyond count: Int) { dropLimits.insert(count) }
 
         func admit(_ id: Int) { calls.append(.admit(id)) }
         func turnAway(for reason: FrameServer.Statistics.Refusal) { calls.append(.turnAway(reason)) }
@@ -103,6 +92,7 @@ import Testing
         )
         #expect(rig.statistics.connections == 1)
         rig.end(1)
+        #expect(rig.dropLimits == [1])
         rig.connect()
         #expect(rig.takeCalls() == [.admit(2)] && rig.statistics.refusals == [.place: 1, .user: 1])
         #expect(rig.statistics.connections == 1 && rig.statistics.acceptedConnections == 2)
@@ -135,18 +125,6 @@ import Testing
         )
     }
 
-    @Test func `a connection after the end of the queue does not stay in it`() {
-        let rig = Rig(places: 4)
-        rig.connect()
-        rig.report { $0.started(1, $1) }
-        rig.report { $0.close($1) }
-        rig.report { $0.queued(1, $1) }
-        rig.report { machine, _ in machine.taken(1) }
-        rig.end(1)
-        #expect(rig.machine.queuedCount == 0 && rig.machine.connectionCount == 0)
-        #expect(rig.statistics.droppedSenders == 0)
-    }
-
     @Test func `the oldest connection without a token gives way to one more, and to one that finds no place`() {
         let rig = Rig(places: 3, handshakes: 2)
         for _ in 0..<3 { rig.connect() }
@@ -168,24 +146,6 @@ import Testing
         rig.report { machine, _ in machine.tokenShown(5) }
         rig.end(4, wasReady: false)
         #expect(rig.statistics.refusedConnections == 3 && rig.machine.connectionCount == 3)
-    }
-
-    /// Shows P189.
-    @Test func `a departed sender that the program has just taken is not counted as dropped`() {
-        let rig = Rig(places: 1)
-        rig.hasJustTaken = [1]
-        for id in 1...3 { rig.visit(id) }
-        #expect(rig.takeCalls().contains(.dropDeparted(1)) && rig.statistics.droppedSenders == 1)
-        rig.report { machine, _ in machine.taken(1) }
-        #expect(rig.statistics.droppedSenders == 1 && rig.machine.queuedCount == 1)
-    }
-
-    @Test func `a sender whose frames were dropped for lack of memory is counted once`() {
-        let rig = Rig(places: 1)
-        rig.visit(1)
-        rig.report { $0.framesDropped(1, $1) }
-        rig.visit(2)
-        #expect(rig.takeCalls().contains(.dropDeparted(1)) && rig.statistics.droppedSenders == 1)
     }
 
     @Test func `a shortage pauses accepting, longer each time, whoever connects meanwhile`() {

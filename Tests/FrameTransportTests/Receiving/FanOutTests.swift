@@ -57,6 +57,26 @@ import Testing
         #expect(try await late.next()?.jpeg?.array() == body(19, count: 12_000))
     }
 
+    /// Shows P222.
+    @Test func `a reader gets the frames in order, and one that joins late begins with the last`() async throws {
+        var source = connection.frames.makeAsyncIterator()
+        let fanOut = FrameConnection.Broadcaster()
+        let slow = fanOut.reader()
+        var frames = slow.makeAsyncIterator()
+        for seed in 0..<3 {
+            try await send(seed)
+            fanOut.publish(try #require(try await source.next()))
+            if seed == 0 { #expect(try await frames.next()?.index == 0) }
+        }
+        var late = fanOut.reader().makeAsyncIterator()
+        fanOut.end(.closedLocally(.stoppedByUser))
+        #expect(try await late.next()?.index == 2)
+        #expect(try await frames.next()?.index == 2)
+        #expect(slow.supersededFrames == 1)
+        #expect(try await late.next() == nil)
+        #expect(try await frames.next() == nil)
+    }
+
     @Test func `readers agree on the last frame, whichever thread published it`() async throws {
         var source = connection.frames.makeAsyncIterator()
         var frames: [Frame] = []

@@ -6,25 +6,21 @@ import Testing
 
 /// The queue between the thread that reads and the tasks that consume.
 @Suite(.timeLimit(.minutes(5))) struct MailboxTests {
-    @Test func `elements are returned in order, including those added before the end`() async throws {
-        let mailbox = Mailbox<Int>(capacity: .max, overflow: .refused)
-        for number in 0..<3 { mailbox.put(number) }
-        mailbox.end()
-        #expect(!mailbox.put(3))
-        for number in 0..<3 { #expect(try await mailbox.next() == number) }
-        #expect(try await mailbox.next() == nil)
-        #expect(try await mailbox.next() == nil)
-    }
-
-    @Test func `the first end counts, and is thrown after the elements`() async throws {
-        let mailbox = Mailbox<Int>(capacity: 1, overflow: .refused)
-        mailbox.put(1)
-        mailbox.end(TransportError(.receiveTimedOut, "first"))
-        mailbox.end()
-        #expect(try await mailbox.next() == 1)
-        for _ in 0..<2 {
-            let error = await #expect(throws: TransportError.self) { try await mailbox.next() }
-            #expect(error?.code == .receiveTimedOut)
+    @Test func `elements are returned in order, and the first end counts and is thrown after them`() async throws {
+        for error in [nil, TransportError(.receiveTimedOut, "first")] {
+            let mailbox = Mailbox<Int>(capacity: .max, overflow: .refused)
+            for number in 0..<3 { mailbox.put(number) }
+            mailbox.end(error)
+            mailbox.end(error == nil ? TransportError(.noMemory, "second") : nil)
+            #expect(!mailbox.put(3))
+            for number in 0..<3 { #expect(try await mailbox.next() == number) }
+            for _ in 0..<2 {
+                do throws(TransportError) {
+                    #expect(try await mailbox.next() == nil && error == nil)
+                } catch let thrown {
+                    #expect(thrown == error)
+                }
+            }
         }
     }
 
@@ -132,160 +128,119 @@ import Testing
     }
 }
 
-/// How far a producer may read ahead of its consumer.
+/// How far a producer may read ahead of its consumer, and whom it wakes.
 @Suite struct ReadAheadTests {
-    private var mailbox: MailboxMachine<Int, UInt64> {
-        MailboxMachine(capacity: .init(count: 1, longest: 8), overflow: .refused)
+    private typealias Machine = MailboxMachine<Int, String>
+
+    private var mailbox: Machine { Machine(capacity: .init(count: 1, longest: 8), overflow: .refused) }
+
+    /// Fills the room that there is; returns how much that was.
+    private func fill(_ mailbox: inout Machine) -> Int {
+        let room = mailbox.reserve().room
+        for element in 0..<room { _ = mailbox.put(element, weight: 10) }
+        return room
     }
 
-    /// Lets a consumer take everything and come back for more.
-    private func drain(_ mailbox: inout MailboxMachine<Int, UInt64>) {
-        while mailbox.take() != nil {}
-        let waiter = mailbox.makeWaiter()
-        _ = mailbox.wait(waiter, waiter)
-        _ = mailbox.cancel(waiter)
-        _ = mailbox.takeDelivery(for: waiter)
+    /// Takes so many elements; returns after which of them the producer is to be called.
+    private func take(_ count: Int, _ mailbox: inout Machine) -> [Bool] {
+        (0..<count).compactMap { _ in
+            if case .element(let taken) = mailbox.take() { taken.mustCallProducer } else { nil }
+        }
+    }
+
+    /// Lets a consumer take everything and come back for more, `rounds` times; returns what was read ahead each time.
+    private func starve(_ mailbox: inout Machine, rounds: Int) -> [Int] {
+        (0..<rounds).map { _ in
+            let room = fill(&mailbox)
+            _ = take(room, &mailbox)
+            _ = mailbox.wait("")
+            _ = mailbox.wakeAll()
+            _ = mailbox.take(wasWoken: true)
+            return room
+        }
     }
 
     @Test func `one element is read ahead, and more only for a consumer that returned and found nothing`() {
         var mailbox = mailbox
-        var windows: [Int] = []
-        for _ in 0..<6 {
-            let window = mailbox.reserve().room
-            windows.append(window)
-            for element in 0..<window { _ = mailbox.put(element) }
-            drain(&mailbox)
-        }
-        #expect(windows == [1, 2, 4, 8, 8, 8])
-    }
-
-    @Test func `for a consumer that always finds something, one element is read ahead`() {
-        var mailbox = mailbox
-        for _ in 0..<3 {
-            for element in 0..<mailbox.reserve().room { _ = mailbox.put(element) }
-            drain(&mailbox)
-        }
+        #expect(starve(&mailbox, rounds: 6) == [1, 2, 4, 8, 8, 8])
         // From now on it is slow: it never comes back before there is more.
-        var windows: [Int] = []
-        for _ in 0..<3 {
-            let window = mailbox.reserve().room
-            windows.append(window)
-            for element in 0..<window { _ = mailbox.put(element) }
-            while mailbox.take() != nil {}
+        let windows = (0..<3).map { _ in
+            let room = fill(&mailbox)
+            _ = take(room, &mailbox)
+            return room
         }
         #expect(windows == [8, 1, 1])
     }
 
     @Test func `a long window is refilled when half of it has been taken, and not for a slow consumer`() {
         var mailbox = mailbox
-        for _ in 0..<3 {
-            for element in 0..<mailbox.reserve().room { _ = mailbox.put(element, weight: 10) }
-            drain(&mailbox)
-        }
-        for element in 0..<mailbox.reserve().room { _ = mailbox.put(element, weight: 10) }
-        var reserved = mailbox.reserve()
-        #expect(reserved.room == 0)
-        let calls = (0..<4).map { _ in mailbox.take()?.mustCallProducer }
-        #expect(calls == [false, false, false, true])
-        reserved = mailbox.reserve()
+        _ = starve(&mailbox, rounds: 3)
+        #expect(fill(&mailbox) == 8 && mailbox.reserve().room == 0)
+        #expect(take(4, &mailbox) == [false, false, false, true])
+        let reserved = mailbox.reserve()
         #expect(reserved.room == 4 && reserved.waitingWeight == 40)
         // It has taken more than half a window and found something each time.
-        _ = mailbox.take()
-        reserved = mailbox.reserve()
-        #expect(reserved.room == 0)
-        let lastCalls = (0..<3).map { _ in mailbox.take()?.mustCallProducer }
-        #expect(lastCalls == [false, false, true])
-        reserved = mailbox.reserve()
-        #expect(reserved.room == 1)
+        _ = take(1, &mailbox)
+        #expect(mailbox.reserve().room == 0)
+        #expect(take(3, &mailbox) == [false, false, true] && mailbox.reserve().room == 1)
     }
 
     @Test func `a producer may wait until everything has been taken`() {
         var mailbox = mailbox
-        for _ in 0..<2 {
-            for element in 0..<mailbox.reserve().room { _ = mailbox.put(element) }
-            drain(&mailbox)
+        _ = starve(&mailbox, rounds: 2)
+        #expect(fill(&mailbox) == 4 && take(2, &mailbox) == [false, false])
+        #expect(mailbox.reserve(onceEmpty: true).room == 0)
+        #expect(take(2, &mailbox) == [false, true])
+    }
+
+    @Test func `a consumer is woken once for several elements, which it gets in order`() {
+        var mailbox = mailbox
+        #expect(mailbox.wait("first") && mailbox.wait("second"))
+        #expect(mailbox.reserve().room == 1 && mailbox.put(1, more: true).woken == nil)
+        // What consumers wait for is not read ahead.
+        #expect(mailbox.put(2, more: true).woken == nil && mailbox.reserve().room == 1)
+        #expect(mailbox.put(3).woken == "first" && mailbox.wakeWaiter() == "second" && mailbox.wakeWaiter() == nil)
+        #expect(mailbox.count == 1 && mailbox.reserve().room == 0)
+        for element in 1...3 {
+            guard case .element(let taken) = mailbox.take(wasWoken: element < 3) else {
+                Issue.record("nothing")
+                return
+            }
+            #expect(taken.element == element && taken.mustCallProducer == (element == 3))
         }
-        for element in 0..<mailbox.reserve().room { _ = mailbox.put(element) }
-        var calls = (0..<2).map { _ in mailbox.take()?.mustCallProducer }
-        #expect(calls == [false, false])
-        let room = mailbox.reserve(onceEmpty: true).room
-        #expect(room == 0)
-        calls = (0..<2).map { _ in mailbox.take()?.mustCallProducer }
-        #expect(calls == [false, true])
     }
 
-    @Test func `nothing is read ahead while something waits, and the producer is called when nothing does`() {
-        var mailbox = mailbox
-        #expect(mailbox.reserve().room == 1)
-        _ = mailbox.put(1)
-        #expect(mailbox.reserve().room == 0)
-        #expect(mailbox.take()?.mustCallProducer == true)
+    @Test func `what a woken consumer is about to get is neither replaced nor discarded, and comes before the end`() {
+        var mailbox = Machine(capacity: .init(count: 1), overflow: .replacesOldest)
+        #expect(mailbox.wait("first") && mailbox.wait("second"))
+        // It is woken at once, although more may follow.
+        #expect(mailbox.put(1, more: true).woken == "first")
+        #expect(mailbox.put(2).woken == "second" && mailbox.put(3).woken == nil && mailbox.put(4).woken == nil)
+        #expect(mailbox.replaced == 1 && mailbox.takeGivenWay() == [3] && mailbox.hasUntaken)
+        let error = TransportError(.noMemory, "dropped")
+        #expect(mailbox.discard(error).elements == [4])
+        for element in 1...2 {
+            guard case .element(let taken) = mailbox.take(wasWoken: true) else {
+                Issue.record("nothing")
+                return
+            }
+            #expect(taken.element == element && taken.isLast == (element == 2))
+        }
+        if case .end(let end) = mailbox.take() { #expect(end == error) } else { Issue.record("no end") }
     }
 
-    @Test func `a consumer is woken once for several elements`() {
+    @Test func `a consumer that is cancelled leaves no element asleep`() {
         var mailbox = mailbox
-        let waiter = mailbox.makeWaiter()
-        let isServed = mailbox.wait(waiter, waiter)
-        #expect(!isServed)
-        #expect(mailbox.reserve().room == 1)
-        var woken = mailbox.put(1, more: true).woken
-        #expect(woken == nil)
-        // The waiter's own element is not read ahead.
-        #expect(mailbox.reserve().room == 1)
-        woken = mailbox.put(2, more: true).woken
-        #expect(woken == nil)
-        #expect(mailbox.reserve().room == 0)
-        woken = mailbox.wakeWaiter()
-        #expect(woken == waiter)
-        woken = mailbox.wakeWaiter()
-        #expect(woken == nil)
-        guard case .element(let taken) = mailbox.takeDelivery(for: waiter) else {
-            Issue.record("the waiter got nothing")
+        let isAsleep = mailbox.wait("cancelled", isCancelled: true)
+        #expect(!isAsleep)
+        if case .element = mailbox.take(wasWoken: true) { Issue.record("there was nothing") }
+        #expect(mailbox.wait("first") && mailbox.wait("second"))
+        #expect(mailbox.put(1).woken == "first" && mailbox.wakeAll() == ["second"])
+        // The second is cancelled, and looks first.
+        guard case .element = mailbox.take(wasWoken: true), case .nothing = mailbox.take(wasWoken: true) else {
+            Issue.record("nothing")
             return
         }
-        #expect(taken.element == 1 && !taken.mustCallProducer)
-        #expect(mailbox.take()?.mustCallProducer == true)
-    }
-
-    @Test func `a lone element is delivered at once, but never before one that was held back`() {
-        var mailbox = mailbox
-        let waiters = [mailbox.makeWaiter(), mailbox.makeWaiter()]
-        for waiter in waiters { _ = mailbox.wait(waiter, waiter) }
-        var woken = mailbox.put(1).woken
-        #expect(woken == waiters[0])
-        _ = mailbox.put(2, more: true)
-        woken = mailbox.put(3).woken
-        #expect(woken == nil)
-        woken = mailbox.wakeWaiter()
-        #expect(woken == waiters[1])
-        guard case .element(let taken) = mailbox.takeDelivery(for: waiters[1]) else {
-            Issue.record("the waiter got nothing")
-            return
-        }
-        #expect(taken.element == 2)
-        #expect(mailbox.take()?.element == 3)
-    }
-
-    @Test func `a waiting consumer gets what exists before the end`() {
-        var mailbox = mailbox
-        let waiters = [mailbox.makeWaiter(), mailbox.makeWaiter()]
-        for waiter in waiters { _ = mailbox.wait(waiter, waiter) }
-        _ = mailbox.put(1, more: true)
-        #expect(mailbox.end(nil) == waiters)
-        guard case .element(let taken) = mailbox.takeDelivery(for: waiters[0]),
-            case .end(nil) = mailbox.takeDelivery(for: waiters[1])
-        else {
-            Issue.record("the end came before the element")
-            return
-        }
-        #expect(taken.element == 1 && taken.isLast)
-    }
-
-    @Test func `elements that are replaced by newer ones wake their consumer at once`() {
-        var mailbox = MailboxMachine<Int, UInt64>(capacity: .init(count: 1), overflow: .replacesOldest)
-        let waiter = mailbox.makeWaiter()
-        _ = mailbox.wait(waiter, waiter)
-        let woken = mailbox.put(1, more: true).woken
-        #expect(woken == waiter)
+        #expect(mailbox.wait("third") && mailbox.put(2).woken == "third")
     }
 }

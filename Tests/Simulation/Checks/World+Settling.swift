@@ -42,7 +42,6 @@ extension World {
         }
         for monitor in monitors where isCurrent(monitor) { checkAnswers(monitor) }
         checkNothingIsStuck()
-        checkReaders()
         checkUploadersSettled()
         checkShared()
     }
@@ -142,7 +141,6 @@ extension World {
             receiver.inHand = nil
             receiver.kept.removeAll()
         }
-        releaseFanOuts()
         // What follows the connections keeps what it has seen.
         for monitor in monitors { monitor.shared = SharedMonitor() }
         drainOutlet()
@@ -162,11 +160,7 @@ extension World {
         for server in servers {
             check(.noResidue, server.isFinished, "server \(server.index) has not ended")
             check(.noResidue, server.machine.connectionCount == 0, "server \(server.index) has connections")
-            check(
-                .noResidue,
-                server.machine.queuedCount == 0,
-                "server \(server.index): \(server.machine.queuedCount) wait"
-            )
+            check(.noResidue, server.arrivals.mailbox.count == 0, "server \(server.index): connections wait")
             check(
                 .noResidue,
                 server.arrivals.mailbox.waiterCount == 0,

@@ -9,7 +9,7 @@ struct Coverage {
         case unchangedFrame, sendBlocked, sendTimeout, receiveTimeout, handshakeTimeout, idleTimeout
         case openTimeout, cancelled, finished, lingered, discarded, halfClose, malformed, hostileSender, hostileReceiver
         case poolChanged, resizedWhileConnected
-        case plainSender, plainReceiver, fanOutJoined, fanOutLeft, sharedBudget, tcp, manyEndpoints, audioOnly
+        case plainSender, plainReceiver, sharedBudget, tcp, manyEndpoints, audioOnly
         case encodingFailed, turnYielded, drainCutOff, storm, handshakeGaveWay
         case visit, lateSubmission, placeWasKept, placeWasRevoked
         case sharedFrame, sharedRepeat, declined, latestFrameAfterDecline, sharedMemoryOverBudget, descriptorLost

@@ -75,8 +75,6 @@ struct Plan {
         case request([ControlRequest])
         case closeConnection(ControlRequest.FinishReason?)
         case drainConnection
-        case joinFanOut
-        case leaveFanOut
 
         // The system.
         case shortage(UInt64)
@@ -151,7 +149,6 @@ struct ServerPlan {
     var pace: Plan.ConsumerPace
     /// Whether the program takes connections; one that does not leaves them in the listener's queue.
     var takesConnections: Bool
-    var usesFanOut: Bool
     var firstFrame: UInt64?
     var idle: UInt64?
     /// Whether the place is a port, where a reset may lose data.

@@ -271,7 +271,7 @@ extension PlanGenerator {
     }
 
     private mutating func serverAction(_ server: ServerPlan) -> Plan.Action {
-        switch random.below(100) {
+        switch random.below(93) {
         case ..<(theme == .requests ? 60 : 35): return .request(requests())
         case ..<70:
             return .pace(random.pick(.prompt, .slow(random.time(in: 100_000...80_000_000)), .silent))
@@ -281,9 +281,7 @@ extension PlanGenerator {
         case ..<84: return .drainConnection
         case ..<86: return .drain
         case ..<89: return .leave(nil)
-        case ..<93: return .appear
-        case ..<97: return .joinFanOut
-        default: return .leaveFanOut
+        default: return .appear
         }
     }
 

@@ -116,7 +116,6 @@ struct PlanGenerator {
             pace: theme == .patience && random.chance(60)
                 ? .silent : random.pick(.prompt, .prompt, .slow(random.time(in: 100_000...50_000_000)), .silent),
             takesConnections: random.chance(92),
-            usesFanOut: random.chance(10),
             firstFrame: random.chance(70) ? 10_000_000_000 : nil,
             idle: random.chance(theme == .patience ? 50 : 15)
                 ? random.pick(30_000_000, 200_000_000, 3_000_000_000) : nil,

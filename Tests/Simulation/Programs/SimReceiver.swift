@@ -94,7 +94,6 @@ final class SimReceiver {
     var hasSkippedFrames = false
     var wasCancelled = false
     var isDraining = false
-    var fanOut = -1
     /// Whether this side ends the connection, which it may not have heard of yet.
     var isEnding: Bool { isClosed || isDraining }
 
@@ -154,10 +153,11 @@ final class SimReceiver {
 /// A mailbox, and the task of a program that takes what comes, one after the other.
 struct SimConsumer<Element> {
     var mailbox: MailboxMachine<Element, UInt64>
-    /// Its number while it waits.
+    /// Its number while it waits, and until it runs again.
     var waiter: UInt64?
     var hasBeenWoken = false
     var hasEnded = false
+    private var lastWaiter: UInt64 = 0
 
     init(capacity: MailboxMachine<Element, UInt64>.Capacity, overflow: MailboxMachine<Element, UInt64>.Overflow) {
         mailbox = MailboxMachine(capacity: capacity, overflow: overflow)
@@ -165,29 +165,29 @@ struct SimConsumer<Element> {
 
     /// Waits for the next element; returns whether it is to be woken at once.
     mutating func wait() -> Bool {
-        let waiter = mailbox.makeWaiter()
-        self.waiter = waiter
-        return mailbox.wait(waiter, waiter)
+        lastWaiter += 1
+        waiter = lastWaiter
+        return !mailbox.wait(lastWaiter)
     }
 
-    /// What it was woken for; nil if it did not wait.
-    mutating func delivery() -> MailboxMachine<Element, UInt64>.Delivery? {
-        guard let waiter else { return nil }
-        (self.waiter, hasBeenWoken) = (nil, false)
-        return mailbox.takeDelivery(for: waiter)
+    /// What there is for it.
+    mutating func take() -> MailboxMachine<Element, UInt64>.Found {
+        let wasWoken = waiter != nil
+        (waiter, hasBeenWoken) = (nil, false)
+        return mailbox.take(wasWoken: wasWoken)
     }
 
-    /// Takes what it was woken for, and everything else that there is; returns the end, if it has come.
-    mutating func takeAll(_ take: (Element) -> Void) -> TransportError?? {
-        switch delivery() {
-        case .element(let taken)?: take(taken.element)
-        case .end(let error)?:
-            hasEnded = true
-            return .some(error)
-        case nil: break
+    /// Takes everything that there is; returns the end, if it has come.
+    mutating func takeAll(_ body: (Element) -> Void) -> TransportError?? {
+        while true {
+            switch take() {
+            case .element(let taken): body(taken.element)
+            case .nothing: return nil
+            case .end(let error):
+                hasEnded = true
+                return .some(error)
+            }
         }
-        while let taken = mailbox.take() { take(taken.element) }
-        return nil
     }
 }
 

@@ -125,12 +125,12 @@ extension SimServer: ListenerMachine.System {
         world.execute(task, for: .receiver(receiver.index), on: receiver.thread)
     }
 
-    func dropDeparted(_ id: Int) -> Bool {
-        note("drop departed \(id)")
-        guard let dropped = arrivals.mailbox.removeFirst(where: { world.receivers[$0].id == id }) else { return false }
+    func dropDeparted(beyond count: Int) {
+        note("drop departed senders beyond \(count)")
+        let dropped = arrivals.mailbox.removeFirst(beyond: count) { world.receivers[$0].closeReason != nil }
+        guard let dropped else { return }
         world.coverage.count(.departedSenderDropped)
         world.letGo(world.receivers[dropped])
-        return true
     }
 
     func finish() {

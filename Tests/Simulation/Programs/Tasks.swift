@@ -16,12 +16,9 @@ extension SimThread {
         case start
         case drain
         case accept
-        case taken(Int)
         // What its connections report on another thread.
         case started(Int)
         case tokenShown(Int)
-        case queued(Int)
-        case framesDropped(Int)
         case ended(Int, wasReady: Bool)
         // A received connection's.
         case send(ControlRequest)
@@ -55,7 +52,6 @@ enum ProgramTimer {
     case audioConsumer
     case statusConsumer
     case connectionConsumer
-    case reader(Int)
     case departureIsDue
     case lingerIsOver
     /// A receiver's program releases an image that it has kept.
@@ -65,7 +61,7 @@ enum ProgramTimer {
     var mayComeEarlier: Bool {
         switch self {
         case .nextOffer, .turn, .encoded, .settled, .submission: true
-        case .consumer, .audioConsumer, .statusConsumer, .reader, .releaseKept: true
+        case .consumer, .audioConsumer, .statusConsumer, .releaseKept: true
         default: false
         }
     }

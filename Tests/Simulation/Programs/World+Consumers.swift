@@ -18,8 +18,6 @@ extension World {
         case .letGo: letGo(receiver)
         case .releaseImages: receiver.kept.removeAll()
         case .cancelConsumer: cancelConsumer(receiver)
-        case .joinFanOut: joinFanOut(receiver)
-        case .leaveFanOut: leaveFanOut(receiver)
         default: break
         }
     }
@@ -46,7 +44,6 @@ extension World {
             frameConsumerGoesOn(receiver)
         case .audioConsumer: consumeAudio(receiver)
         case .statusConsumer: consumeStatuses(receiver)
-        case .reader(let index): read(index)
         case .departureIsDue, .lingerIsOver: checkEnd(of: receiver, timer)
         case .releaseKept: releaseKept(receiver)
         default: break
@@ -111,13 +108,22 @@ extension World {
     }
 
     private func frameConsumerGoesOn(_ receiver: SimReceiver) {
-        if receiver.frames.hasBeenWoken, let delivery = receiver.frames.delivery() {
-            switch delivery {
-            case .element(let taken): return consumed(taken, by: receiver)
-            case .end(let error): return framesEnded(receiver, error)
-            }
+        if receiver.frames.hasBeenWoken { takeFrame(receiver) } else { consumeFrames(receiver) }
+    }
+
+    /// The consumer takes the next frame, or waits for it.
+    private func takeFrame(_ receiver: SimReceiver) {
+        let wasCancelled = receiver.wasCancelled
+        receiver.wasCancelled = false
+        switch receiver.frames.take() {
+        case .element(let taken): consumed(taken, by: receiver)
+        case .end(let error): framesEnded(receiver, error)
+        case .nothing where wasCancelled:
+            // A cancelled consumer gets the end; another one goes on where it stopped.
+            receiver.isBusy = true
+            schedule(.consumer, .receiver(receiver.index), after: 50_000)
+        case .nothing: if receiver.frames.wait() { wakeFrames(receiver) }
         }
-        consumeFrames(receiver)
     }
 
     /// The consumer asks for the next frame.
@@ -128,8 +134,7 @@ extension World {
         else { return }
         if case .silent = server.pace { return }
         if receiver.consumesOnThread { return execute(.consume, for: .receiver(receiver.index), on: receiver.thread) }
-        if let taken = receiver.frames.mailbox.take() { return consumed(taken, by: receiver) }
-        if receiver.frames.wait() { wakeFrames(receiver) }
+        takeFrame(receiver)
     }
 
     /// A consumer that runs on the connection's thread goes on.
@@ -140,8 +145,7 @@ extension World {
             return
         }
         if case .silent = servers[receiver.server].pace { return }
-        if let taken = receiver.frames.mailbox.take() { return consumed(taken, by: receiver) }
-        if receiver.frames.wait() { wakeFrames(receiver) }
+        takeFrame(receiver)
     }
 
     private func consumed(_ taken: MailboxMachine<SimFrame, UInt64>.Taken, by receiver: SimReceiver) {
@@ -155,7 +159,6 @@ extension World {
             forgetUnread(receiver)
         }
         received(frame, by: receiver)
-        publish(frame, of: receiver)
         receiver.isBusy = true
         let delay: UInt64 = if case .slow(let time) = servers[receiver.server].pace { time } else { 2_000 }
         receiver.inHand = frame
@@ -163,18 +166,11 @@ extension World {
     }
 
     private func framesEnded(_ receiver: SimReceiver, _ error: TransportError?) {
-        if receiver.wasCancelled {
-            // A cancelled consumer gets the end; another one goes on where it stopped.
-            receiver.wasCancelled = false
-            receiver.isBusy = true
-            return schedule(.consumer, .receiver(receiver.index), after: 50_000)
-        }
         guard receiver.deliveryHasEnded || receiver.isLetGo else {
             return violate(.reasons, "the frames of connection \(receiver.index) end, which goes on")
         }
         receiver.frames.hasEnded = true
         receiver.framesError = error
-        if let reason = receiver.closeReason { endFanOut(receiver, reason) }
         endOfFrames(receiver, error)
     }
 
@@ -183,7 +179,8 @@ extension World {
         guard let waiter = receiver.frames.waiter, !receiver.frames.hasBeenWoken else { return }
         coverage.count(.cancelled)
         receiver.wasCancelled = true
-        check(.promptness, receiver.frames.mailbox.cancel(waiter) != nil, "a cancelled consumer is not woken")
+        let woken = receiver.frames.mailbox.wakeAll()
+        check(.promptness, woken.contains(waiter), "a cancelled consumer is not woken")
         wakeFrames(receiver)
     }
 
@@ -219,9 +216,9 @@ extension World {
 
     private func consumeAudio(_ receiver: SimReceiver) {
         guard receiver.isTaken, !receiver.audio.hasEnded else { return }
-        guard receiver.audio.takeAll({ received($0, by: receiver) }) == nil else { return }
+        let end = receiver.audio.takeAll { received($0, by: receiver) }
         if receiver.closeReason != nil, receiver.frames.mailbox.count == 0 { forgetUnread(receiver) }
-        if receiver.audio.wait() { wakeAudio(receiver, receiver.audio.waiter) }
+        if end == nil, receiver.audio.wait() { wakeAudio(receiver, receiver.audio.waiter) }
     }
 
     private func consumeStatuses(_ receiver: SimReceiver) {

@@ -162,7 +162,6 @@ extension World {
         closeMappings(receiver)
         endDelivery(receiver, reason.error)
         keepUnread(receiver)
-        if receiver.frames.hasEnded { endFanOut(receiver, reason) }
         tell(.ended(receiver.id, wasReady: receiver.isPresented), of: receiver)
     }
 
@@ -185,7 +184,6 @@ extension World {
 
     private func dropUnread(_ receiver: SimReceiver) {
         note("  receiver \(receiver.index): what was left unread is dropped")
-        tell(.framesDropped(receiver.id), of: receiver)
         let error = TransportError(.departedSenderDropped, "dropped")
         for waiter in receiver.frames.mailbox.discard(error).woken where waiter == receiver.frames.waiter {
             wakeFrames(receiver)

@@ -109,11 +109,8 @@ extension World {
             admitLast(server)
             change(server) { $0.drain(server) }
         case .accept: change(server) { $0.resume() }
-        case .taken(let id): change(server) { $0.taken(id) }
         case .started(let id): change(server) { $0.started(id, server) }
         case .tokenShown(let id): change(server) { $0.tokenShown(id) }
-        case .queued(let id): change(server) { $0.queued(id, server) }
-        case .framesDropped(let id): change(server) { $0.framesDropped(id, server) }
         case .ended(let id, let wasReady):
             server.connections[id] = nil
             change(server) { $0.ended(id, wasReady: wasReady, server) }
@@ -166,15 +163,11 @@ extension World {
         receiver.isPresented = true
         server.presented.append(receiver.id)
         tell(.tokenShown(receiver.id), of: receiver)
-        tell(.queued(receiver.id), of: receiver)
         let (isAccepted, woken) = server.arrivals.mailbox.put(receiver.index)
         // A token may come after the end.
         let isHeard = isAccepted || server.tokens != nil
         check(.lastAreHeard, isHeard, "connection \(receiver.id) was accepted before the end, and is not presented")
-        if !isAccepted {
-            tell(.taken(receiver.id), of: receiver)
-            letGo(receiver)
-        }
+        if !isAccepted { letGo(receiver) }
         let limit = 2 * server.limits.maximumConnections
         let count = server.arrivals.mailbox.count
         check(.visitorsAreBounded, count <= limit, "\(count) connections wait to be taken")
@@ -199,7 +192,6 @@ extension World {
 
     private func take(_ receiver: SimReceiver, _ server: SimServer) {
         execute(.takenByProgram, for: .receiver(receiver.index), on: receiver.thread)
-        execute(.taken(receiver.id), for: .server(server.index), on: server.plan.thread)
         receiver.isTaken = true
         server.current = receiver.index
         startConsumers(receiver)

@@ -31,8 +31,6 @@ internal import FrameTransport
     var serverPlans: [(plan: ServerPlan, usesTokens: Bool, current: Int)] = []
     var receivers: [SimReceiver] = []
     var budgets: [SimBudget] = []
-    var fanOuts: [SimFanOut] = []
-    var readers: [SimReader] = []
     var monitors: [SenderMonitor] = []
     var timers: [(timer: ProgramTimer, owner: ProgramOwner, hasRun: Bool)] = []
     let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
@@ -75,8 +73,6 @@ internal import FrameTransport
         serverPlans.removeAll(keepingCapacity: true)
         receivers.removeAll(keepingCapacity: true)
         budgets.removeAll(keepingCapacity: true)
-        fanOuts.removeAll(keepingCapacity: true)
-        readers.removeAll(keepingCapacity: true)
         monitors.removeAll(keepingCapacity: true)
         timers.removeAll(keepingCapacity: true)
         (descriptors, descriptorLimit, hasMissedDescriptors) = (0, .max, false)

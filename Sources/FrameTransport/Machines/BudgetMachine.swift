@@ -7,13 +7,15 @@
 /// The other half is one counter. Larger bodies are admitted whole, in the order in which they come; the others wait, and
 /// are not read. A body counts until its frame has been taken, or its sender has gone. What departed senders have left
 /// unread counts too, but only until somebody needs the room: then it is dropped, oldest first.
-package struct BudgetMachine: Sendable {
+///
+/// `Connection` is how a connection is told something.
+package struct BudgetMachine<Connection: Sendable>: Sendable {
     /// What a connection has to be told.
-    package enum Notice: Sendable, Hashable {
+    package enum Notice: Sendable {
         /// Its body, which waited, is admitted: the next ``admit(_:for:)`` finds that.
-        case admitted(UInt64)
+        case admitted(Connection)
         /// What its sender has left must be dropped.
-        case dropped(UInt64)
+        case dropped(Connection)
     }
 
     /// What a connection has in the budget as long as it lasts.
@@ -30,6 +32,7 @@ package struct BudgetMachine: Sendable {
     }
 
     private struct Account {
+        let connection: Connection
         var part: Int
         /// The bytes of the admitted bodies, or of what a departed sender has left.
         var counted = 0
@@ -42,7 +45,7 @@ package struct BudgetMachine: Sendable {
     package let bytes: Int
 
     /// The fewest places among which one half is divided.
-    package static let fewestPlaces = 8
+    package static var fewestPlaces: Int { 8 }
 
     /// The places for connections of all servers that listen.
     package private(set) var placeCount = 0
@@ -62,6 +65,7 @@ package struct BudgetMachine: Sendable {
     /// The departed senders with frames left, in order.
     private var departed: [UInt64] = []
     private var lastID: UInt64 = 0
+    private var notices: [Notice] = []
 
     /// Creates a budget of the given number of bytes.
     package init(bytes: Int) {
@@ -103,12 +107,19 @@ package struct BudgetMachine: Sendable {
 
     /// Adds a connection: its part is less than usual, or nothing, if the connections that were accepted when fewer
     /// servers listened have the rest.
-    package mutating func join() -> (id: UInt64, part: Part) {
+    package mutating func join(_ connection: Connection) -> (id: UInt64, part: Part) {
         let part = min(bytes / 2 / max(Self.fewestPlaces, placeCount), freeForConnections)
         freeForConnections -= part
         lastID += 1
-        accounts[lastID] = Account(part: part)
+        accounts[lastID] = Account(connection: connection, part: part)
         return (lastID, Part(bytes: part))
+    }
+
+    /// Takes out what connections have to be told since the last call, in order.
+    package mutating func takeNotices() -> [Notice] {
+        if notices.isEmpty { return [] }
+        defer { notices = [] }
+        return notices
     }
 
     // MARK: Bodies
@@ -116,90 +127,89 @@ package struct BudgetMachine: Sendable {
     /// Admits a body of at most ``largestBody`` bytes, at once or after those that wait.
     ///
     /// - Returns: Whether it is admitted; if not, a notice follows, unless it is withdrawn.
-    package mutating func admit(_ bytes: Int, for id: UInt64) -> (isAdmitted: Bool, notices: [Notice]) {
+    package mutating func admit(_ bytes: Int, for id: UInt64) -> Bool {
         if let waiting = accounts[id]?.waiting {
             if waiting.isAdmitted { accounts[id]?.waiting = nil }
-            return (waiting.isAdmitted, [])
+            return waiting.isAdmitted
         }
-        var notices: [Notice] = []
-        if line.isEmpty, makeRoom(for: bytes, &notices) {
-            free -= bytes
-            accounts[id]?.counted += bytes
-            return (true, notices)
+        if line.isEmpty, makeRoom(for: bytes) {
+            count(bytes, for: id)
+            return true
         }
         accounts[id]?.waiting = (bytes, false)
         line.append(id)
-        return (false, [])
+        return false
     }
 
     /// Withdraws the body that waits, even if it has been admitted since.
-    package mutating func withdraw(_ id: UInt64) -> [Notice] {
-        guard let (bytes, isAdmitted) = accounts[id]?.waiting else { return [] }
+    package mutating func withdraw(_ id: UInt64) {
+        guard let (bytes, isAdmitted) = accounts[id]?.waiting else { return }
         accounts[id]?.waiting = nil
         if isAdmitted { return release(bytes, of: id) }
         line.removeAll { $0 == id }
         // Those behind it may have waited only for this one.
-        return serveLine()
+        serveLine()
     }
 
     /// Releases an admitted body, because it has been taken or dropped.
-    package mutating func release(_ bytes: Int, of id: UInt64) -> [Notice] {
+    package mutating func release(_ bytes: Int, of id: UInt64) {
         // Those of a sender that has departed are free already.
-        guard let account = accounts[id], !account.hasDeparted else { return [] }
+        guard let account = accounts[id], !account.hasDeparted else { return }
         accounts[id]?.counted -= bytes
         free += bytes
-        return serveLine()
+        serveLine()
+    }
+
+    private mutating func count(_ bytes: Int, for id: UInt64) {
+        free -= bytes
+        accounts[id]?.counted += bytes
     }
 
     // MARK: Departed senders
 
     /// Ends a connection, and keeps what it leaves unread if there is room; if not, a notice tells to drop it.
-    package mutating func depart(_ id: UInt64, leaving bytes: Int) -> [Notice] {
-        guard var account = accounts[id], !account.hasDeparted else { return [] }
+    package mutating func depart(_ id: UInt64, leaving bytes: Int) {
+        guard var account = accounts[id], !account.hasDeparted else { return }
         free += account.counted
         freeForConnections += account.part
         accounts[id] = nil
         line.removeAll { $0 == id }
-        var notices = serveLine()
-        guard bytes > 0 else { return notices }
+        serveLine()
+        guard bytes > 0 else { return }
         // Nothing is taken from those that wait.
-        guard line.isEmpty, makeRoom(for: bytes, &notices) else { return notices + [.dropped(id)] }
-        free -= bytes
-        (account.part, account.counted, account.waiting, account.hasDeparted) = (0, bytes, nil, true)
+        guard line.isEmpty, makeRoom(for: bytes) else { return notices.append(.dropped(account.connection)) }
+        (account.part, account.counted, account.waiting, account.hasDeparted) = (0, 0, nil, true)
         accounts[id] = account
+        count(bytes, for: id)
         departed.append(id)
-        return notices
     }
 
     /// Forgets a departed sender, of which nothing is left to be taken.
-    package mutating func forget(_ id: UInt64) -> [Notice] {
-        guard let account = accounts[id], account.hasDeparted else { return [] }
+    package mutating func forget(_ id: UInt64) {
+        guard let account = accounts[id], account.hasDeparted else { return }
         departed.removeAll { $0 == id }
         accounts[id] = nil
         free += account.counted
-        return serveLine()
+        serveLine()
     }
 
     /// Admits those that wait, as far as there is room.
-    private mutating func serveLine() -> [Notice] {
-        var notices: [Notice] = []
-        while let (id, bytes) = firstWaiting, makeRoom(for: bytes, &notices) {
+    private mutating func serveLine() {
+        while let (id, bytes) = firstWaiting, makeRoom(for: bytes) {
             line.removeFirst()
-            free -= bytes
-            accounts[id]?.counted += bytes
+            count(bytes, for: id)
             accounts[id]?.waiting = (bytes, true)
-            notices.append(.admitted(id))
+            if let account = accounts[id] { notices.append(.admitted(account.connection)) }
         }
-        return notices
     }
 
     /// Drops what departed senders have left, oldest first, until there is room; drops none if that would not be enough.
-    private mutating func makeRoom(for bytes: Int, _ notices: inout [Notice]) -> Bool {
+    private mutating func makeRoom(for bytes: Int) -> Bool {
         guard bytes <= free + departedBytes else { return false }
         while free < bytes {
-            let oldest = departed.removeFirst()
-            free += accounts.removeValue(forKey: oldest)?.counted ?? 0
-            notices.append(.dropped(oldest))
+            guard let oldest = accounts.removeValue(forKey: departed.removeFirst()) else { continue }
+            free += oldest.counted
+            notices.append(.dropped(oldest.connection))
         }
         return true
     }

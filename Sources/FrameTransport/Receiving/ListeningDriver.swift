@@ -50,7 +50,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         log = EventLog(configuration.log, endpoint: endpoint)
         self.configuration = configuration
         thread = configuration.thread
-        configuration.memory.open(places: configuration.limits.maximumConnections)
+        configuration.memory.change { $0.open(places: configuration.limits.maximumConnections) }
         machine = ListenerMachine(limits: configuration.limits, usesTokens: configuration.tokens != nil)
         mailbox = Mailbox(
             capacity: .init(count: .max),
@@ -323,7 +323,7 @@ extension ListeningDriver: ListenerMachine.System {
         stopCheckingPath()
         registration?.cancel(isClosed: true)
         registration = nil
-        configuration.memory.close(places: configuration.limits.maximumConnections)
+        configuration.memory.change { $0.close(places: configuration.limits.maximumConnections) }
     }
 
     func endPresenting(_ error: TransportError?) {

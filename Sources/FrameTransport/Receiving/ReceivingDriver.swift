@@ -28,8 +28,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// The reason for the end, as soon as nothing more is delivered.
     let closeReason = Locked<CloseReason?>(nil)
 
-    /// What the connection has of the memory budget.
-    let memory: FrameServer.MemoryBudget.Account
+    /// The memory budget, and the connection's number there.
+    private let memory: FrameServer.MemoryBudget
+    private let account: UInt64
     let tokens: HandshakeTokens?
     let onRead: (@Sendable (_ connection: Int, _ bytes: Span<UInt8>) -> Void)?
     /// The frames that the program has taken, and the bytes of their bodies.
@@ -65,14 +66,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         (self.id, self.peer, self.thread, self.server) = (id, peer, thread, server)
         (presenting, self.log, self.counts) = (server.mailbox, log, counts)
         let owner = WeakReference<ReceivingDriver>()
-        memory = configuration.memory.join {
-            owner.object?.thread.execute {
-                guard let driver = owner.object else { return }
-                driver.change { $0.memoryAvailable(driver) }
-            }
-        } onDrop: {
-            owner.object?.dropUnread()
-        }
+        memory = configuration.memory
+        let (account, part) = memory.change { $0.join(owner) }
+        self.account = account
         tokens = configuration.tokens
         onRead = configuration.onRead
         var settings = ReceiverMachine.Configuration()
@@ -80,8 +76,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         settings.expectedToken = configuration.tokens?.expected
         settings.hello = configuration.hello
         settings.info = configuration.info
-        settings.usualBody = memory.part.usualBody
-        settings.audioLimit = memory.part.audio
+        settings.usualBody = part.usualBody
+        settings.audioLimit = part.audio
         settings.largestBody = configuration.memory.largestBody
         settings.resetKeepsData = Syscalls.isLocal(descriptor.rawValue)
         settings.acceptsSharedMemory =
@@ -111,7 +107,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             capacity: .init(count: 1, longest: FrameServer.Delivery.maximumReadAhead),
             overflow: configuration.delivery == .newest ? .replacesOldest : .refused,
             onLeave: { frame, leave in
-                if frame.isCounted { memory.release(frame.header.contentLength) }
+                if frame.isCounted { memory.change { $0.release(frame.header.contentLength, of: account) } }
                 switch leave {
                 case .taken(let isLast):
                     let byteCount = UInt64(clamping: frame.jpeg?.count ?? 0)
@@ -132,7 +128,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         audio = Mailbox(
             capacity: .init(
                 count: Self.audioCapacity,
-                weight: memory.part.audio
+                weight: part.audio
             ),
             overflow: .replacesOldest,
             onLeave: { _, leave in if leave == .taken(isLast: true) { owner.object?.forgetIfConsumed() } }
@@ -191,14 +187,16 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     func abandon() {
         discardFrames(for: nil)
         audio.discard()
-        memory.forget()
+        forget()
         thread.execute { self.close() }
     }
 
     /// Returns the room of a departed sender whose messages have all been taken.
     func forgetIfConsumed() {
-        if mailbox.count + audio.count == 0 { memory.forget() }
+        if mailbox.count + audio.count == 0 { forget() }
     }
+
+    private func forget() { memory.change { $0.forget(account) } }
 
     /// Drops the frames that wait, on any thread: their consumer gets nothing but this error, at once.
     ///
@@ -227,6 +225,14 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     var memoryInFlight: Int { arriving.withLock { $0 } + mailbox.weight + audio.weight }
 
     // MARK: Events
+
+    /// Handles that a body that waited may be admitted, from any thread.
+    func memoryAvailable() {
+        thread.execute { [weak self] in
+            guard let self else { return }
+            self.change { $0.memoryAvailable(self) }
+        }
+    }
 
     func becameReady(_ readiness: Readiness) {
         change { $0.becameReady(readiness, self) }
@@ -359,12 +365,12 @@ extension ReceivingDriver: ReceiverMachine.System {
     // MARK: Memory
 
     func askForMemory(byteCount: Int) -> Bool {
-        guard memory.admit(byteCount) else { return false }
+        guard memory.change({ $0.admit(byteCount, for: account) }) else { return false }
         countedBody = byteCount
         return true
     }
 
-    func withdrawRequestForMemory() { memory.withdraw() }
+    func withdrawRequestForMemory() { memory.change { $0.withdraw(account) } }
 
     func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool { try unsafe mappings.map(header) }
     func dropDescriptor() { unsafe mappings.dropDescriptor() }
@@ -379,7 +385,7 @@ extension ReceivingDriver: ReceiverMachine.System {
 
     /// Releases the memory of a body that does not come to its end.
     private func releaseCountedBody() {
-        if countedBody > 0 { memory.release(countedBody) }
+        if countedBody > 0 { memory.change { $0.release(countedBody, of: account) } }
         countedBody = 0
     }
 
@@ -401,7 +407,8 @@ extension ReceivingDriver: ReceiverMachine.System {
         releaseCountedBody()
         closed.set(reason)
         endMailboxes(reason.error, for: reason)
-        memory.depart(leaving: mailbox.weight + audio.weight)
+        let unread = mailbox.weight + audio.weight
+        memory.change { $0.depart(account, leaving: unread) }
         // The last message may have been taken meanwhile.
         forgetIfConsumed()
         if discardedByteCount > 0 { reportDiscarded(bytes: discardedByteCount) }

@@ -43,7 +43,8 @@ struct SharedMappings: ~Copyable {
     mutating func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool {
         remove(header.index)
         guard let descriptor = passed.take(),
-            let mapping = try SharedMapping(descriptor, byteCount: header.byteCount), memory.map(header.byteCount)
+            let mapping = try SharedMapping(descriptor, byteCount: header.byteCount),
+            memory.change({ $0.map(header.byteCount) })
         else { return false }
         mappings[header.index] = mapping
         return true
@@ -52,7 +53,8 @@ struct SharedMappings: ~Copyable {
     /// Releases a buffer: what the program still holds no longer counts.
     private mutating func remove(_ index: Int) {
         guard let mapping = mappings[index].take() else { return }
-        memory.unmap(unsafe mapping.bytes.count)
+        let byteCount = unsafe mapping.bytes.count
+        memory.change { $0.unmap(byteCount) }
     }
 
     /// Returns the image of a frame.

@@ -19,9 +19,9 @@ import Testing
         #expect(FrameServer.Configuration().memory === FrameServer.MemoryBudget.shared)
         #expect(FrameServer.MemoryBudget.shared.maximumBytes == 512 << 20)
         let budget = FrameServer.MemoryBudget(maximumBytes: FrameServer.MemoryBudget.shared.maximumBytes)
-        budget.open(places: FrameServer.Limits().maximumConnections)
-        let account = budget.account()
-        #expect(account.part.usualBody == 1 << 20 && account.part.audio == 512 << 10)
+        budget.change { $0.open(places: FrameServer.Limits().maximumConnections) }
+        let part = budget.change { $0.join(WeakReference()).part }
+        #expect(part.usualBody == 1 << 20 && part.audio == 512 << 10)
         #expect(FrameServer.MemoryBudget.shared.largestBody > FrameMessageDecoder.Limits().maximumContentLength)
     }
 
@@ -33,9 +33,9 @@ import Testing
             $0.limits.maximumConnections = 2
             $0.limits.bodyTimeout = .milliseconds(500)
         }
-        let account = budget.account()
-        #expect(account.part.usualBody == 14 << 10)
-        account.depart(leaving: 0)
+        let (account, part) = budget.change { $0.join(WeakReference()) }
+        #expect(part.usualBody == 14 << 10)
+        budget.change { $0.depart(account, leaving: 0) }
         return (server, budget)
     }
 
@@ -124,11 +124,5 @@ import Testing
             #expect(last == 63)
         }
         #expect(held <= budget.maximumBytes, "\(held) bytes of audio were held")
-    }
-}
-
-extension FrameServer.MemoryBudget {
-    fileprivate func account(_ onAdmission: @escaping @Sendable () -> Void = {}) -> Account {
-        join(onAdmission: onAdmission, onDrop: {})
     }
 }

@@ -179,7 +179,6 @@ extension World {
             let machine = budget.machine
             check(.noResidue, machine.waitingCount == 0, "\(machine.waitingCount) bodies wait for memory")
             check(.noResidue, machine.accountCount == 0, "\(machine.accountCount) connections are remembered")
-            check(.noResidue, budget.receivers.isEmpty, "\(budget.receivers.count) connections are remembered")
             check(.noResidue, budget.admitted == 0, "\(budget.admitted) bytes are admitted")
             check(
                 .noResidue,

@@ -11,7 +11,7 @@ final class SimReceiver {
     let budget: Int
     /// Its number to the budget, and what it has of that as long as it lasts.
     let account: UInt64
-    let part: BudgetMachine.Part
+    let part: BudgetMachine<Int>.Part
     let requestCapacity: Int
     /// Whether its consumer runs on the connection's own thread.
     let consumesOnThread: Bool
@@ -108,7 +108,7 @@ final class SimReceiver {
         id: Int,
         socket: Int,
         account: UInt64,
-        part: BudgetMachine.Part,
+        part: BudgetMachine<Int>.Part,
         largestBody: Int,
         pool: FrameBytes.Pool,
         racing: Random
@@ -208,13 +208,12 @@ extension World {
 
 /// A memory budget, and who uses it.
 struct SimBudget {
-    var machine: BudgetMachine
-    /// The connections, by their numbers to the budget.
-    var receivers: [UInt64: Int] = [:]
+    /// Its connections are indices of ``World/receivers``.
+    var machine: BudgetMachine<Int>
     /// The bodies that were admitted, and neither taken nor dropped.
     var admitted = 0
     /// The connections whose bodies wait, in the order in which they have asked.
-    var line: [UInt64] = []
+    var line: [Int] = []
 
     init(bytes: Int) {
         machine = BudgetMachine(bytes: bytes)

@@ -28,8 +28,7 @@ extension SimServer: ListenerMachine.System {
         accepted = -1
         guard socket >= 0 else { return world.violate(.order, "a connection is admitted that was not accepted") }
         let budget = plan.budget
-        let (account, part) = world.budgets[budget].machine.join()
-        world.budgets[budget].receivers[account] = world.receivers.count
+        let (account, part) = world.budgets[budget].machine.join(world.receivers.count)
         let receiver = SimReceiver(
             world,
             server: self,

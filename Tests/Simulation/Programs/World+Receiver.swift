@@ -70,7 +70,7 @@ extension World {
         receiver.asks += 1
         let mayAsk = receiver.isTaken || receiver.drainedAt != nil
         check(.untakenAskForNothing, mayAsk, "connection \(receiver.index) asks for memory, and nobody has taken it")
-        let (isAdmitted, notices) = budgets[receiver.budget].machine.admit(bytes, for: receiver.account)
+        let isAdmitted = budgets[receiver.budget].machine.admit(bytes, for: receiver.account)
         if let waiting = receiver.waiting {
             check(.budgetHolds, bytes == waiting.bytes, "\(waiting.bytes) bytes have asked, and \(bytes) are admitted")
             check(.budgetHolds, isAdmitted == waiting.isAdmitted, "a body is read that was not admitted")
@@ -81,10 +81,10 @@ extension World {
         } else {
             coverage.count(.bodyWaited)
             receiver.waiting = (bytes, false)
-            budgets[receiver.budget].line.append(receiver.account)
+            budgets[receiver.budget].line.append(receiver.index)
         }
         if isAdmitted { receiver.countedBody = bytes }
-        follow(notices, budget: receiver.budget)
+        follow(receiver.budget)
         return isAdmitted
     }
 
@@ -97,9 +97,10 @@ extension World {
 
     func withdrawRequest(of receiver: SimReceiver) {
         guard let waiting = receiver.waiting.take() else { return }
-        budgets[receiver.budget].line.removeAll { $0 == receiver.account }
+        budgets[receiver.budget].line.removeAll { $0 == receiver.index }
         if waiting.isAdmitted { forget(waiting.bytes, of: receiver) }
-        follow(budgets[receiver.budget].machine.withdraw(receiver.account), budget: receiver.budget)
+        budgets[receiver.budget].machine.withdraw(receiver.account)
+        follow(receiver.budget)
     }
 
     private func forget(_ bytes: Int, of receiver: SimReceiver) {
@@ -115,26 +116,26 @@ extension World {
 
     private func release(_ bytes: Int, of receiver: SimReceiver) {
         guard bytes > 0 else { return }
-        follow(budgets[receiver.budget].machine.release(bytes, of: receiver.account), budget: receiver.budget)
+        budgets[receiver.budget].machine.release(bytes, of: receiver.account)
+        follow(receiver.budget)
     }
 
-    private func follow(_ notices: [BudgetMachine.Notice], budget: Int) {
-        for notice in notices {
+    /// Tells the connections what the budget has to tell them.
+    private func follow(_ budget: Int) {
+        for notice in budgets[budget].machine.takeNotices() {
             switch notice {
-            case .admitted(let id):
-                guard let receiver = budgets[budget].receivers[id].map({ receivers[$0] }),
-                    let waiting = receiver.waiting, !waiting.isAdmitted
-                else {
+            case .admitted(let index):
+                let receiver = receivers[index]
+                guard let waiting = receiver.waiting, !waiting.isAdmitted else {
                     violate(.budgetHolds, "a body is admitted that has not asked")
                     continue
                 }
                 receiver.waiting = (waiting.bytes, true)
-                check(.bodiesInOrder, budgets[budget].line.first == id, "a body overtakes those that wait")
-                budgets[budget].line.removeAll { $0 == id }
+                check(.bodiesInOrder, budgets[budget].line.first == index, "a body overtakes those that wait")
+                budgets[budget].line.removeAll { $0 == index }
                 admit(waiting.bytes, for: receiver)
                 execute(.memoryAvailable, for: .receiver(receiver.index), on: receiver.thread)
-            case .dropped(let id):
-                guard let index = budgets[budget].receivers.removeValue(forKey: id) else { continue }
+            case .dropped(let index):
                 coverage.count(.eviction)
                 receivers[index].isKept = false
                 dropUnread(receivers[index])
@@ -178,8 +179,8 @@ extension World {
         forget(receiver.counted, of: receiver)
         let weight = receiver.frames.mailbox.weight + receiver.audio.mailbox.weight
         receiver.isKept = weight > 0
-        follow(budgets[receiver.budget].machine.depart(receiver.account, leaving: weight), budget: receiver.budget)
-        if weight == 0 { budgets[receiver.budget].receivers[receiver.account] = nil }
+        budgets[receiver.budget].machine.depart(receiver.account, leaving: weight)
+        follow(receiver.budget)
     }
 
     private func dropUnread(_ receiver: SimReceiver) {
@@ -195,8 +196,8 @@ extension World {
     func forgetUnread(_ receiver: SimReceiver) {
         guard receiver.isKept else { return }
         receiver.isKept = false
-        budgets[receiver.budget].receivers[receiver.account] = nil
-        follow(budgets[receiver.budget].machine.forget(receiver.account), budget: receiver.budget)
+        budgets[receiver.budget].machine.forget(receiver.account)
+        follow(receiver.budget)
     }
 
     /// The program lets go of the connection.

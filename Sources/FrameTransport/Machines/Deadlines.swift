@@ -1,12 +1,9 @@
-/// Deadlines in order, at most one per owner: a binary heap, with O(log n) changes.
-package struct DeadlineHeap {
-    private struct Entry {
-        var time: UInt64
-        var token: UInt64
-    }
-
-    private var entries: [Entry] = []
-    private var positions: [UInt64: Int] = [:]
+/// Deadlines in order, at most one for each owner.
+///
+/// A sorted array: there are few of them, at most one for each connection of a thread, and they seldom change.
+package struct DeadlineQueue {
+    /// The latest first.
+    private var entries: [(time: UInt64, token: UInt64)] = []
 
     package init() {}
 
@@ -16,75 +13,36 @@ package struct DeadlineHeap {
     package var count: Int { entries.count }
 
     /// The earliest deadline.
-    package var first: UInt64? { entries.first?.time }
+    package var first: UInt64? { entries.last?.time }
 
     /// Returns how long a poller may wait for the first deadline: rounded up, so that the deadline has passed when it
     /// wakes; -1 for no limit.
     package func milliseconds(from now: UInt64) -> Int32 {
-        guard let first = entries.first else { return -1 }
-        guard first.time > now else { return 0 }
-        return Int32(clamping: (first.time - now + 999_999) / 1_000_000)
+        guard let first else { return -1 }
+        guard first > now else { return 0 }
+        return Int32(clamping: (first - now + 999_999) / 1_000_000)
     }
 
     /// Sets an owner's deadline, replacing its previous one.
     package mutating func set(_ time: UInt64, token: UInt64) {
-        if let index = positions[token] {
-            entries[index].time = time
-            siftDown(from: siftUp(from: index))
-        } else {
-            positions[token] = entries.count
-            entries.append(Entry(time: time, token: token))
-            _ = siftUp(from: entries.count - 1)
+        remove(token)
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].time > time { low = middle + 1 } else { high = middle }
         }
+        entries.insert((time, token), at: low)
     }
 
     /// Removes an owner's deadline.
     package mutating func remove(_ token: UInt64) {
-        guard let index = positions.removeValue(forKey: token) else { return }
-        let last = entries.removeLast()
-        guard index < entries.count else { return }
-        entries[index] = last
-        positions[last.token] = index
-        siftDown(from: siftUp(from: index))
+        if let index = entries.firstIndex(where: { $0.token == token }) { entries.remove(at: index) }
     }
 
     /// Takes out the earliest entry if its time is not after `now`.
     package mutating func popFirst(upTo now: UInt64) -> UInt64? {
-        guard let first = entries.first, first.time <= now else { return nil }
-        remove(first.token)
-        return first.token
-    }
-
-    /// - Returns: The new index of the entry.
-    private mutating func siftUp(from index: Int) -> Int {
-        var child = index
-        while child > 0 {
-            let parent = (child - 1) / 2
-            guard entries[child].time < entries[parent].time else { break }
-            swap(child, parent)
-            child = parent
-        }
-        return child
-    }
-
-    private mutating func siftDown(from index: Int) {
-        var parent = index
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2]
-            where child < entries.count && entries[child].time < entries[least].time {
-                least = child
-            }
-            guard least != parent else { return }
-            swap(parent, least)
-            parent = least
-        }
-    }
-
-    private mutating func swap(_ first: Int, _ second: Int) {
-        entries.swapAt(first, second)
-        positions[entries[first].token] = first
-        positions[entries[second].token] = second
+        guard let first, first <= now else { return nil }
+        return entries.popLast()?.token
     }
 }
 

@@ -191,7 +191,7 @@ final class IORegistration {
         didSet { if watchesRoom != oldValue { loop.watchedRoomChanged(self) } }
     }
 
-    /// The time of this registration's earliest entry in the loop's heap.
+    /// The time of this registration's earliest entry among the loop's deadlines.
     ///
     /// A deadline that moves later, as it does with every frame, leaves the entry in place and is checked when the
     /// entry is due, so that moving it costs only a store.
@@ -239,7 +239,7 @@ private final class IOLoop: @unchecked Sendable {
     private let inbox = Locked(Inbox())
 
     private var registrations = SlotTable<IORegistration>()
-    private var deadlines = DeadlineHeap()
+    private var deadlines = DeadlineQueue()
     private var horizon = PollHorizon()
     @exclusivity(unchecked) private var running: [Task] = []
     private(set) var isCrowded = false

@@ -51,7 +51,7 @@ struct SimThread {
     /// The event that the thread waits for; `nil` if none is scheduled.
     var wakesAt: UInt64?
     var turns = 0
-    var deadlines = DeadlineHeap()
+    var deadlines = DeadlineQueue()
     var horizon = PollHorizon()
     /// How many registrations there are.
     var liveRegistrations = 0
@@ -68,7 +68,7 @@ struct SimThread {
         changed.removeAll(keepingCapacity: true)
         reports.removeAll(keepingCapacity: true)
         registrations.removeAll(keepingCapacity: true)
-        deadlines = DeadlineHeap()
+        deadlines = DeadlineQueue()
         horizon = PollHorizon()
         wakesAt = nil
         turns = 0
@@ -99,7 +99,7 @@ struct SimThread {
 
     /// Takes out a registration whose deadline has passed.
     mutating func takeDeadline(upTo now: UInt64) -> Int? {
-        // Bounded, so that a heap with more than one deadline of each is found instead of searched forever.
+        // Bounded, so that a queue with more than one deadline of each is found instead of searched forever.
         for _ in registrations.indices {
             guard let token = deadlines.popFirst(upTo: now) else { return nil }
             let registration = Int(token)

@@ -1,3 +1,5 @@
+package import FrameWire
+
 extension SendLaneMachine {
     /// The progress of a lane.
     package enum Progress: Sendable, Hashable {
@@ -14,17 +16,47 @@ extension SendLaneMachine {
         var isWritten: Bool { self == .sent || self == .ended }
     }
 
+    /// What is called with the outcome of a frame.
+    package typealias Completion = @Sendable (Result<Void, TransportError>) -> Void
+
+    /// An accepted frame that somebody waits for.
+    struct Submission {
+        let ticket: Int
+        let completion: Completion
+    }
+
     /// The outcome of a frame; every accepted frame has at most one.
-    package struct Settlement: Sendable, Hashable {
+    package struct Settlement: Sendable {
         /// The frame's ticket, as it was submitted.
         package let ticket: Int
 
         /// The reason that the frame was not sent; nil if the system has accepted all of it.
         package let error: TransportError?
 
-        init(ticket: Int, error: TransportError? = nil) {
-            (self.ticket, self.error) = (ticket, error)
+        private let completion: Completion
+
+        init(_ submission: Submission, _ error: TransportError?) {
+            (ticket, completion, self.error) = (submission.ticket, submission.completion, error)
         }
+
+        /// Tells the frame's sender.
+        func tell() { completion(error.map { .failure($0) } ?? .success(())) }
+    }
+
+    /// What a receiver has said of what it takes.
+    package struct Receiver: Sendable, Hashable {
+        /// Its hello; nil if it sent none, as plain receivers do not.
+        package var hello: ControlRequest.Hello?
+        /// Whether it has requested a pause.
+        package var isPaused = false
+        /// Whether it takes no frames in shared memory for the rest of the connection.
+        package var declinesSharedMemory = false
+
+        /// Creates what is known of a receiver that has said nothing.
+        package init(hello: ControlRequest.Hello? = nil) { self.hello = hello }
+
+        /// What it wants; by default frames.
+        package var wants: ControlRequest.Wants { hello?.wants ?? .frames }
     }
 
     /// Bytes to write in one call.
@@ -51,6 +83,7 @@ extension SendLaneMachine {
 }
 
 extension SendLaneMachine {
+    static let unconnected = TransportError(.closed, "no server is connected")
     static let declined = TransportError(.notWanted, "the receiver has declined frames in shared memory")
     static let ended = TransportError(.closed, "the connection that the frame was made for has ended")
     static let sharedByAnother = TransportError(.sharedMemory, "another uploader shares memory on this connection")

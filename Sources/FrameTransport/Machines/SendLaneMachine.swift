@@ -25,9 +25,9 @@ package struct SendLaneMachine: ~Copyable {
 
     private enum FrameSlot {
         case empty
-        case waiting(FrameMessage, ticket: Int)
-        /// The ticket is nil if the frame's sender no longer waits for it.
-        case inProgress(ticket: Int?)
+        case waiting(FrameMessage, Submission)
+        /// The submission is nil if the frame's sender no longer waits for it.
+        case inProgress(Submission?)
     }
 
     /// The origin of the message that the writer has encoded: it stays there until its first byte is written.
@@ -46,8 +46,8 @@ package struct SendLaneMachine: ~Copyable {
     private var answer: SenderStatus?
     /// What the program states about this side, over all connections.
     private let info: ControlRequest.SessionInfo
-    /// Whether the receiver is still to be told; nil while it does not ask.
-    private var owesInfo: Bool?
+    /// Whether the receiver has been told, or is not to be told any more.
+    private var hasStatedInfo = false
     /// The size of the latest frame that was encoded for this connection.
     private var latestSize: BufferSize?
     private var writer = MessageWriter()
@@ -62,14 +62,8 @@ package struct SendLaneMachine: ~Copyable {
     private var fittingByteCount = 0
     private let padsShortBodies: Bool
 
-    /// What the receiver wants; by default frames.
-    package private(set) var wants = ControlRequest.Wants.frames
-
-    /// Whether the receiver has requested a pause.
-    package private(set) var isPaused = false
-
-    /// Whether the receiver has declined frames in shared memory.
-    package private(set) var hasDeclinedShared = false
+    /// What the receiver has said of what it takes.
+    package private(set) var receiver = Receiver()
 
     /// The uploader whose shared buffers the receiver has.
     private var sharer: UInt64?
@@ -142,15 +136,8 @@ package struct SendLaneMachine: ~Copyable {
     ///   - fittingByteCount: The length up to which a message fits without enlarging the socket's buffer.
     package mutating func open(connection: Int, fittingByteCount: Int) {
         phase = .accepting
-        self.connection = connection
-        sharer = nil
-        self.fittingByteCount = fittingByteCount
-        wants = .frames
-        isPaused = false
-        hasDeclinedShared = false
-        (hasSent, bytesOutBefore) = (false, bytesOut)
-        (owesInfo, latestSize) = (nil, nil)
-        isBlocked = false
+        (self.connection, self.fittingByteCount) = (connection, fittingByteCount)
+        (hasSent, bytesOutBefore, hasStatedInfo) = (false, bytesOut, false)
     }
 
     /// Ends the connection cleanly: accepts nothing more, and writes `last` after everything else.
@@ -167,7 +154,7 @@ package struct SendLaneMachine: ~Copyable {
         isBlocked = false
         guard let error else { return nil }
         answer = nil
-        owesInfo = false
+        hasStatedInfo = true
         dropAudio()
         return withdrawFrame(error)
     }
@@ -176,11 +163,9 @@ package struct SendLaneMachine: ~Copyable {
     package mutating func close(_ error: TransportError) -> Settlement? {
         phase = .closed
         isBlocked = false
-        // The receiver's terms end with it.
-        wants = .frames
-        isPaused = false
-        answer = nil
-        (owesInfo, latestSize) = (nil, nil)
+        // What the receiver has said ends with it.
+        receiver = Receiver()
+        (answer, latestSize, sharer) = (nil, nil, nil)
         dropAudio()
         writer.abandon()
         origin = nil
@@ -189,38 +174,37 @@ package struct SendLaneMachine: ~Copyable {
 
     // MARK: Submitting
 
-    /// Accepts a frame, which `ticket` names in its settlement.
+    /// Accepts a frame.
     ///
     /// - Parameters:
     ///   - message: The frame.
     ///   - connection: The number of the connection that it was made for, which may have ended meanwhile; nil for any.
-    ///   - ticket: The frame's ticket.
+    ///   - ticket: The frame's number in its settlement, with which it can be cancelled; 0 for none.
+    ///   - completion: For whoever settles the frame.
     /// - Throws: `closed`, `paused`, `notWanted` or `busy`; `sharedMemory` if the receiver has buffers of another uploader.
     package mutating func submit(
         _ message: FrameMessage,
         for connection: Int? = nil,
-        ticket: Int
+        ticket: Int,
+        completion: @escaping Completion = { _ in }
     ) throws(TransportError) {
         if let connection, connection != self.connection { throw Self.ended }
-        try accept(.frames)
-        if let source = message.shared {
-            if hasDeclinedShared { throw Self.declined }
-            if let sharer, sharer != source.owner { throw Self.sharedByAnother }
-        }
+        guard isAccepting else { throw Self.unconnected }
+        if let error = objection(to: message) { throw error }
+        if let owner = message.shared?.owner, let sharer, sharer != owner { throw Self.sharedByAnother }
         guard case .empty = frame else { throw TransportError(.busy, "an earlier message is still being sent") }
-        if let source = message.shared { sharer = source.owner }
+        if let owner = message.shared?.owner { sharer = owner }
         unblockIfIdle()
-        frame = .waiting(message, ticket: ticket)
+        frame = .waiting(message, Submission(ticket: ticket, completion: completion))
     }
 
     /// Accepts audio, and drops the oldest waiting message if there are too many.
     ///
     /// - Throws: `closed`, `paused` or `notWanted`, also if this side offers no audio.
     package mutating func submit(_ block: AudioBlock) throws(TransportError) {
-        do {
-            try accept(.audio)
-        } catch {
-            if isAccepting { droppedAudio += 1 }
+        guard isAccepting else { throw Self.unconnected }
+        if let error = objection(to: .audio) {
+            droppedAudio += 1
             throw error
         }
         unblockIfIdle()
@@ -239,44 +223,28 @@ package struct SendLaneMachine: ~Copyable {
 
     /// Withdraws a frame that has not been started; one in progress is completed, but nobody waits for it any longer.
     package mutating func cancel(_ ticket: Int) -> Settlement? {
+        let error = TransportError(.cancelled, "sending was cancelled")
         switch frame {
-        case .waiting(_, ticket): frame = .empty
-        case .inProgress(ticket): frame = .inProgress(ticket: nil)
+        case .waiting(_, let submission) where submission.ticket == ticket: return withdrawFrame(error)
+        case .inProgress(let submission?) where submission.ticket == ticket:
+            frame = .inProgress(nil)
+            return Settlement(submission, error)
         case .empty, .waiting, .inProgress: return nil
         }
-        return Settlement(ticket: ticket, error: TransportError(.cancelled, "sending was cancelled"))
     }
 
     // MARK: Requests from the receiver
 
-    /// Records what the receiver wants, withdraws what it does not want, and answers.
+    /// Records what the receiver takes, withdraws what it does not take and has not been started, and answers.
     ///
-    /// If it wants this side's info, that follows the answer, once on the connection.
-    package mutating func setWants(
-        _ wants: ControlRequest.Wants,
-        info isInfoWanted: Bool = false,
-        answering status: SenderStatus
-    ) -> Settlement? {
-        self.wants = wants
-        send(status)
-        if owesInfo != false { owesInfo = isInfoWanted && isAccepting ? true : nil }
-        return withhold()
-    }
-
-    /// Records whether the receiver has paused, withdraws what has not been started, and answers.
-    ///
-    /// The answer to a pause therefore follows the last message before the pause.
-    package mutating func setPaused(_ isPaused: Bool, answering status: SenderStatus) -> Settlement? {
-        self.isPaused = isPaused
-        send(status)
-        return withhold()
-    }
-
-    /// Withdraws a frame in shared memory that has not been started, and accepts no further one on this connection.
-    package mutating func declineShared() -> Settlement? {
-        hasDeclinedShared = true
-        guard case .waiting(let message, _) = frame, message.shared != nil else { return nil }
-        return withdrawFrame(Self.declined)
+    /// The answer to a pause therefore follows the last message before the pause. If the receiver wants this side's info, that
+    /// follows the answer, once on the connection.
+    package mutating func follow(_ receiver: Receiver, answering status: SenderStatus?) -> Settlement? {
+        self.receiver = receiver
+        if let status { send(status) }
+        if objection(to: .audio) != nil { dropAudio() }
+        guard case .waiting(let message, _) = frame else { return nil }
+        return objection(to: message).flatMap { withdrawFrame($0) }
     }
 
     /// Sends the receiver the sender's status.
@@ -314,10 +282,10 @@ package struct SendLaneMachine: ~Copyable {
             return nil
         }
         bytesOut += byteCount
-        guard case .inProgress(let ticket) = frame else { return nil }
+        guard case .inProgress(let submission) = frame else { return nil }
         frame = .empty
         hasSent = true
-        return ticket.map { Settlement(ticket: $0) }
+        return submission.map { Settlement($0, nil) }
     }
 
     /// Records that the socket is full.
@@ -344,23 +312,17 @@ package struct SendLaneMachine: ~Copyable {
 // MARK: - Decisions
 
 extension SendLaneMachine {
-    /// - Throws: The reason that messages of a kind are not accepted now.
-    @inline(__always)
-    private func accept(_ kind: ControlRequest.Wants) throws(TransportError) {
-        guard isAccepting else { throw TransportError(.closed, "no server is connected") }
-        if let error = objection(to: kind) { throw error }
-    }
-
+    /// The reason that messages of a kind are not accepted now; nil if they are.
     @inline(__always)
     private func objection(to kind: ControlRequest.Wants) -> TransportError? {
         if kind == .audio, !offersAudio { return Self.silent }
-        if isPaused { return TransportError(.paused, "the receiver has paused the sender") }
-        return wants.contains(kind) ? nil : TransportError(.notWanted, "the receiver did not ask for this")
+        if receiver.isPaused { return TransportError(.paused, "the receiver has paused the sender") }
+        return receiver.wants.contains(kind) ? nil : TransportError(.notWanted, "the receiver did not ask for this")
     }
 
-    private mutating func withhold() -> Settlement? {
-        if objection(to: .audio) != nil { dropAudio() }
-        return objection(to: .frames).flatMap { withdrawFrame($0) }
+    @inline(__always)
+    private func objection(to message: FrameMessage) -> TransportError? {
+        objection(to: .frames) ?? (receiver.declinesSharedMemory && message.shared != nil ? Self.declined : nil)
     }
 
     private mutating func dropAudio() {
@@ -369,15 +331,15 @@ extension SendLaneMachine {
     }
 
     private mutating func withdrawFrame(_ error: TransportError) -> Settlement? {
-        guard case .waiting(_, let ticket) = frame else { return nil }
+        guard case .waiting(_, let submission) = frame else { return nil }
         frame = .empty
-        return Settlement(ticket: ticket, error: error)
+        return Settlement(submission, error)
     }
 
     private mutating func failFrame(_ error: TransportError) -> Settlement? {
-        guard case .inProgress(let ticket) = frame else { return withdrawFrame(error) }
+        guard case .inProgress(let submission) = frame else { return withdrawFrame(error) }
         frame = .empty
-        return ticket.map { Settlement(ticket: $0, error: error) }
+        return submission.map { Settlement($0, error) }
     }
 
     /// Encodes the next message, which stays in its queue until its first byte is written.
@@ -408,7 +370,7 @@ extension SendLaneMachine {
     /// states.
     @inline(__always)
     private var isInfoDue: Bool {
-        guard owesInfo == true else { return false }
+        guard receiver.hello?.wantsInfo == true, !hasStatedInfo else { return false }
         if case .waiting = frame { return true }
         return latestSize != nil || !isAccepting || objection(to: .frames) != nil
     }
@@ -431,8 +393,8 @@ extension SendLaneMachine {
         case .audio:
             audio.removeFirst()
             hasSent = true
-        case .info: owesInfo = false
-        case .frame: if case .waiting(_, let ticket) = frame { frame = .inProgress(ticket: ticket) }
+        case .info: hasStatedInfo = true
+        case .frame: if case .waiting(_, let submission) = frame { frame = .inProgress(submission) }
         case .last: phase = .ending(last: nil)
         }
     }

@@ -11,36 +11,33 @@ extension SenderMachine {
         if case .idle = state { attemptFirst(system) }
     }
 
-    /// Connects on behalf of a waiting caller, for at most `limit`, until `deadline`.
-    package mutating func open(waiter id: Int, limit: Duration?, deadline: UInt64?, _ system: some System) {
+    /// Connects on behalf of a waiting caller.
+    package mutating func open(for opening: Opening, _ system: some System) {
         now = system.now
         defer { proceed(system) }
-        let waiter = Waiter(id: id, limit: limit, deadline: deadline, start: now)
         switch state {
-        case .open: return system.settle(id, nil)
-        case .closed(.failed(let error)): return system.settle(id, error)
-        case .closed: return system.settle(id, Self.closedError)
-        case .ending(let ending):
-            guard case .reopen = ending.next else { return system.settle(id, Self.closedError) }
-            waiters.append(waiter)
-        case .connecting, .handshaking:
-            waiters.append(waiter)
-        case .waiting(let until):
-            waiters.append(waiter)
-            if waiter.givesUp(by: until) { attempt(system) }
-        case .idle:
-            waiters.append(waiter)
-            attemptFirst(system)
+        case .open: return opening.settle(nil)
+        case .closed(let reason): return opening.settle(reason.error ?? Self.closedError)
+        case .ending(let ending): guard case .reopen = ending.next else { return opening.settle(Self.closedError) }
+        case .idle, .waiting, .connecting, .handshaking: break
+        }
+        let waiter = Waiter(opening: opening, start: now)
+        waiters.append(waiter)
+        switch state {
+        case .idle: attemptFirst(system)
+        // Every caller gets an attempt.
+        case .waiting(let until): if waiter.givesUp(by: until) { attempt(system) }
+        case .connecting, .handshaking, .open, .ending, .closed: break
         }
     }
 
     /// Stops waiting, because the calling task was cancelled; attempts that nobody else waits for end.
-    package mutating func abandon(waiter id: Int, _ system: some System) {
-        guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
+    package mutating func abandon(_ opening: Opening, _ system: some System) {
+        guard let index = waiters.firstIndex(where: { $0.opening === opening }) else { return }
         now = system.now
         waiters.remove(at: index)
         giveUpIfUnwanted(system)
-        system.settle(id, TransportError(.cancelled, path: settings.name, "waiting for a server was cancelled"))
+        opening.settle(TransportError(.cancelled, path: name, "waiting for a server was cancelled"))
     }
 
     // MARK: Connecting
@@ -53,7 +50,7 @@ extension SenderMachine {
 
     mutating func attempt(_ system: some System) {
         isReadable = false
-        enter(.connecting(until: now &+ settings.connectTimeout), system)
+        enter(.connecting(until: configuration.connectTimeout.after(now)), system)
         switch system.connect() {
         case .connected: checkPeer(system)
         case .pending: break
@@ -77,32 +74,31 @@ extension SenderMachine {
         case .thisSide: return giveUpAttempt(after: .system(.refused), system)
         case .admitted: break
         }
-        guard let tokens = settings.tokens else { return didOpen(system) }
-        let token = TokenReader(expecting: tokens.expected)
-        let handshake = Handshake(token: token, unsentOffset: 0, until: now &+ settings.handshakeTimeout)
-        enter(.handshaking(handshake), system)
-        writeToken(handshake, from: 0, system)
+        guard let tokens = configuration.tokens else { return didOpen(system) }
+        let until = configuration.handshakeTimeout.after(now)
+        enter(.handshaking(Handshake(token: TokenReader(expecting: tokens.expected), until: until)), system)
+        writeToken(system)
     }
 
-    mutating func writeToken(_ handshake: Handshake, from offset: Int, _ system: some System) {
-        var handshake = handshake
+    mutating func writeToken(_ system: some System) {
+        guard case .handshaking(var handshake) = state, let offset = handshake.unsentOffset else { return }
         do throws(Errno) {
             guard case .bytes(let count, _) = try system.writeToken(from: offset) else { return }
-            let isOut = offset + count >= settings.tokens?.own.count ?? 0
+            let isOut = offset + count >= configuration.tokens?.own.count ?? 0
             handshake.unsentOffset = isOut ? nil : offset + count
         } catch {
             return giveUpAttempt(after: .system(error), system)
         }
-        state = .handshaking(handshake)
-        concludeHandshake(handshake, system)
+        advance(handshake, system)
     }
 
     /// Opens the connection after both tokens have been exchanged.
-    mutating func concludeHandshake(_ handshake: Handshake, _ system: some System) {
+    mutating func advance(_ handshake: Handshake, _ system: some System) {
+        state = .handshaking(handshake)
         guard handshake.unsentOffset == nil, handshake.token.remaining == 0 else { return }
         guard handshake.token.isRight else {
             let message = "the server's token is not the expected one"
-            return refuse(TransportError(.tokenRejected, path: settings.name, message), system)
+            return refuse(TransportError(.tokenRejected, path: name, message), system)
         }
         didOpen(system)
     }
@@ -113,23 +109,17 @@ extension SenderMachine {
         openedAt = now
         let connection = terms.connection + 1
         system.openLane(connection: connection)
-        enter(.open(Session(decoder: ControlDecoder())), system)
-        let sharesMemory = settings.sharesMemory
-        changeTerms(system) { terms in
-            let revision = terms.revision
-            terms = ReceiverTerms()
-            (terms.revision, terms.connection, terms.isConnected) = (revision, connection, true)
-            terms.mayShareMemory = sharesMemory
+        (decoder, receiver, refusedPreferences) = (ControlDecoder(), SendLaneMachine.Receiver(), 0)
+        enter(.open(.flowing), system)
+        let sharesMemory = sharesMemory
+        changeTerms(system) {
+            $0 = ReceiverTerms(connection: connection, isConnected: true, mayShareMemory: sharesMemory)
         }
-        settleWaiters(nil, system)
+        settleWaiters(nil)
     }
 
     mutating func giveUpAttempt(after failure: AttemptFailure?, _ system: some System) {
         system.closeSocket(Self.closedError)
-        retryLater(after: failure, system)
-    }
-
-    mutating func retryLater(after failure: AttemptFailure?, _ system: some System) {
         isReadable = false
         lastFailure = failure.map { ($0, now) }
         // A server that refuses senders has enough of them.
@@ -161,48 +151,48 @@ extension SenderMachine {
         return !system.hasDelivered(isOrderly: reason.error == nil)
     }
 
-    private var retryPause: UInt64 { max(settings.retryInterval, Backoff.shortest.nanoseconds) }
+    private var retryPause: UInt64 { max(configuration.retryInterval, Backoff.shortest).nanoseconds }
 
     /// Rejects a server permanently.
     private mutating func refuse(_ error: TransportError, _ system: some System) {
         finish(.failed(error), telling: error, system)
     }
 
-    mutating func settleWaiters(_ error: TransportError?, _ system: some System) {
-        for waiter in waiters { system.settle(waiter.id, error) }
+    private mutating func settleWaiters(_ error: TransportError?) {
+        for waiter in waiters { waiter.opening.settle(error) }
         waiters.removeAll(keepingCapacity: true)
     }
 
     /// Fails the waiters whose time is up, with the result of the latest attempt.
     mutating func expireWaiters(at due: UInt64, _ system: some System) {
-        let expired = waiters.filter { waiter in waiter.deadline.map { $0 <= due } ?? false }
+        let expired = waiters.filter { $0.givesUp(by: due) }
         guard !expired.isEmpty else { return }
-        waiters.removeAll { waiter in waiter.deadline.map { $0 <= due } ?? false }
+        waiters.removeAll { $0.givesUp(by: due) }
         // What is under way now, and ends with its last caller.
         let errors = expired.map { noServer(for: $0) }
         giveUpIfUnwanted(system)
-        for (waiter, error) in zip(expired, errors) { system.settle(waiter.id, error) }
+        for (waiter, error) in zip(expired, errors) { waiter.opening.settle(error) }
     }
 
     private func noServer(for waiter: Waiter) -> TransportError {
-        let limit = waiter.limit ?? .zero
+        let limit = waiter.opening.limit ?? .zero
         // What failed before the caller waited says nothing about the time since.
         switch failure(since: waiter.start) {
         case .turnedAway?:
             return TransportError(
                 .tokenRejected,
-                path: settings.name,
+                path: name,
                 "the server closed the last connection made within \(limit) instead of sending its token;"
                     + " it expects a different token or none, or is full"
             )
         case .unanswered?:
             return TransportError(
                 .openTimedOut,
-                path: settings.name,
+                path: name,
                 "connected, but the handshake was not finished within \(limit); do both ends have the same token?"
             )
-        case .system(let error)?: return .noServer(at: settings.name, within: limit, error)
-        case nil: return .noServer(at: settings.name, within: limit, nil)
+        case .system(let error)?: return .noServer(at: name, within: limit, error)
+        case nil: return .noServer(at: name, within: limit, nil)
         }
     }
 
@@ -244,26 +234,23 @@ extension SenderMachine {
         case .handshaking(let handshake) where handshake.unsentOffset == nil:
             // The server may mistake the token for the start of a session, and its own is still to come: for an orderly
             // end, read it to its end.
-            let until = now &+ settings.linger
-            let ending = Ending(.closedLocally(reason), until: until, awaiting: .peersEnd, next: .close, wasOpen: false)
-            enter(.ending(ending), system)
-            settleWaiters(Self.closedError, system)
+            begin(.closedLocally(reason), awaiting: .peersEnd, next: .close, wasOpen: false, system)
+            settleWaiters(Self.closedError)
             system.shutDownSending()
         case .idle, .waiting, .connecting, .handshaking:
             finish(.closedLocally(reason), system)
-        case .open(let session):
-            if case .broken(let error, _) = session.sending {
-                // The first cause counts for this connection; the close prevents further attempts.
-                end(.failed(.lost(error)), system)
-                return close(reason, system)
-            }
-            let last = session.hello == nil ? nil : SenderStatus(state: .stopped(reason))
+        case .open(.broken(let error, _)):
+            // The first cause counts for this connection; the close prevents further attempts.
+            end(.failed(.lost(error)), system)
+            close(reason, system)
+        case .open:
+            let last = receiver.hello == nil ? nil : SenderStatus(state: .stopped(reason))
             beginEnding(.closedLocally(reason), last: last, awaiting: .ownBytesAndPeersEnd, next: .close, system)
         case .ending(var ending):
             guard case .reopen = ending.next else { return }
             ending.next = .closeLocally(reason)
             state = .ending(ending)
-            settleWaiters(Self.closedError, system)
+            settleWaiters(Self.closedError)
         case .closed:
             break
         }
@@ -274,62 +261,65 @@ extension SenderMachine {
     /// If this side ends, everything accepted before is written; a peer that ends gets only the message in progress.
     mutating func beginEnding(
         _ reason: CloseReason,
-        last: SenderStatus?,
+        last: SenderStatus? = nil,
         awaiting: Awaiting,
         next: Afterwards,
         _ system: some System
     ) {
-        enter(.ending(Ending(reason, until: now &+ settings.linger, awaiting: awaiting, next: next)), system)
+        begin(reason, awaiting: awaiting, next: next, system)
         let error: TransportError? = if case .closedLocally = reason { nil } else { loss(for: reason) }
         laneProgressed(system.lane { $0.end(last: last, withdrawing: error) }, system)
     }
 
-    /// Ends an open connection at once.
-    mutating func end(_ reason: CloseReason, _ system: some System) {
-        let next = settings.reopens ? Afterwards.reopen : .close
-        conclude(Ending(reason, until: now, awaiting: .peersEnd, next: next), system)
+    private mutating func begin(
+        _ reason: CloseReason,
+        awaiting: Awaiting,
+        next: Afterwards,
+        wasOpen: Bool = true,
+        _ system: some System
+    ) {
+        let until = configuration.linger.after(now)
+        enter(.ending(Ending(reason: reason, until: until, awaiting: awaiting, next: next, wasOpen: wasOpen)), system)
     }
 
+    /// Ends an open connection at once.
+    mutating func end(_ reason: CloseReason, _ system: some System) {
+        conclude(reason, configuration.reopens ? .reopen : .close, system)
+    }
+
+    mutating func conclude(_ ending: Ending, _ system: some System) { conclude(ending.reason, ending.next, system) }
+
     /// Releases the socket, and continues as decided.
-    mutating func conclude(_ ending: Ending, _ system: some System) {
-        switch ending.next {
-        case .close:
-            finish(ending.reason, system)
-        case .closeLocally(let reason):
-            leaveSocket(ending.reason, system)
-            publish(.disconnected(ending.reason), system)
-            finish(.closedLocally(reason), system)
-        case .reopen:
-            let isFruitless = isFruitless(ending.reason, system)
-            leaveSocket(ending.reason, system)
-            publish(.disconnected(ending.reason), system)
-            reopen(isFruitless: isFruitless, system)
-        }
+    private mutating func conclude(_ reason: CloseReason, _ next: Afterwards, _ system: some System) {
+        if case .close = next { return finish(reason, system) }
+        let isFruitless = isFruitless(reason, system)
+        leaveSocket(reason, system)
+        publish(.disconnected(reason), system)
+        if case .closeLocally(let reason) = next { return finish(.closedLocally(reason), system) }
+        reopen(isFruitless: isFruitless, system)
     }
 
     /// Ends for good; callers that wait for the connection to open get `error`.
-    mutating func finish(_ reason: CloseReason, telling error: TransportError = closedError, _ system: some System) {
+    private mutating func finish(
+        _ reason: CloseReason,
+        telling error: TransportError = closedError,
+        _ system: some System
+    ) {
         leaveSocket(reason, system)
         enter(.closed(reason), system)
-        settleWaiters(error, system)
+        settleWaiters(error)
         system.end(reason)
     }
 
     private mutating func leaveSocket(_ reason: CloseReason, _ system: some System) {
         isReadable = false
         system.closeSocket(loss(for: reason))
-        system.note(nil)
         system.publish(ControlRequest.SessionInfo())
-        changeTerms(system) { terms in
-            let (revision, connection) = (terms.revision, terms.connection)
-            terms = ReceiverTerms()
-            (terms.revision, terms.connection) = (revision, connection)
-        }
+        changeTerms(system) { $0 = ReceiverTerms(connection: $0.connection) }
     }
 
     /// Returns the error for a frame that was not sent.
     private func loss(for reason: CloseReason) -> TransportError {
-        reason.error
-            ?? TransportError(.connectionLost, path: settings.name, "\(reason) before the message was sent")
+        reason.error ?? TransportError(.connectionLost, path: name, "\(reason) before the message was sent")
     }
 }

@@ -1,31 +1,6 @@
 package import FrameWire
 
 extension SenderMachine {
-    /// The fixed settings of a machine.
-    package struct Settings: Sendable {
-        /// The name of the endpoint in errors.
-        package var name: String
-        /// The time between two attempts to connect, in nanoseconds.
-        package var retryInterval: UInt64 = 100_000_000
-        /// The time allowed for one attempt to connect, in nanoseconds.
-        package var connectTimeout: UInt64 = 2_000_000_000
-        /// The time allowed for the server to send its token, in nanoseconds.
-        package var handshakeTimeout: UInt64 = 5_000_000_000
-        /// The time for which the server may read nothing of a message, in nanoseconds.
-        package var sendTimeout: UInt64 = 10_000_000_000
-        /// The time allowed for an orderly end, in nanoseconds.
-        package var linger: UInt64 = 1_000_000_000
-        /// Whether to reconnect after the connection was lost, or ended by the server.
-        package var reopens = true
-        /// The tokens that both sides exchange; nil for none.
-        package var tokens: HandshakeTokens?
-        /// Whether descriptors can be passed to the receiver.
-        package var sharesMemory = false
-
-        /// Creates settings with the defaults of ``SocketConnection/Configuration``.
-        package init(name: String) { self.name = name }
-    }
-
     /// The known reason that an attempt to connect failed.
     enum AttemptFailure {
         case system(Errno)
@@ -37,14 +12,12 @@ extension SenderMachine {
 
     /// A caller that waits for the connection to open.
     struct Waiter {
-        let id: Int
-        let limit: Duration?
-        let deadline: UInt64?
+        let opening: Opening
         /// When it began to wait.
         let start: UInt64
 
-        /// Whether the caller gets no attempt if the next one is at this time: every caller gets one at least.
-        func givesUp(by next: UInt64) -> Bool { deadline.map { $0 <= next } ?? false }
+        /// Whether its time is up at `time`.
+        func givesUp(by time: UInt64) -> Bool { opening.deadline.map { $0 <= time } ?? false }
     }
 
     /// The state of a connection.
@@ -55,9 +28,31 @@ extension SenderMachine {
         /// The system is making the connection, and identifying the peer.
         case connecting(until: UInt64)
         case handshaking(Handshake)
-        case open(Session)
+        case open(Sending)
         case ending(Ending)
         case closed(CloseReason)
+
+        /// When it is over, if nothing happens before.
+        var deadline: UInt64? {
+            switch self {
+            case .waiting(let until), .connecting(let until): until
+            case .handshaking(let handshake): handshake.until
+            case .open(.stalled(_, let until)), .open(.broken(_, let until)): until
+            case .ending(let ending): ending.until
+            case .idle, .open(.flowing), .closed: nil
+            }
+        }
+
+        var published: SocketConnection.State {
+            switch self {
+            case .idle: .idle
+            case .waiting, .connecting: .started
+            case .handshaking: .handshaking
+            case .open: .connected
+            case .ending(let ending): ending.wasOpen ? .connected : .handshaking
+            case .closed(let reason): .ended(reason)
+            }
+        }
     }
 
     /// The exchange of tokens.
@@ -65,30 +60,8 @@ extension SenderMachine {
         /// Reads the server's token.
         var token: TokenReader
         /// The offset of the unsent rest of this side's token; nil when all of it is sent.
-        var unsentOffset: Int?
+        var unsentOffset: Int? = 0
         let until: UInt64
-    }
-
-    /// An open connection.
-    struct Session {
-        /// Decodes the server's requests; nil once it has sent something else, as a plain server may.
-        var decoder: ControlDecoder?
-        /// The receiver's hello; nil if it sent none.
-        var hello: ControlRequest.Hello?
-        /// Whether the receiver takes no frames in shared memory for the rest of the connection.
-        var declinesSharedMemory = false
-        /// The number of its refused preferences.
-        var refusedPreferences: UInt64 = 0
-        var sending = Sending.flowing
-
-        var isStalled: Bool { if case .stalled = sending { true } else { false } }
-
-        var deadline: UInt64? {
-            switch sending {
-            case .flowing: nil
-            case .stalled(_, let until), .broken(_, let until): until
-            }
-        }
     }
 
     /// The sending progress of an open connection.
@@ -108,18 +81,7 @@ extension SenderMachine {
         var awaiting: Awaiting
         var next: Afterwards
         /// Whether frames could be sent before it.
-        let wasOpen: Bool
-
-        init(
-            _ reason: CloseReason,
-            until: UInt64,
-            awaiting: Awaiting,
-            next: Afterwards,
-            wasOpen: Bool = true
-        ) {
-            (self.reason, self.until, self.awaiting, self.next) = (reason, until, awaiting, next)
-            self.wasOpen = wasOpen
-        }
+        var wasOpen = true
     }
 
     /// What an orderly end still waits for.
@@ -159,19 +121,6 @@ extension SenderMachine {
         mutating func askForAnother() -> Bool {
             defer { isAskedFor = true }
             return !isAskedFor
-        }
-    }
-}
-
-extension SenderMachine.State {
-    var published: SocketConnection.State {
-        switch self {
-        case .idle: .idle
-        case .waiting, .connecting: .started
-        case .handshaking: .handshaking
-        case .open: .connected
-        case .ending(let ending): ending.wasOpen ? .connected : .handshaking
-        case .closed(let reason): .ended(reason)
         }
     }
 }
@@ -217,5 +166,8 @@ package struct ReceiverTerms: Sendable, Hashable {
     /// The current demand: nothing without a receiver, or during a pause.
     package var demand: ControlRequest.Wants { isConnected && !isPaused ? wants : [] }
 
-    package init() {}
+    /// Creates the terms of a new receiver, or of none.
+    package init(connection: Int = 0, isConnected: Bool = false, mayShareMemory: Bool = false) {
+        (self.connection, self.isConnected, self.mayShareMemory) = (connection, isConnected, mayShareMemory)
+    }
 }

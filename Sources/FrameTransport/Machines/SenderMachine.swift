@@ -15,7 +15,17 @@ package struct SenderMachine: Sendable {
     /// The number of requests after which a turn stops reading; a turn exceeds it by at most what one read can hold.
     package static let requestsPerTurn = 64
 
-    package let settings: Settings
+    /// The longest pause between two attempts, unless the program's own is longer; a connection that lasted for as long did
+    /// not come to nothing.
+    package static let longestPause = Duration.seconds(5)
+
+    /// The name of the endpoint in errors.
+    let name: String
+
+    let configuration: SocketConnection.Configuration
+
+    /// Whether descriptors can be passed to the receiver.
+    let sharesMemory: Bool
 
     // MARK: State
 
@@ -36,12 +46,19 @@ package struct SenderMachine: Sendable {
     /// When the connection opened last.
     var openedAt: UInt64 = 0
 
-    /// The longest pause between two attempts, unless the program's own is longer; a connection that lasted for as long did
-    /// not come to nothing.
-    package static let longestPause = Duration.seconds(5)
+    // MARK: The receiver
+
+    /// Decodes the requests of an open connection's server; nil once it has sent something else, as a plain server may.
+    var decoder: ControlDecoder?
+
+    /// What the receiver has said of what it takes.
+    var receiver = SendLaneMachine.Receiver()
+
+    /// The number of its refused preferences.
+    var refusedPreferences: UInt64 = 0
 
     /// The receiver's terms.
-    package internal(set) var terms = ReceiverTerms()
+    package private(set) var terms = ReceiverTerms()
 
     // MARK: The present event
 
@@ -55,10 +72,13 @@ package struct SenderMachine: Sendable {
 
     private var published = SocketConnection.State.idle
 
-    package init(_ settings: Settings) {
-        self.settings = settings
-        let first = Duration.nanoseconds(Int64(clamping: settings.retryInterval))
-        pauses = Backoff(first: first, longest: Self.longestPause)
+    /// - Parameters:
+    ///   - name: The name of the endpoint in errors.
+    ///   - configuration: The configuration.
+    ///   - sharesMemory: Whether descriptors can be passed to the receiver.
+    package init(name: String, _ configuration: SocketConnection.Configuration, sharesMemory: Bool = false) {
+        (self.name, self.configuration, self.sharesMemory) = (name, configuration, sharesMemory)
+        pauses = Backoff(first: configuration.retryInterval, longest: Self.longestPause)
     }
 
     /// The number of callers that wait for the connection to open.
@@ -66,9 +86,6 @@ package struct SenderMachine: Sendable {
 
     /// The state of the connection, as published.
     package var publishedState: SocketConnection.State { state.published }
-
-    /// The reason for the connection's permanent end; nil before.
-    package var closeReason: CloseReason? { if case .closed(let reason) = state { reason } else { nil } }
 
     // MARK: Events about time and readiness
 
@@ -81,8 +98,8 @@ package struct SenderMachine: Sendable {
         switch state {
         case .connecting:
             if writable { checkConnected(system) }
-        case .handshaking(let handshake):
-            if writable, let offset = handshake.unsentOffset { writeToken(handshake, from: offset, system) }
+        case .handshaking:
+            if writable { writeToken(system) }
         case .open:
             if writable { resumeLane(system) }
         case .ending(let ending):
@@ -108,25 +125,19 @@ package struct SenderMachine: Sendable {
         defer { proceed(system) }
         // A later deadline has yet to pass, even if it is late: what arrived before it may have to be reported first.
         let due = min(deadline ?? now, now)
+        let isDue = state.deadline.map { $0 <= due } ?? false
         // What is due comes first: a caller whose limit has passed as well gives up only after it.
         switch state {
-        case .waiting(let until) where until <= due: return attempt(system)
-        case .ending(let ending) where ending.until <= due: return conclude(ending, system)
+        case .waiting where isDue: return attempt(system)
+        case .ending(let ending) where isDue: return conclude(ending, system)
         default: expireWaiters(at: due, system)
         }
         switch state {
-        case .connecting(let until):
-            if until <= due { giveUpAttempt(after: nil, system) }
-        case .handshaking(let handshake):
-            if handshake.until <= due { giveUpAttempt(after: .unanswered, system) }
-        case .open(let session):
-            switch session.sending {
-            case .flowing: break
-            case .stalled(let before, let until): if until <= due { checkProgress(since: before, system) }
-            case .broken(let error, let until): if until <= due { end(.failed(.lost(error)), system) }
-            }
-        case .idle, .waiting, .ending, .closed:
-            break
+        case .connecting where isDue: giveUpAttempt(after: nil, system)
+        case .handshaking where isDue: giveUpAttempt(after: .unanswered, system)
+        case .open(.stalled(let before, _)) where isDue: checkProgress(since: before, system)
+        case .open(.broken(let error, _)) where isDue: end(.failed(.lost(error)), system)
+        case .idle, .waiting, .connecting, .handshaking, .open, .ending, .closed: break
         }
     }
 
@@ -157,25 +168,17 @@ package struct SenderMachine: Sendable {
     /// Whether the next event may be that there is room to write.
     package var watchesRoom: Bool {
         switch state {
-        case .connecting: true
+        case .connecting, .open(.stalled): true
         case .handshaking(let handshake): handshake.unsentOffset != nil
-        case .open(let session): session.isStalled
         case .ending(let ending): ending.awaiting != .peersEnd
-        case .idle, .waiting, .closed: false
+        case .idle, .waiting, .open, .closed: false
         }
     }
 
     /// The time of the next ``deadlinePassed(_:)``; nil for never.
     package var deadline: UInt64? {
-        let own: UInt64? =
-            switch state {
-            case .waiting(let until), .connecting(let until): until
-            case .handshaking(let handshake): handshake.until
-            case .open(let session): session.deadline
-            case .ending(let ending): ending.until
-            case .idle, .closed: nil
-            }
-        guard let first = waiters.lazy.compactMap(\.deadline).min() else { return own }
+        let own = state.deadline
+        guard let first = waiters.lazy.compactMap(\.opening.deadline).min() else { return own }
         return min(own ?? first, first)
     }
 
@@ -192,9 +195,22 @@ package struct SenderMachine: Sendable {
         system.publish(state)
     }
 
+    /// Adopts what the receiver has said: first in the lane, so that a program that learns of it can act on it.
+    mutating func adopt(_ receiver: SendLaneMachine.Receiver, answers: Bool = true, _ system: some System) {
+        self.receiver = receiver
+        let answer = answers ? status : nil
+        note(system.lane { $0.follow(receiver, answering: answer) })
+        let acceptsSharedMemory = sharesMemory && receiver.hello != nil && !receiver.declinesSharedMemory
+        changeTerms(system) { terms in
+            (terms.wants, terms.isPaused, terms.isGreeted) = (receiver.wants, receiver.isPaused, receiver.hello != nil)
+            terms.acceptsSharedMemory = acceptsSharedMemory
+        }
+    }
+
     mutating func changeTerms(_ system: some System, _ change: (inout ReceiverTerms) -> Void) {
         var terms = terms
         change(&terms)
+        terms.revision = self.terms.revision
         guard terms != self.terms else { return }
         terms.revision += 1
         self.terms = terms
@@ -234,12 +250,8 @@ extension SenderMachine {
         /// Changes the lane, and writes what the socket accepts.
         func lane(_ change: (inout SendLaneMachine) -> SendLaneMachine.Settlement?) -> SendLaneMachine.Progress
 
-        /// Tells a caller that the connection has opened or, with an error, that it will not.
-        func settle(_ waiter: Int, _ error: TransportError?)
         func publish(_ state: SocketConnection.State)
         func publish(_ terms: ReceiverTerms)
-        /// Notes the receiver's hello; nil for a new receiver, which has sent none.
-        func note(_ hello: ControlRequest.Hello?)
         /// Publishes what the receiver states about itself; nothing for a new receiver.
         func publish(_ info: ControlRequest.SessionInfo)
         func deliver(_ request: ControlRequest)

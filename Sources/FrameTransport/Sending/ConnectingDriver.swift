@@ -19,8 +19,6 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
 
     /// What other threads ask for of one connection after another.
     struct Facts {
-        /// The receiver's hello; nil if it sent none, as plain receivers do not.
-        var hello: ControlRequest.Hello?
         /// The number of requests that were not understood.
         var skippedRequests = 0
         /// Whether the receiver has requested the end.
@@ -58,7 +56,6 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     var descriptor: OwnedDescriptor?
     var registration: IORegistration?
     var timer: IORegistration?
-    var openings: [Int: Opening] = [:]
 
     let log: EventLog?
 
@@ -73,7 +70,12 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
             offersAudio: configuration.offersAudio,
             info: configuration.info
         )
-        unsafe machine = SenderMachine(SenderMachine.Settings(endpoint, configuration))
+        let isPath = if case .path = endpoint { true } else { false }
+        unsafe machine = SenderMachine(
+            name: endpoint.description,
+            configuration,
+            sharesMemory: isPath && SharedMemory.isSupported
+        )
     }
 
     // MARK: Requests from programs
@@ -83,12 +85,11 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     }
 
     func open(for opening: Opening) {
-        openings[opening.id] = opening
-        change { $0.open(waiter: opening.id, limit: opening.limit, deadline: opening.deadline, self) }
+        change { $0.open(for: opening, self) }
     }
 
     func abandon(_ opening: Opening) {
-        change { $0.abandon(waiter: opening.id, self) }
+        change { $0.abandon(opening, self) }
     }
 
     func close(_ reason: ControlRequest.FinishReason) {
@@ -129,20 +130,6 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
         let deadline = unsafe machine.deadline
         if timer == nil, deadline != nil { timer = thread.registerTimer(self) }
         if timer?.deadline != deadline { timer?.deadline = deadline }
-    }
-}
-
-extension SenderMachine.Settings {
-    fileprivate init(_ endpoint: SocketEndpoint, _ configuration: SocketConnection.Configuration) {
-        self.init(name: endpoint.description)
-        retryInterval = configuration.retryInterval.nanoseconds
-        connectTimeout = configuration.connectTimeout.nanoseconds
-        handshakeTimeout = configuration.handshakeTimeout.nanoseconds
-        if case .path = endpoint { sharesMemory = SharedMemory.isSupported }
-        sendTimeout = configuration.sendTimeout.nanoseconds
-        linger = configuration.linger.nanoseconds
-        reopens = configuration.reopens
-        tokens = configuration.tokens
     }
 }
 
@@ -258,10 +245,6 @@ extension ConnectingDriver: SenderMachine.System {
 
     // MARK: What others are told
 
-    func settle(_ waiter: Int, _ error: TransportError?) {
-        openings.removeValue(forKey: waiter)?.settle(error.map { .failure($0) } ?? .success(()))
-    }
-
     func publish(_ state: SocketConnection.State) {
         report(state, after: states.value)
         if let reason = state.closeReason {
@@ -277,7 +260,6 @@ extension ConnectingDriver: SenderMachine.System {
     }
 
     func publish(_ info: ControlRequest.SessionInfo) { self.info.change(to: info) }
-    func note(_ hello: ControlRequest.Hello?) { facts.withLock { $0.hello = hello } }
 
     func deliver(_ request: ControlRequest) {
         if case .stop(let reason) = request, reason.isOrderly { facts.withLock { $0.wasAskedToStop = true } }

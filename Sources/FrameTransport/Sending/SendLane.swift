@@ -5,24 +5,12 @@ internal import Locking
 ///
 /// The caller's own thread writes; only what the socket did not accept at once is left for the I/O thread.
 final class SendLane: Sendable {
-    typealias Completion = @Sendable (Result<Void, TransportError>) -> Void
+    typealias Completion = SendLaneMachine.Completion
     typealias Progress = SendLaneMachine.Progress
 
     fileprivate struct State: ~Copyable {
         var machine: SendLaneMachine
         var socket: OwnedDescriptor?
-        /// The recipient of the settlement of the queued or current frame.
-        var completion: Completion?
-    }
-
-    /// The call to make after the lock is released, because it may use the lane.
-    fileprivate struct Settled {
-        let completion: Completion
-        let settlement: SendLaneMachine.Settlement
-
-        func call() {
-            if let error = settlement.error { completion(.failure(error)) } else { completion(.success(())) }
-        }
     }
 
     private let state: Locked<State>
@@ -36,16 +24,13 @@ final class SendLane: Sendable {
     /// Whether messages are accepted.
     var isOpen: Bool { state.withLock { $0.machine.isAccepting } }
 
-    /// What the receiver wants, and whether it has requested a pause.
-    var demand: (wants: ControlRequest.Wants, isPaused: Bool) {
-        state.withLock { ($0.machine.wants, $0.machine.isPaused) }
+    /// What the receiver has said, and the number of audio messages that were not sent to any so far.
+    var receiver: (SendLaneMachine.Receiver, droppedAudio: Int) {
+        state.withLock { ($0.machine.receiver, $0.machine.droppedAudio) }
     }
 
     /// Whether audio is accepted for a receiver that wants it.
     var offersAudio: Bool { state.withLock { $0.machine.offersAudio } }
-
-    /// The number of audio messages that were not sent.
-    var droppedAudio: Int { state.withLock { $0.machine.droppedAudio } }
 
     /// How far the server has what was sent over a connection.
     struct Delivery {
@@ -92,28 +77,26 @@ final class SendLane: Sendable {
     /// - Parameters:
     ///   - message: The frame.
     ///   - connection: The number of the connection that it was made for; nil for any.
-    ///   - ticket: Its ticket; nil if it will not be cancelled.
+    ///   - ticket: Its ticket; 0 if it will not be cancelled.
     ///   - completion: Called once with its outcome, outside the lane's lock.
     /// - Returns: The progress of the lane.
     /// - Throws: If the frame was not accepted; `completion` is not called.
     func send(
         _ message: FrameMessage,
         for connection: Int? = nil,
-        ticket: Int? = nil,
+        ticket: Int = 0,
         completion: @escaping Completion
     ) throws(TransportError) -> Progress {
-        let ticket = ticket ?? makeTicket()
-        return try advance { state throws(TransportError) in
-            try state.machine.submit(message, for: connection, ticket: ticket)
-            state.completion = completion
+        try advance { machine throws(TransportError) in
+            try machine.submit(message, for: connection, ticket: ticket, completion: completion)
             return nil
         }
     }
 
     /// Accepts audio, and writes what the socket accepts.
     func send(_ block: AudioBlock) throws(TransportError) -> Progress {
-        try advance { state throws(TransportError) in
-            try state.machine.submit(block)
+        try advance { machine throws(TransportError) in
+            try machine.submit(block)
             return nil
         }
     }
@@ -125,15 +108,15 @@ final class SendLane: Sendable {
 
     /// Changes whether audio is accepted.
     func setOffersAudio(_ offersAudio: Bool) -> Progress {
-        advance { state in
-            state.machine.setOffersAudio(offersAudio)
+        advance { machine in
+            machine.setOffersAudio(offersAudio)
             return nil
         }
     }
 
     /// Stops waiting for a frame, which is withdrawn unless it has been started.
     func cancel(_ ticket: Int) {
-        change { $0.machine.cancel(ticket) }
+        state.withLock { $0.machine.cancel(ticket) }?.tell()
     }
 
     // MARK: From the I/O thread
@@ -151,68 +134,49 @@ final class SendLane: Sendable {
 
     /// Closes the socket; the frame that is queued or in progress fails with `error`.
     func close(_ error: TransportError) {
-        change { state in
+        let settlement = state.withLock { state in
             state.socket = nil
             return state.machine.close(error)
         }
+        settlement?.tell()
     }
 
     // MARK: Writing
 
     /// Changes what there is to send, then writes what the socket accepts.
-    private func advance<Failure: Error>(
-        _ change: (inout State) throws(Failure) -> SendLaneMachine.Settlement?
+    func advance<Failure: Error>(
+        _ change: (inout SendLaneMachine) throws(Failure) -> SendLaneMachine.Settlement?
     ) throws(Failure) -> Progress {
         // A frame is accepted only after the previous one is written, so a change and its writes settle at most one.
-        var settled: Settled?
+        var settlement: SendLaneMachine.Settlement?
         let progress = try state.withLock { state throws(Failure) -> Progress in
-            let settlement = try change(&state)
-            settled = state.take(settlement)
-            state.write { settled = $0 }
+            settlement = try change(&state.machine)
+            if let written = state.write() { settlement = written }
             return state.machine.progress
         }
-        settled?.call()
+        // After the lock is released: whoever is told may use the lane.
+        settlement?.tell()
         return progress
-    }
-
-    /// The same for a change of the machine alone.
-    func advance(_ change: (inout SendLaneMachine) -> SendLaneMachine.Settlement?) -> Progress {
-        advance { (state: inout State) in change(&state.machine) }
-    }
-
-    private func change(_ change: (inout State) -> SendLaneMachine.Settlement?) {
-        let settled = state.withLock { state in
-            let settlement = change(&state)
-            return state.take(settlement)
-        }
-        settled?.call()
     }
 }
 
 extension SendLane.State {
-    fileprivate mutating func take(_ settlement: SendLaneMachine.Settlement?) -> SendLane.Settled? {
-        guard let settlement, let completion = completion.take() else { return nil }
-        return SendLane.Settled(completion: completion, settlement: settlement)
-    }
-
     /// Writes until nothing is left or the socket is full.
-    fileprivate mutating func write(_ settle: (SendLane.Settled) -> Void) {
-        guard let socket = socket?.rawValue else { return }
+    fileprivate mutating func write() -> SendLaneMachine.Settlement? {
+        guard let socket = socket?.rawValue else { return nil }
+        var settlement: SendLaneMachine.Settlement?
         while let write = machine.nextWrite() {
             if let bytes = write.sendBuffer { Syscalls.setSendBuffer(of: socket, bytes: bytes) }
-            let settlement: SendLaneMachine.Settlement?
             do throws(Errno) {
                 switch try write.send(to: socket) {
-                case .bytes(let count, _): settlement = machine.didWrite(count)
-                case .wouldBlock:
-                    machine.wouldBlock()
-                    settlement = nil
+                case .bytes(let count, _): if let settled = machine.didWrite(count) { settlement = settled }
+                case .wouldBlock: machine.wouldBlock()
                 }
             } catch {
                 settlement = machine.writeFailed(error)
             }
-            if let settled = take(settlement) { settle(settled) }
         }
+        return settlement
     }
 }
 

@@ -44,14 +44,13 @@ extension SocketConnection {
 
     /// What the receiver has stated so far, and what became of it.
     public var receiver: Receiver {
-        let (wants, isPaused) = driver.lane.demand
-        let facts = driver.facts.withLock { $0 }
+        let (receiver, droppedAudio) = driver.lane.receiver
         return Receiver(
-            hello: facts.hello,
-            wants: wants,
-            isPaused: isPaused,
-            skippedRequests: facts.skippedRequests,
-            droppedAudio: driver.lane.droppedAudio
+            hello: receiver.hello,
+            wants: receiver.wants,
+            isPaused: receiver.isPaused,
+            skippedRequests: driver.facts.withLock { $0.skippedRequests },
+            droppedAudio: droppedAudio
         )
     }
 

@@ -224,18 +224,20 @@ public final class SocketConnection: Sendable {
     ///   is the wrong server; `tokenRejected` also if the server kept closing instead of sending its token until the
     ///   limit passed; the error of the path; or, if the connection has ended for good, its failure or `closed`.
     public func open(within limit: Duration?) async throws(TransportError) {
-        try await open(Opening(limit: limit))
+        try await open(within: limit, elapsed: .zero)
     }
 
     /// Connects as ``open(within:)`` does, with a limit that counts from an earlier moment: other connections may have
     /// been tried since, and errors state the limit for all of them.
     package func open(within limit: Duration, since start: ContinuousClock.Instant) async throws(TransportError) {
-        try await open(Opening(limit: limit, elapsed: .now - start))
+        try await open(within: limit, elapsed: .now - start)
     }
 
-    private func open(_ opening: Opening) async throws(TransportError) {
+    private func open(within limit: Duration?, elapsed: Duration) async throws(TransportError) {
         guard !Task.isCancelled else { throw TransportError(.cancelled, "opening was cancelled") }
         try thread.checkRunning()
+        // What is left of the limit; errors state the limit itself.
+        let opening = Opening(limit: limit, deadline: limit.map { MonotonicClock.deadline(in: $0 - elapsed) })
         thread.execute { [driver] in driver.open(for: opening) }
         try await opening.result.wait {
             thread.execute { [driver] in driver.abandon(opening) }
@@ -253,7 +255,7 @@ public final class SocketConnection: Sendable {
         completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
     ) throws(TransportError) {
         try thread.checkRunning()
-        let opening = Opening(limit: limit, completion: completion)
+        let opening = Opening(limit: limit, deadline: MonotonicClock.deadline(in: limit), completion: completion)
         thread.execute { [driver] in driver.open(for: opening) }
     }
 
@@ -323,28 +325,27 @@ public final class SocketConnection: Sendable {
 }
 
 /// A caller that waits for a connection to open.
-final class Opening: Sendable {
-    private static let ids = Counter()
-
-    let id = ids.next()
-    let result = Latch<Result<Void, TransportError>>()
+package final class Opening: Sendable {
+    package let result = Latch<Result<Void, TransportError>>()
     let limit: Duration?
-    let deadline: UInt64?
-    private let completion: (@Sendable (Result<Void, TransportError>) -> Void)?
+    package let deadline: UInt64?
+    private let completion: @Sendable (Result<Void, TransportError>) -> Void
 
-    /// Creates a caller that waits for what is left of a limit; errors state the limit itself.
-    init(
+    /// - Parameters:
+    ///   - limit: The limit that errors state.
+    ///   - deadline: When it is over, in nanoseconds of the monotonic clock; nil for never.
+    ///   - completion: Called once.
+    package init(
         limit: Duration?,
-        elapsed: Duration = .zero,
-        completion: (@Sendable (Result<Void, TransportError>) -> Void)? = nil
+        deadline: UInt64?,
+        completion: @escaping @Sendable (Result<Void, TransportError>) -> Void = { _ in }
     ) {
-        self.limit = limit
-        deadline = limit.map { MonotonicClock.deadline(in: $0 - elapsed) }
-        self.completion = completion
+        (self.limit, self.deadline, self.completion) = (limit, deadline, completion)
     }
 
-    /// Hands the result to whoever waits; only the first one counts.
-    func settle(_ outcome: Result<Void, TransportError>) {
-        if result.set(outcome) { completion?(outcome) }
+    /// Tells whoever waits that the connection has opened or, with an error, that it will not; only the first result counts.
+    func settle(_ error: TransportError?) {
+        let outcome: Result<Void, TransportError> = error.map { .failure($0) } ?? .success(())
+        if result.set(outcome) { completion(outcome) }
     }
 }

@@ -33,7 +33,7 @@ import Testing
 
         init() {
             machine.open(connection: 1, fittingByteCount: .max)
-            note(machine.setWants([.frames, .audio], answering: live))
+            ask(info: false)
             write(.max)
             output = []
         }
@@ -46,7 +46,14 @@ import Testing
         }
 
         mutating func ask(info: Bool = true) {
-            note(machine.setWants([.frames, .audio], info: info, answering: live))
+            follow { $0.hello = ControlRequest.Hello(wants: [.frames, .audio], wantsInfo: info) }
+        }
+
+        /// The receiver says something that is answered.
+        mutating func follow(_ change: (inout SendLaneMachine.Receiver) -> Void) {
+            var receiver = machine.receiver
+            change(&receiver)
+            note(machine.follow(receiver, answering: SenderStatus(state: receiver.isPaused ? .paused : .live)))
         }
 
         mutating func note(_ settlement: SendLaneMachine.Settlement?) {
@@ -71,9 +78,8 @@ import Testing
                 case .frame(let number): try machine.submit(frame(number), ticket: number)
                 case .audio(let number): try machine.submit(audio(number))
                 case .status(let status): machine.send(status)
-                case .wants(let wants): note(machine.setWants(wants, answering: live))
-                case .pause(let isPaused):
-                    note(machine.setPaused(isPaused, answering: SenderStatus(state: isPaused ? .paused : .live)))
+                case .wants(let wants): follow { $0.hello = ControlRequest.Hello(wants: wants) }
+                case .pause(let isPaused): follow { $0.isPaused = isPaused }
                 case .offersAudio(let isOn): machine.setOffersAudio(isOn)
                 case .cancel(let number): note(machine.cancel(number))
                 case .end(let withdraws): note(machine.end(last: stopped, withdrawing: withdraws ? lost : nil))
@@ -273,8 +279,8 @@ import Testing
         #expect(isSilent)
         lane.machine.open(connection: 2, fittingByteCount: .max)
         lane.output = []
-        let (wants, isPaused) = (lane.machine.wants, lane.machine.isPaused)
-        #expect(wants == .frames && !isPaused)
+        let receiver = lane.machine.receiver
+        #expect(receiver == SendLaneMachine.Receiver())
         // What the program has set stays.
         lane.take(.wants([.frames, .audio]))
         lane.take(.audio(3))
@@ -326,7 +332,9 @@ import Testing
         var lane = Lane()
         let frame = try sharedFrame()
         try lane.machine.submit(frame, ticket: 1)
-        lane.note(lane.machine.declineShared())
+        var receiver = lane.machine.receiver
+        receiver.declinesSharedMemory = true
+        lane.note(lane.machine.follow(receiver, answering: nil))
         #expect(lane.settlements.map(\.ticket) == [1] && lane.settlements.first?.error?.code == .notWanted)
         do {
             try lane.machine.submit(frame, ticket: 2)
@@ -420,7 +428,7 @@ extension SendLaneMachineTests {
         if isPaused {
             lane.take(.pause(true))
         } else {
-            _ = lane.machine.setWants([.audio], info: true, answering: SenderStatus(state: .live))
+            lane.follow { $0.hello = ControlRequest.Hello(wants: .audio, wantsInfo: true) }
         }
         let messages = lane.nextMessages()
         #expect(messages == [isPaused ? "paused" : "live", "first"])

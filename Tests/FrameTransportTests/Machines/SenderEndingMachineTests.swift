@@ -19,7 +19,7 @@ import Testing
 
     /// A connection whose socket is full within a frame.
     private func benchWithinFrame(
-        _ change: (inout SenderMachine.Settings) -> Void = { _ in }
+        _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
     ) throws -> SenderBench {
         let bench = SenderBench.open(change)
         bench.receive(Self.hello)

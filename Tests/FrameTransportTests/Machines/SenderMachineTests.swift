@@ -41,7 +41,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func `whether memory can be shared is known as long as the connection is open`(sharesMemory: Bool) {
-        let bench = SenderBench.open { $0.sharesMemory = sharesMemory }
+        let bench = SenderBench.open(sharesMemory: sharesMemory)
         #expect(bench.terms.last?.isConnected == true && bench.terms.last?.mayShareMemory == sharesMemory)
         bench.receive(.end)
         #expect(bench.terms.last?.isConnected == false && bench.terms.last?.mayShareMemory == false)
@@ -114,7 +114,7 @@ import Testing
     /// Shows P148.
     @Test func `a caller with a limit gets an attempt during a long pause, and a failure counts as coming to nothing`()
     {
-        let bench = SenderBench.open { $0.retryInterval = 4 * SenderBench.second }
+        let bench = SenderBench.open { $0.retryInterval = .seconds(4) }
         bench.receive(.failure(.reset))
         bench.input = []
         bench.attempts = [.connected]
@@ -134,7 +134,7 @@ import Testing
     func `a caller that cannot wait for the pause after an end gets an attempt at once`(seconds: UInt64, connects: Int)
         throws
     {
-        let bench = SenderBench.open { $0.retryInterval = 4 * SenderBench.second }
+        let bench = SenderBench.open { $0.retryInterval = .seconds(4) }
         bench.attempts = [.connected]
         // The connection ends once the frame that has begun is out; the caller comes before that.
         bench.room = 5

@@ -13,12 +13,15 @@ import Testing
         case handshaking
     }
 
-    private func bench(at stage: Stage, _ change: (inout SenderMachine.Settings) -> Void = { _ in }) -> SenderBench {
+    private func bench(
+        at stage: Stage,
+        _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
+    ) -> SenderBench {
         let bench = SenderBench { settings in
             // Longer than any limit here.
-            settings.retryInterval = 1000 * SenderBench.second
-            settings.connectTimeout = 1000 * SenderBench.second
-            settings.handshakeTimeout = 1000 * SenderBench.second
+            settings.retryInterval = .seconds(1000)
+            settings.connectTimeout = .seconds(1000)
+            settings.handshakeTimeout = .seconds(1000)
             settings.tokens = HandshakeTokens(shared: [1, 2, 3])
             change(&settings)
         }
@@ -46,8 +49,8 @@ import Testing
     func `a cancelled opening withdraws its attempt`(stage: Stage) {
         let bench = bench(at: stage)
         bench.open(waiter: 1)
-        bench.change { $0.abandon(waiter: 1, bench) }
-        bench.change { $0.abandon(waiter: 1, bench) }
+        bench.abandon(waiter: 1)
+        bench.abandon(waiter: 1)
         #expect(bench.openings[1] == [.cancelled])
         #expect(!bench.hasSocket && bench.machine.publishedState == .idle && bench.deadline == nil)
         bench.change { $0.becameReady(readable: true, writable: true, bench) }
@@ -62,7 +65,7 @@ import Testing
         bench.open(waiter: 1, seconds: 2)
         if isForGood { bench.change { $0.open(bench) } } else { bench.open(waiter: 2) }
         bench.open(waiter: 3)
-        bench.change { $0.abandon(waiter: 3, bench) }
+        bench.abandon(waiter: 3)
         bench.pass(seconds: 3)
         #expect(bench.openings[1] == [.openTimedOut] && bench.openings[3] == [.cancelled])
         #expect(bench.machine.publishedState != .idle)
@@ -122,7 +125,7 @@ import Testing
         isFrameCompleted: Bool
     ) throws {
         for (seconds, connects) in [(2, 2), (4, 2), (10, 1), (nil, 1)] as [(UInt64?, Int)] {
-            let bench = SenderBench.open { $0.retryInterval = 4 * SenderBench.second }
+            let bench = SenderBench.open { $0.retryInterval = .seconds(4) }
             bench.room = 100
             try bench.submit(FrameMessage([UInt8](repeating: 1, count: 20_000)), ticket: 1)
             bench.receive(.end)
@@ -147,14 +150,14 @@ import Testing
         bench.pass(seconds: 2)
         let code: TransportError.Code = isTurnedAway ? .tokenRejected : .openTimedOut
         #expect(bench.openings[1] == [code])
-        #expect((bench.lastOpeningError?.underlyingErrno == nil) == isTurnedAway)
+        #expect((bench.waiters[1]?.result.value?.error?.underlyingErrno == nil) == isTurnedAway)
         // The server is silent this time.
         bench.input = []
         bench.attempts = [.connected]
         bench.open(waiter: 2, seconds: 2)
         bench.pass(seconds: 2)
         #expect(bench.connects == 2 && bench.openings[2] == [.openTimedOut])
-        #expect(bench.lastOpeningError?.underlyingErrno == nil)
+        #expect(bench.waiters[2]?.result.value?.error?.underlyingErrno == nil)
     }
 
     @Test func `a failed attempt says nothing about a caller that waits for a later one`() {
@@ -173,7 +176,7 @@ import Testing
     }
 
     @Test func `a deadline that passes late ends nothing that was due after it`() {
-        let bench = bench(at: .handshaking) { $0.handshakeTimeout = 2 * SenderBench.second }
+        let bench = bench(at: .handshaking) { $0.handshakeTimeout = .seconds(2) }
         bench.change { $0.open(bench) }
         bench.open(waiter: 1, seconds: 1)
         bench.open(waiter: 2, seconds: 3)
@@ -185,7 +188,7 @@ import Testing
     }
 
     @Test func `the pauses after attempts that were turned away start over with a new opening`() {
-        let bench = bench(at: .handshaking) { $0.retryInterval = SenderBench.second }
+        let bench = bench(at: .handshaking) { $0.retryInterval = .seconds(1) }
         bench.attempts = [SenderBench.Attempt](repeating: .connected, count: 5)
         bench.open(waiter: 1, seconds: 4)
         bench.receive(.end)
@@ -204,7 +207,7 @@ import Testing
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
         bench.attempts = [.connected]
         bench.open(waiter: 1)
-        bench.change { $0.abandon(waiter: 1, bench) }
+        bench.abandon(waiter: 1)
         #expect(bench.openings[1] == [nil])
         #expect(bench.machine.publishedState == .connected)
     }
@@ -260,7 +263,7 @@ import Testing
     /// Shows P135.
     @Test(arguments: [UInt64(0), 1, 999_999])
     func `attempts are at least a millisecond apart`(interval: UInt64) throws {
-        let bench = SenderBench { $0.retryInterval = interval }
+        let bench = SenderBench { $0.retryInterval = .nanoseconds(interval) }
         bench.change { $0.open(bench) }
         #expect(bench.connects == 1)
         #expect(try #require(bench.deadline) >= bench.now + 1_000_000)
@@ -269,9 +272,9 @@ import Testing
     @Test(arguments: [Stage.connecting, .handshaking])
     func `an attempt that takes too long is given up and repeated`(stage: Stage) {
         let bench = bench(at: stage) { settings in
-            settings.connectTimeout = 2 * SenderBench.second
-            settings.handshakeTimeout = 2 * SenderBench.second
-            settings.retryInterval = SenderBench.second
+            settings.connectTimeout = .seconds(2)
+            settings.handshakeTimeout = .seconds(2)
+            settings.retryInterval = .seconds(1)
         }
         bench.change { $0.open(bench) }
         bench.pass(seconds: 2)

@@ -46,6 +46,8 @@ final class SenderBench: SenderMachine.System {
     private(set) var wantsTurn = false
     private var peer = SenderMachine.Peer.admitted
     private let tokens: HandshakeTokens?
+    /// Those who wait, or have waited, for an opening.
+    private(set) var waiters: [Int: Opening] = [:]
     private(set) var states: [SocketConnection.State] = []
     /// The states in which a connection has begun or ended.
     var beginningsAndEnds: [SocketConnection.State] { states.filter { $0 == .connected || $0.closeReason != nil } }
@@ -56,22 +58,25 @@ final class SenderBench: SenderMachine.System {
     private(set) var terms: [ReceiverTerms] = []
     private(set) var ends: [CloseReason] = []
     /// What those who wait for an opening were told; nil for an opening.
-    private(set) var openings: [Int: [TransportError.Code?]] = [:]
-    /// The last error that somebody who waits for an opening was told.
-    private(set) var lastOpeningError: TransportError?
+    var openings: [Int: [TransportError.Code?]] {
+        waiters.compactMapValues { $0.result.value.map { [$0.error?.code] } }
+    }
     /// What became of frames; nil for those that were sent.
     private(set) var frames: [Int: [TransportError.Code?]] = [:]
 
-    init(_ change: (inout SenderMachine.Settings) -> Void = { _ in }) {
-        var settings = SenderMachine.Settings(name: "the endpoint")
-        change(&settings)
-        tokens = settings.tokens
-        machine = SenderMachine(settings)
+    init(sharesMemory: Bool = false, _ change: (inout SocketConnection.Configuration) -> Void = { _ in }) {
+        var configuration = SocketConnection.Configuration()
+        change(&configuration)
+        tokens = configuration.tokens
+        machine = SenderMachine(name: "the endpoint", configuration, sharesMemory: sharesMemory)
     }
 
     /// A bench with an open connection.
-    static func open(_ change: (inout SenderMachine.Settings) -> Void = { _ in }) -> SenderBench {
-        let bench = SenderBench(change)
+    static func open(
+        sharesMemory: Bool = false,
+        _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
+    ) -> SenderBench {
+        let bench = SenderBench(sharesMemory: sharesMemory, change)
         bench.attempts = [.connected]
         bench.change { $0.open(bench) }
         return bench
@@ -89,7 +94,15 @@ final class SenderBench: SenderMachine.System {
 
     func open(waiter: Int, seconds: UInt64? = nil) {
         let deadline = seconds.map { now + $0 * Self.second }
-        change { $0.open(waiter: waiter, limit: seconds.map { .seconds($0) }, deadline: deadline, self) }
+        let opening = Opening(limit: seconds.map { .seconds($0) }, deadline: deadline)
+        waiters[waiter] = opening
+        change { $0.open(for: opening, self) }
+    }
+
+    /// The task of one who waits for an opening is cancelled.
+    func abandon(waiter: Int) {
+        guard let opening = waiters[waiter] else { return }
+        change { $0.abandon(opening, self) }
     }
 
     /// The server writes and does this, of which one report is made.
@@ -213,15 +226,9 @@ final class SenderBench: SenderMachine.System {
         return lane.progress
     }
 
-    func settle(_ waiter: Int, _ error: TransportError?) {
-        openings[waiter, default: []].append(error?.code)
-        if let error { lastOpeningError = error }
-    }
-
     func publish(_ state: SocketConnection.State) { states.append(state) }
     func publish(_ terms: ReceiverTerms) { self.terms.append(terms) }
     func publish(_ info: ControlRequest.SessionInfo) { self.info = info }
-    func note(_ hello: ControlRequest.Hello?) {}
     func deliver(_ request: ControlRequest) { requests.append(request) }
     func countSkippedRequest() { skippedRequests += 1 }
     func noteDiscarded() { discardNotices += 1 }
@@ -253,4 +260,9 @@ extension SendLaneMachine.Write {
     var bytes: [UInt8] {
         unsafe Array(runs.header) + Array(runs.body) + Array(runs.padding)
     }
+}
+
+extension Result where Success == Void, Failure == TransportError {
+    /// The error; nil for a success.
+    var error: TransportError? { if case .failure(let error) = self { error } else { nil } }
 }

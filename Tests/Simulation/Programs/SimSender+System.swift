@@ -83,8 +83,9 @@ extension SimSender: SenderMachine.System {
 
     // MARK: The program
 
-    func settle(_ waiter: Int, _ error: TransportError?) {
-        perform("settle \(waiter): \(error?.description ?? "opened")") { world.settle(waiter, error, of: self) }
+    /// A caller that waits for an opening is told.
+    func settle(_ waiter: Int, _ result: Result<Void, TransportError>) {
+        perform("settle \(waiter): \(result)") { world.settle(waiter, result, of: self) }
     }
 
     func publish(_ state: SocketConnection.State) {
@@ -92,7 +93,6 @@ extension SimSender: SenderMachine.System {
     }
     func publish(_ terms: ReceiverTerms) { perform("publish \(terms)") { world.termsChanged(to: terms, of: self) } }
     func publish(_ info: ControlRequest.SessionInfo) { perform("publish \(info)") { world.told(info, self) } }
-    func note(_ hello: ControlRequest.Hello?) { perform("note hello") { self.hello = hello } }
     func deliver(_ request: ControlRequest) { perform("deliver \(request)") {} }
     func countSkippedRequest() { perform("count a skipped request") {} }
     func noteDiscarded() { perform("note that something is discarded") { isToldOfDiscards = true } }

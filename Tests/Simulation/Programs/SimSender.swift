@@ -47,7 +47,6 @@ final class SimSender {
     var states: [SocketConnection.State] = []
     var terms = ReceiverTerms()
     var sentHeaders: [UInt32: FrameHeader] = [:]
-    var hello: ControlRequest.Hello?
 
     /// What was sent in the last seconds, since the maximum changed.
     var bytesSent: [(at: UInt64, count: Int)] = []
@@ -190,8 +189,9 @@ final class SimSender {
     }
 
     struct Waiter {
-        var id: Int
-        var deadline: UInt64?
+        let id: Int
+        let opening: Opening
+        var deadline: UInt64? { opening.deadline }
         var cancelledAt: UInt64?
         var isSettled = false
         /// When the machine heard of it, and whether an attempt was in progress then.
@@ -228,12 +228,11 @@ final class SimSender {
         self.racing = racing
         self.plan = plan
         self.tokens = tokens
-        var settings = SenderMachine.Settings(name: "place")
-        settings.reopens = plan.reopens
-        settings.tokens = tokens
-        settings.sharesMemory = !isPort
-        settings.retryInterval = plan.retryInterval
-        machine = SenderMachine(settings)
+        var configuration = SocketConnection.Configuration()
+        configuration.reopens = plan.reopens
+        configuration.tokens = tokens
+        configuration.retryInterval = Duration(nanoseconds: plan.retryInterval)
+        machine = SenderMachine(name: "place", configuration, sharesMemory: !isPort)
         lane = SendLaneMachine(padsShortBodies: plan.pads, info: Statement.info(plan.statement))
     }
 }

@@ -7,7 +7,7 @@ extension SimThread {
     enum Task {
         // A sender's.
         case open
-        case openWithin(Int, UInt64)
+        case openWithin(Int)
         case abandonOpening(Int)
         case close(ControlRequest.FinishReason?)
         case laneProgressed
@@ -104,8 +104,9 @@ extension World {
         guard sender.socket >= 0, sockets[sender.socket].monitor >= 0 else { return true }
         let monitor = monitors[sockets[sender.socket].monitor]
         let hasDeclined = !monitor.shared.isAccepted && sender.terms.acceptsSharedMemory
-        return monitor.wants == sender.lane.wants && monitor.isPauseAsked == sender.lane.isPaused
-            && monitor.stopRead == nil && (!hasDeclined || sender.lane.hasDeclinedShared)
+        let receiver = sender.lane.receiver
+        return monitor.wants == receiver.wants && monitor.isPauseAsked == receiver.isPaused
+            && monitor.stopRead == nil && (!hasDeclined || receiver.declinesSharedMemory)
     }
 
     func schedule(_ timer: ProgramTimer, _ owner: ProgramOwner, after delay: UInt64) {
@@ -141,14 +142,10 @@ extension World {
             case .open:
                 sender.isWanted = true
                 change(sender) { $0.open(sender) }
-            case .openWithin(let id, let limit):
-                waiterBegins(id, of: sender)
-                let deadline = sender.waiters.first { $0.id == id }?.deadline
-                change(sender) {
-                    $0.open(waiter: id, limit: .nanoseconds(Int64(clamping: limit)), deadline: deadline, sender)
-                }
+            case .openWithin(let id): openWithin(id, of: sender)
             case .abandonOpening(let id):
-                change(sender) { $0.abandon(waiter: id, sender) }
+                guard let waiter = sender.waiters.first(where: { $0.id == id }) else { break }
+                change(sender) { $0.abandon(waiter.opening, sender) }
             case .close(let reason):
                 schedule(.lingerIsOver, of: sender, after: 1_300_000_000)
                 change(sender) { $0.close(reason ?? .stoppedByUser, sender) }

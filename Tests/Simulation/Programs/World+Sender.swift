@@ -103,14 +103,14 @@ extension World {
         _ sender: SimSender,
         _ change: (inout SendLaneMachine) -> SendLaneMachine.Settlement?
     ) -> SendLaneMachine.Progress {
-        let (wasAccepting, hadDeclined) = (sender.lane.isAccepting, sender.lane.hasDeclinedShared)
+        let (wasAccepting, hadDeclined) = (sender.lane.isAccepting, sender.lane.receiver.declinesSharedMemory)
         let settlement = change(&sender.lane)
         if wasAccepting, !sender.lane.isAccepting, sockets[sender.socket].monitor >= 0 {
             let monitor = monitors[sockets[sender.socket].monitor]
             monitor.mustTell = monitor.hasReadHello
         }
         if let settlement {
-            if sender.lane.hasDeclinedShared, !hadDeclined { coverage.count(.sharedFrameWithdrawn) }
+            if sender.lane.receiver.declinesSharedMemory, !hadDeclined { coverage.count(.sharedFrameWithdrawn) }
             overtake(sender)
             settled(settlement, of: sender)
         }

@@ -155,17 +155,24 @@ extension World {
     private func openWithin(_ sender: SimSender, _ limit: UInt64, _ cancelledAfter: UInt64?) {
         sender.lastWaiter += 1
         let id = sender.lastWaiter
-        sender.waiters.append(SimSender.Waiter(id: id, deadline: now + limit))
-        execute(.openWithin(id, limit), for: .sender(sender.index), on: sender.plan.thread)
+        // Everything here runs on one thread.
+        nonisolated(unsafe) let caller = sender
+        let opening = Opening(limit: Duration(nanoseconds: limit), deadline: now + limit) { result in
+            unsafe caller.settle(id, result)
+        }
+        sender.waiters.append(SimSender.Waiter(id: id, opening: opening))
+        execute(.openWithin(id), for: .sender(sender.index), on: sender.plan.thread)
         schedule(.openingIsDue(id), of: sender, after: limit + 5_000_000)
         if let cancelledAfter { schedule(.cancelOpening(id), of: sender, after: cancelledAfter) }
     }
 
-    /// The machine is about to hear of a caller.
-    func waiterBegins(_ id: Int, of sender: SimSender) {
+    /// The machine hears of a caller.
+    func openWithin(_ id: Int, of sender: SimSender) {
         guard let index = sender.waiters.firstIndex(where: { $0.id == id }) else { return }
         sender.waiters[index].beganAt = now
         sender.waiters[index].joinedAttempt = sender.socket >= 0 && sender.states.last != .connected
+        let opening = sender.waiters[index].opening
+        change(sender) { $0.open(for: opening, sender) }
     }
 
     /// A caller has given up: a server was tried for it, unless the last connection had not ended.
@@ -175,13 +182,13 @@ extension World {
         check(.callersGetAnAttempt, wasTried || lasted, "sender \(sender.index): an opening ends without an attempt")
     }
 
-    func settle(_ waiter: Int, _ error: TransportError?, of sender: SimSender) {
+    func settle(_ waiter: Int, _ result: Result<Void, TransportError>, of sender: SimSender) {
         guard let index = sender.waiters.firstIndex(where: { $0.id == waiter }) else {
             return violate(.toldOnce, "a caller is told that nobody knows")
         }
         check(.toldOnce, !sender.waiters[index].isSettled, "a caller is told twice that the connection has opened")
         sender.waiters[index].isSettled = true
-        if error?.code == .openTimedOut {
+        if case .failure(let error) = result, error.code == .openTimedOut {
             coverage.count(.openTimeout)
             let deadline = sender.waiters[index].deadline ?? 0
             check(.promptness, now >= deadline, "an opening timed out before its limit")
@@ -244,7 +251,7 @@ extension World {
             let isNew = terms.preferences == .init() && !terms.isPaused && terms.wants == .frames
             check(.preferencesEndWithReceiver, isNew, "a new receiver has terms that it did not state: \(terms)")
         }
-        let hasHello = sender.hello != nil
+        let hasHello = sender.lane.receiver.hello != nil
         check(.preferencesEndWithReceiver, terms.isConnected || !hasHello, "a hello outlives its receiver")
         if terms.connection != sender.terms.connection { sender.openedAt = now }
         sender.terms = terms

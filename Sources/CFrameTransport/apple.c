@@ -110,6 +110,11 @@ int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
     return getpeereid(descriptor, uid, gid);
 }
 
+int frame_socket_untaken(int descriptor, int *byte_count) {
+    errno = ENOTSUP;
+    return -1;
+}
+
 int frame_socket_backlog(int descriptor, int *unread, bool *has_peer_closed) {
     errno = ENOTSUP;
     return -1;

@@ -102,13 +102,17 @@ int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
     return 0;
 }
 
+int frame_socket_untaken(int descriptor, int *byte_count) {
+    return ioctl(descriptor, SIOCOUTQ, byte_count);
+}
+
 int frame_socket_backlog(int descriptor, int *unread, bool *has_peer_closed) {
     if (!frame_socket_is_local(descriptor)) {
         errno = ENOTSUP;
         return -1;
     }
     // The order matters: a closing peer first signals the close, and only then drops what it has not read.
-    if (ioctl(descriptor, SIOCOUTQ, unread) < 0) return -1;
+    if (frame_socket_untaken(descriptor, unread) < 0) return -1;
     struct pollfd state = {.fd = descriptor};
     if (poll(&state, 1, 0) < 0) return -1;
     *has_peer_closed = (state.revents & (POLLHUP | POLLERR)) != 0;

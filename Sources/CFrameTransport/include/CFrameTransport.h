@@ -101,6 +101,10 @@ int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid);
 /// overhead, and whether the peer has closed; supported only on Linux.
 int frame_socket_backlog(int descriptor, int *unread, bool *has_peer_closed);
 
+/// Gets the amount of data written to a socket that waits on this machine, in bytes including the kernel's overhead: what the
+/// peer of a Unix-domain socket has not read, or that of a TCP socket has not acknowledged; supported only on Linux.
+int frame_socket_untaken(int descriptor, int *byte_count);
+
 /// Whether the file at a name in a directory is the root of a mount; false if the system does not tell.
 bool frame_is_mount(int directory, const char *name);
 

@@ -225,7 +225,7 @@ public final class SampleUploader: Sendable {
 
     /// Encodes a frame, on the queue.
     private func encodeNext(asksUnread: Bool) {
-        let unread = asksUnread ? connection.backlog?.unreadByteCount : nil
+        let unread = asksUnread ? connection.untakenByteCount : nil
         guard var job = handle({ $0.beginUpload(unread: unread, at: MonotonicClock.now()) }) else { return }
         let result = job.encode(with: encoder, digester, shared)
         if case .failed(let error) = result {

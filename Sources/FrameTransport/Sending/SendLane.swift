@@ -64,6 +64,14 @@ final class SendLane: Sendable {
         }
     }
 
+    /// How many bytes wait for the server in the socket; nil without one, or if the system does not report it.
+    var untakenByteCount: Int? {
+        state.withLock { state in
+            guard let socket = state.socket?.rawValue else { return nil }
+            return Syscalls.untakenByteCount(of: socket)
+        }
+    }
+
     /// The progress of the lane.
     var progress: Progress { state.withLock { $0.machine.progress } }
 

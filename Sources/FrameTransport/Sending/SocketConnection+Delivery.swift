@@ -115,6 +115,10 @@ extension SocketConnection {
     /// Unix-domain sockets).
     package var backlog: SendBacklog? { driver.lane.delivery?.backlog }
 
+    /// The bytes in the socket that the server has not read or, over TCP, its system has not acknowledged; nil if no server is
+    /// connected, or if the system does not report them (only Linux does).
+    package var untakenByteCount: Int? { driver.lane.untakenByteCount }
+
     /// Whether the receiver has requested an orderly end, so that frames it did not get are not missed.
     package var wasAskedToStop: Bool { driver.facts.withLock { $0.wasAskedToStop } }
 

@@ -216,6 +216,12 @@ extension Syscalls {
         return SendBacklog(unreadByteCount: Int(unread), hasPeerClosed: hasPeerClosed)
     }
 
+    /// Returns how many bytes written to a socket wait for its peer; nil if the system does not report it.
+    static func untakenByteCount(of socket: Int32) -> Int? {
+        var byteCount: Int32 = 0
+        return unsafe frame_socket_untaken(socket, &byteCount) == 0 ? Int(byteCount) : nil
+    }
+
     static func peer(of socket: Int32) throws(Errno) -> PeerPolicy.Credentials {
         var process: pid_t = 0
         var user: uid_t = 0

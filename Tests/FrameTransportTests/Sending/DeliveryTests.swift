@@ -186,4 +186,29 @@ import Testing
         try await connection.delivered()
         _ = peer
     }
+
+    @Test(arguments: [true, false]) func `what waits for the receiver in the socket is known over a path and a port`(
+        isPort: Bool
+    ) async throws {
+        let server = try PeerSocket.listening(at: isPort ? .loopback(port: 0) : .path(directory.socket))
+        var configuration = SocketConnection.Configuration()
+        configuration.linger = .zero
+        if isPort { configuration.tokens = HandshakeTokens(shared: [1]) }
+        let endpoint: SocketEndpoint = isPort ? .loopback(port: server.port) : .path(directory.socket)
+        let connection = SocketConnection(to: endpoint, configuration: configuration)
+        #expect(connection.untakenByteCount == nil)
+        async let opened: Void = connection.open(within: nil)
+        let peer = try await server.accepted()
+        if isPort { try await peer.write([1]) }
+        try await opened
+        if connection.untakenByteCount == nil { try Test.cancel("this system does not tell what is unread") }
+        #expect(await becomesTrue { connection.untakenByteCount == 0 })
+        // More than the sockets hold.
+        async let sent: Void = connection.send(FrameMessage(body(1, count: 40_000_000)))
+        #expect(await becomesTrue { connection.untakenByteCount ?? 0 > 100_000 })
+        _ = try await peer.nextMessage(where: \.isFrame)
+        try await sent
+        #expect(await becomesTrue { connection.untakenByteCount == 0 })
+        connection.close()
+    }
 }

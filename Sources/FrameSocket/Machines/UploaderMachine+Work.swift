@@ -106,7 +106,7 @@ extension UploaderMachine {
         guard work.stage == .encoding else { return }
         quality.gaveUp()
         switch result {
-        case .encoded(let message, let digest):
+        case .encoded(let message, let digest, let changedPart):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(work.beganAt))
             work.frame.digest = digest ?? work.frame.digest
             work.message = message
@@ -116,7 +116,7 @@ extension UploaderMachine {
                 refuse(.outsideLimits)
                 break
             }
-            let hasRoom = hasRoom(made.byteCount, at: now)
+            let hasRoom = hasRoom(made.byteCount, changedPart, at: now)
             if hasRoom || newest.ticket != work.frame.ticket || content == nil { keep(made) }
             let isGiven = hasRoom && barrier == nil && !isInVain(at: now)
             if isGiven { handOver(at: now) } else { giveUp() }
@@ -155,10 +155,11 @@ extension UploaderMachine {
         work = Work()
     }
 
-    /// Takes in the size of a JPEG, and returns whether there is room for it.
-    private mutating func hasRoom(_ byteCount: Int, at now: UInt64) -> Bool {
+    /// Takes in a JPEG's size and how much of it is new, and returns whether there is room for it.
+    private mutating func hasRoom(_ byteCount: Int, _ changedPart: Double?, at now: UInt64) -> Bool {
         guard quality.isActive, let used = work.quality else { return true }
-        return quality.encoded(byteCount, quality: used, sharpening: used > quality.level, at: now)
+        let isSharpening = used > quality.level
+        return quality.encoded(byteCount, quality: used, changedPart: changedPart, sharpening: isSharpening, at: now)
     }
 
     /// Keeps the JPEG of a frame, and its image only if something else can be made of that for another receiver.

@@ -33,8 +33,8 @@ package struct EncodingJob: Sendable {
 
 /// The result of an ``EncodingJob``.
 package enum EncodingResult: Sendable {
-    /// The content's JPEG, with its size and orientation.
-    case encoded(FrameMessage, digest: UInt64?)
+    /// The content's JPEG, with its size and orientation, and how much of it was encoded anew, if it consists of strips.
+    case encoded(FrameMessage, digest: UInt64?, changedPart: Double? = nil)
     /// The content has been copied to its shared buffer, and is returned.
     case shared(SharedCopy, FrameContent, digest: UInt64?)
     /// The system has no memory to share; the content is returned.
@@ -66,7 +66,8 @@ extension EncodingJob {
         }
         do throws(TurboJPEGError) {
             guard let place else {
-                return .encoded(try encoder.encode(consume content, orientation, recipe, rows, quality), digest: digest)
+                let message = try encoder.encode(consume content, orientation, recipe, rows, quality)
+                return .encoded(message, digest: digest, changedPart: encoder.changedPart)
             }
             guard let memory = try? sharing.memory(of: place) else { return .notShared(content) }
             let (image, orientation) = try encoder.prepare(content, orientation, recipe)

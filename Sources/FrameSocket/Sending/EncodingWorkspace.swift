@@ -20,6 +20,9 @@ struct EncodingWorkspace: Sendable {
     /// The watermark as it was drawn last.
     private(set) var watermark: DrawnWatermark?
 
+    /// How much of the latest image was encoded anew; nil if it was encoded whole.
+    var changedPart: Double?
+
     private(set) var scaled = PixelBuffer.Pool(maximumIdleImages: 1)
     private(set) var upright = PixelBuffer.Pool(maximumIdleImages: 1)
     /// Memory for copies of images to draw the watermark on.
@@ -39,6 +42,7 @@ struct EncodingWorkspace: Sendable {
             format: recipe.format,
             appliesOrientation: recipe.appliesOrientation
         )
+        changedPart = nil
         if watermark != nil, recipe.watermark == nil { watermark = nil }
         if self.geometry != geometry {
             let (decoder, decodedSize) = (decoder, decodedSize)

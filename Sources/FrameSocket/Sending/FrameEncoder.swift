@@ -7,6 +7,9 @@ internal import TurboJPEG
 final class FrameEncoder: Sendable {
     let workspace = Locked(EncodingWorkspace())
 
+    /// How much of the latest image was encoded anew, from 0 to 1; nil if it was encoded whole.
+    var changedPart: Double? { workspace.withLock { $0.changedPart } }
+
     /// Returns the JPEG of a frame, with its size and orientation; without a recipe the content is one, and stays
     /// unchanged.
     ///
@@ -75,7 +78,7 @@ final class FrameEncoder: Sendable {
         _ damage: RowSet?,
         _ quality: Int?
     ) throws(TurboJPEGError) -> FrameMessage {
-        let workspace = workspace.withLock { $0.prepared(for: steps) }
+        let workspace = self.workspace.withLock { $0.prepared(for: steps) }
         // Every step releases its input, so that a large image does not outlive its scaling.
         image = try steps.scaled(image, pool: workspace.scaled)
         let (image, orientation) = try finished(consume image, steps, orientation, workspace)
@@ -88,7 +91,8 @@ final class FrameEncoder: Sendable {
                 throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
             }
             if recipe.settings.allowsStrips {
-                try workspace.strips.encode(image, with: encoder, damage: damage, into: &output)
+                let changes = try workspace.strips.encode(image, with: encoder, damage: damage, into: &output)
+                self.workspace.withLock { $0.changedPart = Double(changes.codedCount) / Double(changes.stripCount) }
             } else {
                 try encoder.encode(image, into: &output)
             }

@@ -16,6 +16,10 @@ extension SampleUploader.Configuration {
         public enum Preference: Sendable, Hashable {
             /// Detail: frames are left out, down to this number a second, before the quality falls. A rate under 1, or
             /// NaN, counts as 1.
+            ///
+            /// While no more than a quarter of each image differs from the one before, such as a spinner beside text, down to a
+            /// fifth of that number, and no less than one: JPEGs have one quality for all of an image.
+            /// ``SampleUploader/Configuration/usesStrips`` tells what differs.
             case detail(minimumFrameRate: Double = 5)
             /// Motion: the quality falls before frames are left out.
             case motion
@@ -53,10 +57,10 @@ extension SampleUploader.Configuration {
 
         private static func checked(_ rate: Int?) -> Int? { rate.flatMap { $0 > 0 ? $0 : nil } }
 
-        /// The longest time between two frames for the sake of the quality, in nanoseconds; nil for none.
-        var longestInterval: UInt64? {
-            guard case .detail(let rate) = preference else { return nil }
-            return rate > 1 ? UInt64(min(1e9 / rate, 1e9)) : 1_000_000_000
+        /// Returns the longest time between two frames for the sake of the quality, in nanoseconds; 0 for none.
+        func longestInterval(changesLittle: Bool) -> UInt64 {
+            guard case .detail(let rate) = preference else { return 0 }
+            return rate > 1 ? UInt64(min((changesLittle ? 5e9 : 1e9) / rate, 1e9)) : 1_000_000_000
         }
     }
 }

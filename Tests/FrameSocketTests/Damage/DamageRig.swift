@@ -250,7 +250,7 @@ struct DamageRig {
         let result = job.encode(with: encoder, digester, store)
         guard let content = whole.content else { return result }
         switch result {
-        case .encoded(let message, _):
+        case .encoded(let message, _, _):
             let expected = try FrameEncoder().encode(content, whole.orientation, whole.recipe)
             let isSame = message.jpeg.array() == expected.jpeg.array()
             #expect(isSame, "\(name): another JPEG")

@@ -119,6 +119,29 @@ import Testing
         #expect(uploader.configuration.adaptation == .init(maximumByteRate: 1_000, minimumQuality: 50))
     }
 
+    /// Bytes for two images a second at 80.
+    @Test(arguments: [true, false]) func `text beside something that moves is sharp, at the cost of frames`(
+        isText: Bool
+    ) throws {
+        let image = try testImage(320, 240)
+        let turned = try image.upright(from: .down)
+        let rate = try JPEGEncoder(quality: 80).encode(image).count * 2
+        var rig = ImageRig(.init(adaptation: .init(maximumByteRate: rate)))
+        var qualities: [Int?] = []
+        for number in 0..<200 {
+            var image = isText || number % 2 == 0 ? image : turned
+            for row in 0..<16 {
+                try image.withMutableRow(row) { for index in $0.indices { $0[index] = UInt8(number) } }
+            }
+            rig.pass(milliseconds: 23)
+            let count = rig.messages.count
+            rig.offer(.pixels(image))
+            if rig.messages.count > count, number > 100 { qualities.append(rig.machine.statistics.quality) }
+        }
+        #expect(qualities.count > 2 && qualities.allSatisfy { $0 ?? 0 < 80 } != isText, "\(qualities)")
+        #expect(!isText || qualities.allSatisfy { $0 == 80 }, "\(qualities)")
+    }
+
     /// Shows P341.
     @Test(arguments: [true, false], [true, false])
     func `when nothing limits the quality any longer, only an image that was sent at less is sent again`(

@@ -15,6 +15,8 @@ private typealias Adaptation = SampleUploader.Configuration.Adaptation
         var control: QualityControl
         var now: UInt64 = 1_000_000_000
         var sent: [(at: UInt64, count: Int, quality: Int)] = []
+        /// How much of each image is encoded anew, unless its quality is new.
+        var changedPart: Double?
 
         init(_ adaptation: Adaptation, quality: Int = 80) {
             control = QualityControl(.init(quality: quality, adaptation: adaptation))
@@ -28,7 +30,8 @@ private typealias Adaptation = SampleUploader.Configuration.Adaptation
                     control.sample(unread: 0, at: now)
                     let quality = control.begin(sharpening: false, interval: interval * millisecond, at: now)
                     let count = Int(size * JPEGSize.ratio(quality))
-                    if control.encoded(count, quality: quality, sharpening: false, at: now) {
+                    let changedPart = sent.last?.quality == quality ? changedPart : changedPart.map { _ in 1 }
+                    if control.encoded(count, quality: quality, changedPart: changedPart, sharpening: false, at: now) {
                         control.submitted(count, at: now)
                         control.sent(count, beganAt: now, at: now)
                         sent.append((now, count, quality))
@@ -98,6 +101,42 @@ private typealias Adaptation = SampleUploader.Configuration.Adaptation
         var slow = Source(.init(maximumByteRate: 300_000, preference: .detail()))
         slow.run(4_000, size: 100_000)
         #expect(slow.sent.last.map { $0.quality < 80 } == true, "five a second are not possible at 80")
+    }
+
+    @Test(arguments: [(0.25, 80), (0.26, 30), (nil, 30)] as [(Double?, Int)])
+    func `while little changes, frames are left out down to one a second before the quality falls`(
+        changedPart: Double?,
+        quality: Int
+    ) throws {
+        var source = Source(.init(maximumByteRate: 150_000))
+        source.changedPart = changedPart
+        source.run(4_000, size: 100_000)
+        source.sent = []
+        source.run(4_000, size: 100_000)
+        #expect(source.sent.allSatisfy { $0.quality == quality } && source.sent.count >= 4, "\(source.sent)")
+        // Then everything changes, for two images: the first one shows it.
+        source.changedPart = 1
+        source.run(4_000, size: 100_000)
+        #expect(source.sent.last?.quality == 30)
+    }
+
+    /// Longest intervals in milliseconds, while much changes and while little does.
+    @Test(
+        arguments: [
+            (.detail(), 200, 1_000), (.detail(minimumFrameRate: 20), 50, 250),
+            (.detail(minimumFrameRate: 2), 500, 1_000),
+            (.detail(minimumFrameRate: 1), 1_000, 1_000), (.detail(minimumFrameRate: .nan), 1_000, 1_000),
+            (.motion, 0, 0),
+        ] as [(SampleUploader.Configuration.Adaptation.Preference, UInt64, UInt64)]
+    )
+    func `a lower frame rate than was asked for is a fifth of it, and one a second`(
+        preference: SampleUploader.Configuration.Adaptation.Preference,
+        much: UInt64,
+        little: UInt64
+    ) {
+        let adaptation = Adaptation(preference: preference)
+        #expect(adaptation.longestInterval(changesLittle: false) == much * Self.millisecond)
+        #expect(adaptation.longestInterval(changesLittle: true) == little * Self.millisecond)
     }
 
     @Test func `the quality falls at once, and rises after a second`() throws {
@@ -262,18 +301,51 @@ private typealias Adaptation = SampleUploader.Configuration.Adaptation
         #expect(JPEGSize.quality(for: 1_000, 1_000, in: 30...100) == 80)
     }
 
-    @Test func `a window remembers two seconds, in a bounded number of entries`() {
-        var window = ByteWindow()
-        for index in 0..<10_000 { window.add(10, at: UInt64(index) * Self.millisecond) }
-        let now = 9_999 * Self.millisecond
-        let used = 30_000 - window.room(within: 30_000, at: now)
+    // MARK: The budget alone
+
+    /// What is spent, at a maximum of 1,000 bytes a second, and the maximum from then on; when, after that, there is room for
+    /// one more byte, and for 500.
+    private static let budgets: [(spent: [(at: UInt64, byteCount: Double)], maximum: Int?, one: UInt64, many: UInt64)] =
+        [
+            ([], 1_000, 0, 0),
+            // Each is made up for at 95 % of the maximum.
+            ([(0, 95)], 1_000, 100, 100), ([(0, 95), (0, 95)], 1_000, 200, 200), ([(0, 950)], 1_000, 1_000, 1_000),
+            // In any two seconds there is room for 2,090, or for a single message.
+            ([(0, 1_600)], 1_000, 1_684, 2_000), ([(0, 95), (100, 1_590)], 1_000, 1_773, 2_000),
+            ([(0, 9_500)], 1_000, 10_000, 10_000),
+            // What is owed is read at the maximum in force, and is two seconds of it at most.
+            ([(0, 9_500)], 10_000, 1_000, 1_000), ([(0, 9_500)], 100_000, 100, 100), ([(0, 9_500)], nil, 0, 0),
+            ([(0, 9_500)], 100, 2_105, 2_105), ([(0, 95)], 1, 2_105, 2_105),
+        ]
+
+    /// Shows P340.
+    @Test(arguments: budgets.indices) func `a budget in bytes refills at the maximum in force`(index: Int) {
+        let (spent, maximum, one, many) = Self.budgets[index]
+        var (budget, now): (ByteBudget, UInt64) = (ByteBudget(), 0)
+        let start: UInt64 = 5_000 * Self.millisecond
+        budget.follow(1e-6, at: start)
+        for (at, byteCount) in spent {
+            now = at
+            budget.spend(byteCount, at: start + at * Self.millisecond)
+        }
+        if maximum != 1_000 { budget.follow(maximum.map { Double($0) / 1e9 }, at: start + now * Self.millisecond) }
+        let times = [1.0, 500].map { byteCount in
+            (budget.time(for: byteCount, after: start + now * Self.millisecond) - start) / Self.millisecond
+        }
+        #expect(times == [one, many])
+    }
+
+    @Test func `a budget remembers two seconds, in a bounded number of entries`() {
+        var budget = ByteBudget()
+        budget.follow(15_000 / 1e9, at: 0)
+        for index in 0..<10_000 { budget.spend(10, at: UInt64(index) * Self.millisecond) }
+        let used = 31_350 - budget.room(at: 9_999 * Self.millisecond)
         #expect((20_000...20_300).contains(used), "\(used)")
-        #expect(window.time(for: 10, within: 30_000, after: now) == now)
-        #expect(window.time(for: 10_000, within: 20_000, after: now) > now + 900 * Self.millisecond)
-        #expect(window.time(for: 100_000, within: 20_000, after: now) == now + 2_000 * Self.millisecond)
-        window.add(.max, at: now)
-        window.add(.max, at: now)
-        #expect(window.room(within: .max, at: now) == 0)
+        for _ in 0..<2 { budget.spend(1e300, at: 10_000 * Self.millisecond) }
+        #expect(budget.room(at: 10_000 * Self.millisecond) == 0)
+        #expect(budget.time(for: 1, after: 10_000 * Self.millisecond) > 1_000_000 * Self.millisecond)
+        budget.follow(1, at: 10_000 * Self.millisecond)
+        #expect(budget.time(for: 1, after: 10_000 * Self.millisecond) < 13_000 * Self.millisecond)
     }
 }
 

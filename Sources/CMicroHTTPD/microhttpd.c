@@ -1,15 +1,11 @@
 #include "CMicroHTTPD.h"
 
-#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 // The names under which systems keep the version of the library that the header belongs to.
 static const char *const names[] = {
@@ -20,25 +16,20 @@ static const char *const names[] = {
 #endif
 };
 
-struct microhttpd_library microhttpd_library;
+static struct microhttpd library;
 
-const char *microhttpd_load(void)
+const struct microhttpd *microhttpd_load(void)
 {
-    if (microhttpd_library.start_daemon)
-        return NULL;
-    void *handle = NULL;
+    static void *handle;
     for (size_t index = 0; !handle && index < sizeof names / sizeof *names; index++)
         handle = dlopen(names[index], RTLD_NOW | RTLD_LOCAL);
     if (!handle)
-        return dlerror();
+        return NULL;
 #define RESOLVE(name) \
-    if (!(microhttpd_library.name = (__typeof__(MHD_##name) *)dlsym(handle, "MHD_" #name))) \
-        goto incomplete;
+    if (!(library.name = (__typeof__(MHD_##name) *)dlsym(handle, "MHD_" #name))) \
+        return NULL;
     MICROHTTPD_FUNCTIONS(RESOLVE)
-    return NULL;
-incomplete:
-    microhttpd_library.start_daemon = NULL;
-    return dlerror();
+    return &library;
 }
 
 // Decodes the escapes of a path or an argument. An escaped NUL would end the text, so that a path that is not served would be
@@ -48,50 +39,24 @@ static size_t unescape(void *context, struct MHD_Connection *connection, char *t
     (void)context, (void)connection;
     for (char *escape = text; (escape = strstr(escape, "%00")); escape += 3)
         escape[1] = escape[2] = 'F';
-    return microhttpd_library.http_unescape(text);
-}
-
-int microhttpd_listen(const char *host, uint16_t *port)
-{
-    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *found;
-    char service[8];
-    snprintf(service, sizeof service, "%u", *port);
-    if (getaddrinfo(host, service, &hints, &found) != 0) {
-        errno = EADDRNOTAVAIL;
-        return -1;
-    }
-    // Connections that ended a moment ago do not keep the port. Accepted sockets inherit the size of the buffer: more would
-    // only let a slow client see older frames.
-    int yes = 1, buffer = 256 << 10;
-    struct sockaddr_storage address;
-    socklen_t size = sizeof address;
-    int descriptor = socket(found->ai_family, found->ai_socktype, found->ai_protocol);
-    bool listens = descriptor >= 0 && fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 &&
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer) == 0 &&
-        bind(descriptor, found->ai_addr, found->ai_addrlen) == 0 && listen(descriptor, 512) == 0 &&
-        fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 &&
-        getsockname(descriptor, (struct sockaddr *)&address, &size) == 0;
-    int error = errno;
-    freeaddrinfo(found);
-    if (!listens) {
-        if (descriptor >= 0)
-            close(descriptor);
-        errno = error;
-        return -1;
-    }
-    *port = ntohs(address.ss_family == AF_INET ? ((struct sockaddr_in *)&address)->sin_port
-                                               : ((struct sockaddr_in6 *)&address)->sin6_port);
-    return descriptor;
+    return library.http_unescape(text);
 }
 
 struct MHD_Daemon *microhttpd_start(
-    int listener, unsigned connections, MHD_AccessHandlerCallback handler, MHD_NotifyConnectionCallback changed,
-    MHD_RequestCompletedCallback completed, void *context)
+    const char *host, uint16_t *port, unsigned connections, MHD_AccessHandlerCallback handler,
+    MHD_NotifyConnectionCallback changed, MHD_RequestCompletedCallback completed, void *context)
 {
-    return microhttpd_library.start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_ITC, 0, NULL, NULL, handler, context,
-        MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener,
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *address;
+    char service[8];
+    snprintf(service, sizeof service, "%u", *port);
+    if (getaddrinfo(host, service, &hints, &address) != 0) {
+        errno = EADDRNOTAVAIL;
+        return NULL;
+    }
+    unsigned family = address->ai_family == AF_INET6 ? MHD_USE_DUAL_STACK : 0;
+    struct MHD_Daemon *daemon = library.start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_ITC | family, 0, NULL, NULL, handler, context,
+        MHD_OPTION_SOCK_ADDR, address->ai_addr,
         MHD_OPTION_CONNECTION_LIMIT, connections,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)64 << 10,
         MHD_OPTION_THREAD_STACK_SIZE, (size_t)1 << 20,
@@ -99,27 +64,19 @@ struct MHD_Daemon *microhttpd_start(
         MHD_OPTION_NOTIFY_COMPLETED, completed, context,
         MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
         MHD_OPTION_END);
-}
-
-struct field {
-    const char *name, *value;
-    int count;
-};
-
-static enum MHD_Result find_field(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-    (void)kind;
-    struct field *field = context;
-    if (strcasecmp(name, field->name) == 0) {
-        field->value = value;
-        field->count++;
+    int error = errno;
+    freeaddrinfo(address);
+    if (daemon) {
+        *port = library.get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+        // Accepted sockets inherit the size of the buffer: more would only let a slow client see older frames.
+        int listener = library.get_daemon_info(daemon, MHD_DAEMON_INFO_LISTEN_FD)->listen_fd, buffer = 256 << 10;
+        setsockopt(listener, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
     }
-    return MHD_YES;
+    errno = error;
+    return daemon;
 }
 
-const char *microhttpd_field(struct MHD_Connection *connection, const char *name)
+int microhttpd_socket(struct MHD_Connection *connection)
 {
-    struct field field = {name, NULL, 0};
-    microhttpd_library.get_connection_values(connection, MHD_HEADER_KIND, find_field, &field);
-    return field.count == 1 ? field.value : NULL;
+    return library.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }

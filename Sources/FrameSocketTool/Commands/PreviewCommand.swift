@@ -55,32 +55,25 @@ struct PreviewCommand: Command {
 
     init(_ arguments: inout Arguments) throws(UsageError) {
         let text = try arguments.value("--http") ?? "127.0.0.1:8080"
-        guard let address = HTTPAddress(text) else {
+        guard let address = HTTPAddress(text), address.isAddress, address.hasPort else {
             throw UsageError(
                 message: "invalid value '\(text)' for --http: expected an address and a port such as 127.0.0.1:8080"
             )
         }
         self.address = address
         let isOpen = arguments.flag("--http-open")
-        let token = try arguments.value("--http-token")
-        if let token, !PreviewAccess.isToken(token) {
-            throw UsageError(
-                message: "invalid value '\(token)' for --http-token: expected 8 to 128 letters, digits, '-', '.' or '_'"
-            )
+        let token = try arguments.value("--http-token", "8 to 128 letters, digits, '-', '.' or '_'") { text in
+            text.isPlain(8...128) ? text : nil
         }
         guard !isOpen || token == nil else {
             throw UsageError(message: "--http-open and --http-token are mutually exclusive")
         }
-        let names = try arguments.value("--http-name").map { [$0] } ?? []
-        if let name = names.first(where: { !PreviewAccess.isHostName($0) }) {
-            throw UsageError(
-                message:
-                    "invalid value '\(name)' for --http-name: expected a host name such as screen.example, without a port"
-            )
+        let name = try arguments.value("--http-name", "a host name such as screen.example, without a port") { text in
+            HTTPAddress(text).flatMap { $0.hasPort ? nil : $0.host }
         }
         access = PreviewAccess(
             token: isOpen ? nil : token ?? PreviewAccess.makeToken(),
-            names: names + (isOpen ? Self.ownNames : [])
+            names: (name.map { [$0] } ?? []) + (isOpen ? Self.ownNames : [])
         )
         viewers = try arguments.integer("--viewers", in: 1...256) ?? 16
         tokens = try arguments.tokens()
@@ -115,7 +108,7 @@ struct PreviewCommand: Command {
                 await stage.follow(connection) { reporter.report($0) }
             }
         } ending: {
-            await stage.audience.close()
+            await stage.close()
             page.withLock { $0 }?.stop()
             return false
         }
@@ -129,23 +122,24 @@ struct PreviewCommand: Command {
         _ listening: Listening,
         _ reporter: Reporter
     ) throws(CommandFailure) -> FrameServer {
-        let clients = HTTPConnections(maximum: viewers * Self.connectionsPerViewer + Self.furtherConnections)
+        let maximum = viewers * Self.connectionsPerViewer + Self.furtherConnections
         // A page server that cannot accept a connection would retry again and again.
-        let pages = clients.hardMaximum
+        let pages = HTTPServer.hardMaximum(maximum)
         let server = try listening.server(at: .at(endpoint), tokens, reporter, beside: pages) { configuration in
             configuration.delivery = .newest
             // Senders report that they are paused only if asked to.
             configuration.hello = ControlRequest.Hello()
         }
-        let routes = PreviewRoutes(stage, clients, access, at: server.endpoint)
-        let pageServer = try HTTPServer(at: address, answering: routes)
+        let routes = PreviewRoutes(stage: stage, access: access, endpoint: server.endpoint)
+        let pageServer = try HTTPServer(maximumConnections: maximum) { routes.answer($0) }
         page.withLock { $0 = pageServer }
-        listening.every(.milliseconds(500)) { clients.closeLate() }
+        let address = try pageServer.start(at: address)
+        listening.every(.milliseconds(500)) { pageServer.closeLate() }
         reporter.report(.listening(at: server.endpoint))
-        let url = pageServer.address.url + (access.token.map { "?token=" + $0 } ?? "")
+        let url = address.url + (access.token.map { "?token=" + $0 } ?? "")
         var line = JSONLine(event: "preview")
         line.add("url", url)
-        line.add("port", pageServer.address.port)
+        line.add("port", address.port)
         reporter.print(line)
         // To people, unless scripts have been told.
         reporter.say("preview at \(url)")
@@ -156,7 +150,7 @@ struct PreviewCommand: Command {
     private static var ownNames: [String] {
         var name = [CChar](repeating: 0, count: 256)
         guard unsafe gethostname(&name, name.count - 1) == 0 else { return [] }
-        let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).lowercased()
         return [text, text + ".local"]
     }
 }

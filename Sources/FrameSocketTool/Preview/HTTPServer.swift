@@ -2,37 +2,35 @@ internal import CMicroHTTPD
 import FrameSocket
 import Locking
 
-/// The parts of a request that this program uses.
+/// A request.
 struct HTTPRequest: Sendable {
     var method = "GET"
     /// The path without the query; the whole address without the query in the absolute form.
     var target: String
-    /// The fields and the arguments of the query that ``HTTPServer`` reads; a field that is repeated is left out.
+    /// The fields by their names in lower case; one that is repeated is left out.
     var fields: [String: String] = [:]
+    /// The arguments of the query; the first of each name.
     var arguments: [String: String] = [:]
 }
 
 /// The answer to a request; thrown if it is refused.
 struct HTTPResponse: Error {
-    enum Body: Sendable {
-        case text(String)
-        case frame(FrameBytes)
-        case stream(PreviewStream)
-    }
+    /// Returns what follows when there is something; nil at the end, or once the client has left.
+    typealias Continuation = @Sendable (_ hasLeft: () -> Bool) -> [UInt8]?
 
     var status: UInt32
     var fields: [(name: String, value: String)]
-    var body: Body
+    var body: [UInt8]
+    /// What follows, if it is not known how much that is.
+    var next: Continuation?
 
-    /// Creates an answer.
-    init(_ status: UInt32 = 200, type: String, _ body: Body) {
-        (self.status, self.body) = (status, body)
+    init(_ status: UInt32 = 200, type: String, _ body: [UInt8] = [], next: Continuation? = nil) {
+        (self.status, self.body, self.next) = (status, body, next)
         fields = [("Content-Type", type)]
     }
 
-    /// Creates an answer with a sentence for a person.
-    init(_ status: UInt32, _ sentence: String) {
-        self.init(status, type: "text/plain; charset=utf-8", .text(sentence + "\n"))
+    init(_ status: UInt32 = 200, type: String = "text/plain; charset=utf-8", text: String) {
+        self.init(status, type: type, Array(text.utf8))
     }
 
     /// Adds a field.
@@ -44,9 +42,15 @@ struct HTTPResponse: Error {
 }
 
 /// An HTTP server (libmicrohttpd) with a thread for each connection.
+///
+/// The library's own timeout is for the time without a byte, and a client that sends or reads one now and then would keep
+/// its place: requests and answers have deadlines here. If there are too many connections, the one that has been without a
+/// request for longest makes way: a new one, if all others are being answered.
 @safe final class HTTPServer: Sendable {
-    private static let fieldNames = ["Host", "Cookie", "Sec-Fetch-Site", "If-None-Match"]
-    private static let argumentNames = ["action", "sender", "token", "viewer"]
+    /// How long a client may take over each request, from the opening of the connection or the answer before on.
+    private static let requestLimit = TimeLimit.of(.seconds(10))
+    /// How long a client may take over an answer, or over a part of an endless one.
+    private static let answerLimit = TimeLimit.of(.seconds(60))
 
     private static var installation: String {
         #if os(Linux)
@@ -56,256 +60,283 @@ struct HTTPResponse: Error {
         #endif
     }
 
-    /// The address, with the actual port if port 0 was requested.
-    let address: HTTPAddress
+    private struct Client {
+        enum Phase { case asking, answered, closing }
 
-    /// - Note: `@unchecked Sendable` holds because the library's functions may be called from every thread.
-    @safe private struct Daemon: @unchecked Sendable {
-        let pointer: OpaquePointer
+        var phase: Phase
+        /// On the monotonic clock; never while this program makes the client wait.
+        var deadline = UInt64.max
+
+        init(_ phase: Phase, within limit: Duration? = nil) {
+            self.phase = phase
+            if let limit { deadline = MonotonicClock.now() &+ limit.nanoseconds }
+        }
     }
 
-    private let daemon: Daemon
-    /// Kept alive for the daemon, which calls it.
-    private let routes: PreviewRoutes
+    /// Beyond the maximum, those that are being closed; then, the library closes new ones.
+    static func hardMaximum(_ maximum: Int) -> Int { maximum + 32 }
 
-    /// Starts serving.
+    private let maximum: Int
+    private let answer: @Sendable (HTTPRequest) -> HTTPResponse
+    /// By the connection's socket.
+    private let clients = Locked<[Int32: Client]>([:])
+    private let daemon = unsafe Locked<OpaquePointer?>(nil)
+    /// The functions may be called from every thread.
+    @safe private nonisolated(unsafe) let library: UnsafePointer<microhttpd>
+
+    /// Loads the library.
     ///
-    /// - Throws: `unavailable` if the port is in use or the library is missing, `cannotCreate` for everything else.
-    init(at address: HTTPAddress, answering routes: PreviewRoutes) throws(CommandFailure) {
-        if let failure = unsafe microhttpd_load() {
-            let reason = unsafe String(cString: failure)
+    /// - Throws: `unavailable` if it is missing.
+    init(
+        maximumConnections maximum: Int,
+        _ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
+    ) throws(CommandFailure) {
+        guard let library = unsafe microhttpd_load() else {
+            let reason = unsafe dlerror().map { unsafe String(cString: $0) } ?? "unknown"
             throw CommandFailure(.unavailable, "the preview requires libmicrohttpd (\(reason)); \(Self.installation)")
         }
+        (self.maximum, self.answer) = (maximum, answer)
+        unsafe self.library = library
+    }
+
+    /// Starts serving; returns the address with the actual port.
+    ///
+    /// - Throws: `unavailable` if the port is in use, `cannotCreate` for everything else.
+    func start(at address: HTTPAddress) throws(CommandFailure) -> HTTPAddress {
         var address = address
-        let listener = unsafe microhttpd_listen(address.host, &address.port)
-        guard listener >= 0 else {
+        let started = unsafe microhttpd_start(
+            address.host,
+            &address.port,
+            UInt32(clamping: Self.hardMaximum(maximum)),
+            Self.handler,
+            Self.changed,
+            Self.completed,
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+        guard let started = unsafe started else {
             let error = errno
             let code: ExitCode = error == EADDRINUSE ? .unavailable : .cannotCreate
             throw CommandFailure(code, Files.Failure("\(address)", error).message)
         }
-        let pointer = unsafe microhttpd_start(
-            listener,
-            UInt32(clamping: routes.connections.hardMaximum),
-            Self.handler,
-            Self.changed,
-            Self.completed,
-            Unmanaged.passUnretained(routes).toOpaque()
-        )
-        guard let pointer = unsafe pointer else {
-            throw CommandFailure(.cannotCreate, Files.Failure("the HTTP server at \(address)").message)
-        }
-        (self.address, self.routes) = (address, routes)
-        daemon = unsafe Daemon(pointer: pointer)
+        unsafe daemon.withLock { unsafe $0 = started }
+        return address
     }
 
-    /// Closes every connection and waits for its thread; must be called exactly once, when no answer waits any more.
-    func stop() { unsafe microhttpd_stop(daemon.pointer) }
+    /// Closes every connection and waits for its thread; must be called when no answer waits any more, and before the server
+    /// is released.
+    func stop() {
+        if let daemon = unsafe daemon.withLock({ unsafe $0.take() }) { unsafe library.pointee.stop_daemon(daemon) }
+    }
+
+    // MARK: Connections
+
+    /// Closes the connections of clients that are late; must be called from time to time.
+    ///
+    /// Within the lock, which is taken before the library closes a socket: the descriptor is still the client's.
+    func closeLate() {
+        let now = MonotonicClock.now()
+        clients.withLock { clients in
+            for (socket, client) in clients where client.deadline <= now { Self.close(socket, in: &clients) }
+        }
+    }
+
+    private static func close(_ socket: Int32, in clients: inout [Int32: Client]) {
+        shutdown(socket, Int32(truncatingIfNeeded: SHUT_RDWR))
+        clients[socket] = Client(.closing)
+    }
+
+    private func opened(_ socket: Int32) {
+        clients.withLock { clients in
+            clients[socket] = Client(.asking, within: Self.requestLimit)
+            guard clients.values.count(where: { $0.phase != .closing }) > maximum else { return }
+            // All have the same time for a request: the earliest deadline is that of the oldest wait.
+            let idle = clients.filter { $0.value.phase == .asking }
+            if let oldest = idle.min(by: { $0.value.deadline < $1.value.deadline }) {
+                Self.close(oldest.key, in: &clients)
+            }
+        }
+    }
+
+    private func set(_ socket: Int32, _ client: Client) {
+        clients.withLock { clients in
+            if clients[socket].map({ $0.phase != .closing }) ?? false { clients[socket] = client }
+        }
+    }
+
+    /// Returns whether the client has left, or sends no more.
+    private func hasLeft(_ socket: Int32) -> Bool {
+        clients.withLock { clients in
+            guard clients[socket] != nil else { return true }
+            var byte: UInt8 = 0
+            let count = unsafe recv(socket, &byte, 1, Int32(truncatingIfNeeded: MSG_PEEK | MSG_DONTWAIT))
+            return count == 0 || count < 0 && ![EAGAIN, EWOULDBLOCK, EINTR].contains(errno)
+        }
+    }
 
     // MARK: What the library calls
 
-    private static func routes(_ context: UnsafeMutableRawPointer) -> PreviewRoutes {
-        unsafe Unmanaged<PreviewRoutes>.fromOpaque(context).takeUnretainedValue()
+    private static func server(_ context: UnsafeMutableRawPointer) -> HTTPServer {
+        unsafe Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
     }
 
     /// Called when a connection starts, and when it is about to be closed.
     private static let changed: MHD_NotifyConnectionCallback = { context, connection, _, change in
         guard let context = unsafe context, let connection = unsafe connection else { return }
-        let connections = unsafe routes(context).connections
-        let key = unsafe HTTPConnections.Key(connection)
-        guard change == microhttpd_opened else { return connections.closed(key) }
-        connections.opened(key, socket: unsafe microhttpd_socket(connection))
+        let (server, socket) = unsafe (server(context), microhttpd_socket(connection))
+        if change == .CONNECTION_NOTIFY_STARTED { return server.opened(socket) }
+        server.clients.withLock { _ = $0.removeValue(forKey: socket) }
     }
 
     /// Called when a request has been answered, or never will be.
     private static let completed: MHD_RequestCompletedCallback = { context, connection, _, _ in
         guard let context = unsafe context, let connection = unsafe connection else { return }
-        unsafe routes(context).connections.awaitsRequest(HTTPConnections.Key(connection))
+        unsafe server(context).set(microhttpd_socket(connection), Client(.asking, within: requestLimit))
     }
 
     /// Called once for the header, then for each part of a request's body, and finally for the answer.
     private static let handler: MHD_AccessHandlerCallback = { context, connection, target, method, _, _, size, state in
         guard let context = unsafe context, let connection = unsafe connection, let target = unsafe target,
             let method = unsafe method, let size = unsafe size, let state = unsafe state
-        else { return microhttpd_no }
+        else { return .NO }
         guard unsafe state.pointee != nil else {
             // Answering now would close the connection.
             unsafe state.pointee = context
-            return microhttpd_yes
+            return .YES
         }
         guard unsafe size.pointee == 0 else {
             // No request needs a body: this part of it is dropped, until the request's deadline.
             unsafe size.pointee = 0
-            return microhttpd_yes
+            return .YES
         }
-        var request = unsafe HTTPRequest(method: String(cString: method), target: String(cString: target))
-        for name in fieldNames {
-            request.fields[name] = unsafe microhttpd_field(connection, name).map { unsafe String(cString: $0) }
-        }
-        for name in argumentNames {
-            request.arguments[name] = unsafe microhttpd_argument(connection, name).map { unsafe String(cString: $0) }
-        }
-        let routes = unsafe routes(context)
-        let key = unsafe HTTPConnections.Key(connection)
-        routes.connections.answers(key, within: nil)
-        let answer = routes.answer(request, to: key)
-        routes.connections.answers(key, within: HTTPConnections.answerLimit)
-        guard let response = unsafe response(answer.body) else { return microhttpd_no }
-        for field in answer.fields { unsafe microhttpd_add_field(response, field.name, field.value) }
-        return unsafe microhttpd_answer(connection, answer.status, response)
+        let server = unsafe server(context)
+        let request = unsafe HTTPRequest(
+            method: String(cString: method),
+            target: String(cString: target),
+            fields: server.values(.HEADER_KIND, of: connection).compactMapValues { $0.count == 1 ? $0.first : nil },
+            arguments: server.values(.GET_ARGUMENT_KIND, of: connection).compactMapValues { $0.first }
+        )
+        return unsafe server.respond(to: request, on: connection)
     }
 
-    /// Creates the library's response; nil if there is no memory.
-    private static func response(_ body: HTTPResponse.Body) -> OpaquePointer? {
-        switch body {
-        case .text(let text):
-            return unsafe Array(text.utf8).withUnsafeBytes { unsafe microhttpd_copy($0.baseAddress, $0.count) }
-        case .frame(let frame):
-            return unsafe frame.withSpan { bytes in
-                unsafe bytes.withUnsafeBytes { unsafe microhttpd_copy($0.baseAddress, $0.count) }
+    /// The values of a request's header or query by their names, which have no case in a header.
+    private func values(_ kind: MHD_ValueKind, of connection: OpaquePointer) -> [String: [String]] {
+        var values: [String: [String]] = [:]
+        let add: MHD_KeyValueIterator = { context, kind, name, value in
+            guard let context = unsafe context, let name = unsafe name.map({ unsafe String(cString: $0) }) else {
+                return .NO
             }
-        case .stream(let stream):
-            let retained = unsafe Unmanaged.passRetained(stream)
-            let response = unsafe microhttpd_stream(
-                { context, _, room, count in
-                    guard let context = unsafe context, let room = unsafe room else { return microhttpd_end }
-                    let stream = unsafe Unmanaged<PreviewStream>.fromOpaque(context).takeUnretainedValue()
-                    let count = unsafe stream.read(into: UnsafeMutableRawBufferPointer(start: room, count: count))
-                    return count > 0 ? count : microhttpd_end
-                },
-                retained.toOpaque(),
-                { context in
-                    guard let context = unsafe context else { return }
-                    unsafe Unmanaged<PreviewStream>.fromOpaque(context).release()
+            let values = unsafe context.assumingMemoryBound(to: [String: [String]].self)
+            let value = unsafe value.map { unsafe String(cString: $0) } ?? ""
+            unsafe values.pointee[kind == .HEADER_KIND ? name.lowercased() : name, default: []].append(value)
+            return .YES
+        }
+        unsafe withUnsafeMutablePointer(to: &values) { values in
+            _ = unsafe library.pointee.get_connection_values(connection, kind, add, values)
+        }
+        return values
+    }
+
+    private func respond(to request: HTTPRequest, on connection: OpaquePointer) -> MHD_Result {
+        let socket = unsafe microhttpd_socket(connection)
+        set(socket, Client(.answered))
+        let answer = answer(request)
+        set(socket, Client(.answered, within: Self.answerLimit))
+        let body = unsafe Unmanaged.passRetained(Body(server: self, socket: socket, answer))
+        let response = unsafe library.pointee.create_response_from_callback(
+            answer.next == nil ? UInt64(answer.body.count) : .max,
+            64 << 10,
+            { context, _, room, count in
+                guard let context = unsafe context, let room = unsafe room else { return Body.end }
+                let body = unsafe Unmanaged<Body>.fromOpaque(context).takeUnretainedValue()
+                return unsafe body.read(into: UnsafeMutableRawBufferPointer(start: room, count: count))
+            },
+            body.toOpaque(),
+            { context in
+                if let context = unsafe context { unsafe Unmanaged<Body>.fromOpaque(context).release() }
+            }
+        )
+        guard let response = unsafe response else {
+            unsafe body.release()
+            return .NO
+        }
+        defer { unsafe library.pointee.destroy_response(response) }
+        for field in answer.fields { _ = unsafe library.pointee.add_response_header(response, field.name, field.value) }
+        return unsafe library.pointee.queue_response(connection, answer.status, response)
+    }
+
+    /// What is left to send of an answer.
+    private final class Body: Sendable {
+        static let end = MHD_CONTENT_READER_END_OF_STREAM
+
+        private let server: HTTPServer
+        private let socket: Int32
+        private let next: HTTPResponse.Continuation?
+        private let rest: Locked<ArraySlice<UInt8>>
+
+        init(server: HTTPServer, socket: Int32, _ answer: HTTPResponse) {
+            (self.server, self.socket, next, rest) = (server, socket, answer.next, Locked(answer.body[...]))
+        }
+
+        func read(into room: UnsafeMutableRawBufferPointer) -> Int {
+            rest.withLock { rest in
+                if rest.isEmpty {
+                    server.set(socket, Client(.answered))
+                    guard let part = next?({ server.hasLeft(socket) }) else { return Self.end }
+                    server.set(socket, Client(.answered, within: HTTPServer.answerLimit))
+                    rest = part[...]
                 }
-            )
-            if unsafe response == nil { unsafe retained.release() }
-            return unsafe response
-        }
-    }
-}
-
-/// The connections of an HTTP server: how many there may be, and how long each of their clients may take.
-///
-/// The library's own timeout is for the time without a byte, and a client that sends or reads one now and then would keep
-/// its place. If there are too many connections, the one that has been without a request for longest makes way: a new one,
-/// if all others are being answered.
-final class HTTPConnections: Sendable {
-    /// How long a client may take over each request, from the opening of the connection or the answer before on.
-    private static let requestLimit = TimeLimit.of(.seconds(10))
-
-    /// How long a client may take over an answer, or over an image of an endless one.
-    static let answerLimit = TimeLimit.of(.seconds(60))
-
-    /// A connection, while it is open.
-    struct Key: Hashable, Sendable {
-        private let number: UInt
-
-        init(_ connection: OpaquePointer) { number = UInt(bitPattern: connection) }
-    }
-
-    private struct Client {
-        enum Phase { case asking, answered, closing }
-
-        let socket: Int32
-        var phase = Phase.asking
-        /// On the monotonic clock; nil while this program makes the client wait.
-        var deadline: UInt64?
-
-        mutating func close() {
-            shutdown(socket, Int32(truncatingIfNeeded: SHUT_RDWR))
-            (phase, deadline) = (.closing, nil)
-        }
-    }
-
-    /// The maximum number of connections that last.
-    let maximum: Int
-
-    /// The same with those that are being closed; beyond it, the library closes new ones.
-    var hardMaximum: Int { maximum + 32 }
-
-    private let clients = Locked<[Key: Client]>([:])
-
-    init(maximum: Int) { self.maximum = maximum }
-
-    /// Closes the connections of clients that are late; must be called from time to time.
-    ///
-    /// Within the lock, which ``closed(_:)`` takes before the library closes the socket: the descriptor is still the client's.
-    func closeLate() {
-        let now = MonotonicClock.now()
-        clients.withLock { clients in
-            for (key, client) in clients where client.deadline.map({ $0 <= now }) ?? false { clients[key]?.close() }
-        }
-    }
-
-    /// Returns whether the client has left, or sends no more.
-    func hasLeft(_ key: Key) -> Bool {
-        clients.withLock { clients in
-            guard let client = clients[key] else { return true }
-            var byte: UInt8 = 0
-            let count = unsafe recv(client.socket, &byte, 1, Int32(truncatingIfNeeded: MSG_PEEK | MSG_DONTWAIT))
-            return count == 0 || count < 0 && ![EAGAIN, EWOULDBLOCK, EINTR].contains(errno)
-        }
-    }
-
-    /// Records that a client is being answered, and has to read within a time if there is one.
-    func answers(_ key: Key, within limit: Duration?) {
-        change(key, to: .answered, within: limit)
-    }
-
-    /// Records that a request is awaited.
-    func awaitsRequest(_ key: Key) {
-        change(key, to: .asking, within: Self.requestLimit)
-    }
-
-    private func change(_ key: Key, to phase: Client.Phase, within limit: Duration?) {
-        clients.withLock { clients in
-            guard let client = clients[key], client.phase != .closing else { return }
-            clients[key] = Client(socket: client.socket, phase: phase, deadline: limit.map(Self.deadline))
-        }
-    }
-
-    func opened(_ key: Key, socket: Int32) {
-        clients.withLock { clients in
-            clients[key] = Client(socket: socket, deadline: Self.deadline(Self.requestLimit))
-            guard clients.values.count(where: { $0.phase != .closing }) > maximum else { return }
-            // All have the same time for a request: the earliest deadline is that of the oldest wait.
-            let idle = clients.filter { $0.value.phase == .asking }
-            if let oldest = idle.min(by: { $0.value.deadline ?? 0 < $1.value.deadline ?? 0 }) {
-                clients[oldest.key]?.close()
+                let piece = rest.prefix(room.count)
+                unsafe room.copyBytes(from: piece)
+                rest.removeFirst(piece.count)
+                return piece.count
             }
         }
     }
-
-    func closed(_ key: Key) {
-        clients.withLock { _ = $0.removeValue(forKey: key) }
-    }
-
-    private static func deadline(_ limit: Duration) -> UInt64 { MonotonicClock.now() &+ limit.nanoseconds }
 }
 
-/// Where pages are served: an address of this machine and a port, such as `127.0.0.1:8080` or `[::1]:8080`.
+/// An address or a name with a port, as it is typed and as requests state it: `127.0.0.1:8080`, `[::1]:8080`, `studio`.
 struct HTTPAddress: Sendable {
-    /// The address, without brackets.
+    /// The address without brackets, or the name, in lower case.
     let host: String
-    /// The port; 0 asks for any free one.
+    /// The port, 80 if none is stated; 0 asks for any free one.
     var port: UInt16
-    /// The four or sixteen bytes of the address.
+    /// Whether a port is stated.
+    let hasPort: Bool
+    /// The four or sixteen bytes of the address; none for a name.
     private let bytes: [UInt8]
 
-    /// Parses an address and a port; nil if the text is not of that form.
+    /// Parses a text; nil if it has another form.
     ///
     /// Names are not resolved, since they might lead anywhere; `localhost` is 127.0.0.1.
-    init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+    init?(_ text: some StringProtocol) {
+        let isBracketed = text.hasPrefix("[")
+        guard let end = text.firstIndex(of: isBracketed ? "]" : ":") ?? (isBracketed ? nil : text.endIndex) else {
             return nil
         }
-        let name = text[..<colon]
-        let isBracketed = name.hasPrefix("[") && name.hasSuffix("]")
-        host = name == "localhost" ? "127.0.0.1" : String(isBracketed ? name.dropFirst().dropLast() : name)
+        let name = text[..<end].dropFirst(isBracketed ? 1 : 0).lowercased()
+        let rest = text[end...].dropFirst(isBracketed ? 1 : 0)
+        host = name == "localhost" && !isBracketed ? "127.0.0.1" : name
+        bytes = Self.bytes(host, isBracketed ? AF_INET6 : AF_INET, count: isBracketed ? 16 : 4)
+        hasPort = !rest.isEmpty
+        guard let port = rest.isEmpty ? 80 : rest.first == ":" ? UInt16(rest.dropFirst()) : nil,
+            !bytes.isEmpty || !isBracketed && Self.isName(host)
+        else { return nil }
         self.port = port
-        guard let bytes = isBracketed ? Self.bytes(version6: host) : Self.bytes(version4: host) else { return nil }
-        self.bytes = bytes
     }
+
+    /// The bytes of an address in the form of one of the two versions, without a zone; empty for any other text.
+    private static func bytes(_ text: String, _ family: Int32, count: Int) -> [UInt8] {
+        unsafe withUnsafeTemporaryAllocation(byteCount: 16, alignment: 16) { room in
+            unsafe inet_pton(family, text, room.baseAddress) == 1 ? unsafe Array(room[..<count]) : []
+        }
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        text.isPlain(1...253) && !text.hasPrefix(".") && !text.hasSuffix(".")
+    }
+
+    /// Whether it is an address and not a name.
+    var isAddress: Bool { !bytes.isEmpty }
 
     /// Whether only this machine can reach the address.
     var isLoopback: Bool {
@@ -318,22 +349,18 @@ struct HTTPAddress: Sendable {
         let name = bytes.count == 4 ? isEverywhere ? "127.0.0.1" : host : isEverywhere ? "[::1]" : "[\(host)]"
         return "http://\(name):\(port)/"
     }
-
-    /// The four bytes of an IPv4 address in dotted decimal; nil for any other text.
-    static func bytes(version4 text: String) -> [UInt8]? { bytes(text, AF_INET, count: 4) }
-
-    /// The sixteen bytes of an IPv6 address; nil for any other text, including one with a zone.
-    static func bytes(version6 text: String) -> [UInt8]? { bytes(text, AF_INET6, count: 16) }
-
-    private static func bytes(_ text: String, _ family: Int32, count: Int) -> [UInt8]? {
-        unsafe withUnsafeTemporaryAllocation(byteCount: 16, alignment: 16) { room in
-            guard unsafe inet_pton(family, text, room.baseAddress) == 1 else { return nil }
-            return unsafe Array(room[..<count])
-        }
-    }
 }
 
 extension HTTPAddress: CustomStringConvertible {
     /// The address as it is typed.
     var description: String { bytes.count == 4 ? "\(host):\(port)" : "[\(host)]:\(port)" }
+}
+
+extension String {
+    private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._".utf8)
+
+    /// Whether the text has only letters of ASCII, digits, hyphens, dots and underscores, and one of some lengths.
+    func isPlain(_ lengths: ClosedRange<Int>) -> Bool {
+        lengths.contains(utf8.count) && utf8.allSatisfy(Self.plain.contains)
+    }
 }

@@ -7,12 +7,14 @@ final class PreviewImage: Sendable {
     private static let quality = 90
 
     private enum State {
-        case received(Frame, FrameBytes)
-        case finished(Result<FrameBytes, TurboJPEGError>)
+        case received(Frame)
+        case finished(Result<[UInt8], TurboJPEGError>)
     }
 
     /// Its number among all images that were ever shown.
     let number: Int
+    /// By which a viewer knows whether it has the image.
+    let tag: String
     /// The size as shown.
     let size: BufferSize
     /// The orientation of the image as received.
@@ -30,45 +32,45 @@ final class PreviewImage: Sendable {
     /// - Parameters:
     ///   - frame: The frame.
     ///   - number: Its number among all images.
+    ///   - preview: Distinguishes the images of this preview from those of another one at the same address.
     ///   - limits: The limits that its JPEG must meet if it has to be rotated.
     /// - Throws: An error if the frame is not a JPEG that states a size.
-    init(_ frame: Frame, number: Int, limits: JPEGDecoder.Limits) throws(TurboJPEGError) {
-        let (received, stated) = try frame.sizedJPEG()
-        (self.number, self.limits) = (number, limits)
+    init(
+        _ frame: Frame,
+        number: Int,
+        of preview: some StringProtocol,
+        limits: JPEGDecoder.Limits
+    ) throws(TurboJPEGError) {
+        let stated = try frame.sizedJPEG().size
+        (self.number, self.limits, tag) = (number, limits, "\"\(preview)-\(number)\"")
         (orientation, receivedAt) = (frame.orientation, frame.receivedAt)
         size =
             frame.orientation.swapsAxes
             ? BufferSize(width: stated.height, height: stated.width)
             : BufferSize(width: stated.width, height: stated.height)
-        state = Locked(.received(frame, received))
+        state = Locked(.received(frame))
     }
 
-    /// The JPEG, upright and without an orientation of its own; created when first requested, since rotating takes
-    /// longer than everything else here.
+    /// The JPEG, upright and without an orientation of its own.
+    ///
+    /// It is created when first requested, since rotating takes longer than everything else here. The memory in which the
+    /// frame was received is free then.
     ///
     /// - Throws: An error if the JPEG is damaged and has to be rotated.
-    func jpeg() throws(TurboJPEGError) -> FrameBytes {
+    func jpeg() throws(TurboJPEGError) -> [UInt8] {
         try state.withLock { state in
+            let frame: Frame
             switch state {
             case .finished(let result): return result
-            case .received(let frame, let received):
-                let isUpright = frame.orientation.rotation == 0 && !frame.orientation.isMirrored
-                let result = Result { () throws(TurboJPEGError) in
-                    JPEGExif.removed(from: isUpright ? received : try rotate(frame))
-                }
-                state = .finished(result)
-                return result
+            case .received(let received): frame = received
             }
+            let isUpright = frame.orientation.rotation == 0 && !frame.orientation.isMirrored
+            let result = Result { () throws(TurboJPEGError) in
+                JPEGExif.removed(from: isUpright ? try frame.sizedJPEG().jpeg : try rotate(frame))
+            }
+            state = .finished(result)
+            return result
         }.get()
-    }
-
-    /// Moves the JPEG out of the memory in which it was received; returns nil if it is damaged, or if there is no other.
-    func keep() -> PreviewImage? {
-        guard let jpeg = try? jpeg() else { return nil }
-        let copy = jpeg.withSpan { FrameBytes(copying: $0) }
-        guard copy.count == jpeg.count else { return nil }
-        state.withLock { $0 = .finished(.success(copy)) }
-        return self
     }
 
     /// Rotates a JPEG, without loss if its dimensions allow that, and by encoding it again if they do not.
@@ -120,17 +122,15 @@ enum JPEGExif {
         return name.indices.dropFirst(withAnyFirstLetter ? 1 : 0).allSatisfy { content[$0] == name[$0] }
     }
 
-    /// The JPEG without its Exif segments; the same bytes if it has none.
-    static func removed(from jpeg: FrameBytes) -> FrameBytes {
-        guard var segment = jpeg.withSpan({ segment(of: $0) }) else { return jpeg }
-        let bytes = jpeg.array()[...]
-        var kept = Array(bytes[..<segment.lowerBound])
+    /// The bytes of a JPEG without its Exif segments.
+    static func removed(from jpeg: FrameBytes) -> [UInt8] {
+        let bytes = jpeg.array()
         // However many there are, every byte is moved once.
-        while let next = Self.segment(of: bytes.span, from: segment.upperBound) {
-            kept += bytes[segment.upperBound..<next.lowerBound]
-            segment = next
+        var (kept, end) = ([UInt8](), 0)
+        while let segment = segment(of: bytes.span, from: max(2, end)) {
+            kept += bytes[end..<segment.lowerBound]
+            end = segment.upperBound
         }
-        kept += bytes[segment.upperBound...]
-        return FrameBytes(kept)
+        return end == 0 ? bytes : kept + bytes[end...]
     }
 }

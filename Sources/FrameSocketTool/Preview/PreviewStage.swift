@@ -1,7 +1,9 @@
+import Dispatch
 import FrameSocket
 import Locking
 
-/// The senders and their images, and the viewers.
+/// The senders and their images, and those who watch: pages that ask for one image after another, and programs that read the
+/// stream.
 ///
 /// Unless a viewer has selected a sender, the image is from the sender that connected last, of those that have sent
 /// any.
@@ -25,13 +27,25 @@ final class PreviewStage: Sendable {
     /// The state of all.
     struct State {
         /// In the order in which they connected.
-        var senders: [Sender] = []
+        fileprivate(set) var senders: [Sender] = []
         /// How the most recently ended sender ended.
-        var lastEnd: CloseReason?
+        fileprivate(set) var lastEnd: CloseReason?
         /// The sender of the latest image, if it has left, and none has come since.
-        var last: Sender?
+        fileprivate(set) var last: Sender?
+        /// Whether the preview has ended.
+        fileprivate(set) var isClosed = false
 
         fileprivate var imageCount = 0
+        /// When the place of each page, or program that reads the stream, is free again, by a name of its own.
+        fileprivate var places: [String: UInt64] = [:]
+        /// Those who wait for news, each on a thread of its own.
+        fileprivate var waiting: [ObjectIdentifier: DispatchSemaphore] = [:]
+
+        /// The number of viewers.
+        var viewers: Int {
+            let now = MonotonicClock.now()
+            return places.values.count { $0 > now }
+        }
 
         /// Returns the sender that a viewer selected, if connected; without a selection, the sender whose image is
         /// shown or awaited.
@@ -46,8 +60,7 @@ final class PreviewStage: Sendable {
         }
     }
 
-    /// Those who watch.
-    let audience: PreviewAudience
+    let maximumViewers: Int
 
     /// The limits of JPEGs that have to be rotated.
     private let limits: JPEGDecoder.Limits
@@ -56,22 +69,36 @@ final class PreviewStage: Sendable {
     private let identity = PreviewAccess.makeToken().prefix(8)
     private let locked = Locked(State())
 
-    init(maximumViewers: Int, limits: JPEGDecoder.Limits = JPEGDecoder.Limits()) {
-        audience = PreviewAudience(maximum: maximumViewers)
-        self.limits = limits
+    init(maximumViewers: Int, limits: JPEGDecoder.Limits) {
+        (self.maximumViewers, self.limits) = (maximumViewers, limits)
     }
-
-    /// By which a viewer knows whether it has an image.
-    func tag(of image: PreviewImage) -> String { "\"\(identity)-\(image.number)\"" }
 
     /// The current state.
     var state: State { locked.withLock { $0 } }
+
+    /// Changes the state, and tells those who wait.
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, waiting) = locked.withLock { (body(&$0), Array($0.waiting.values)) }
+        for semaphore in waiting { semaphore.signal() }
+        return result
+    }
+
+    private func change(_ id: Int, _ body: (inout Sender, inout State) -> Void) {
+        change { state in
+            guard let index = state.senders.firstIndex(where: { $0.id == id }) else { return }
+            var sender = state.senders[index]
+            body(&sender, &state)
+            state.senders[index] = sender
+        }
+    }
+
+    // MARK: Senders
 
     /// Receives what one sender sends, to its end.
     func follow(_ connection: FrameConnection, report: @escaping @Sendable (ServerEvent) -> Void) async {
         let id = connection.id
         report(.connected(connection))
-        locked.withLock { $0.senders.append(Sender(id: id, peer: connection.peer)) }
+        change { $0.senders.append(Sender(id: id, peer: connection.peer)) }
         async let statuses: Void = followStatuses(of: connection, report)
         var failure: TransportError?
         do throws(TransportError) {
@@ -100,14 +127,13 @@ final class PreviewStage: Sendable {
 
     /// Handles a frame; returns the error if it is not a valid image.
     private func take(_ frame: Frame, of connection: FrameConnection) -> TurboJPEGError? {
-        let number = locked.withLock { state in
+        let (number, isWatched) = locked.withLock { state in
             state.imageCount += 1
-            return state.imageCount
+            return (state.imageCount, state.viewers > 0)
         }
-        let isWatched = audience.count > 0
         let image: Result<PreviewImage, TurboJPEGError> = Result { () throws(TurboJPEGError) in
             try frame.reading { () throws(TurboJPEGError) in
-                let image = try PreviewImage(frame, number: number, limits: limits)
+                let image = try PreviewImage(frame, number: number, of: identity, limits: limits)
                 // Done here, where nobody waits for it.
                 if isWatched { _ = try image.jpeg() }
                 return image
@@ -123,152 +149,119 @@ final class PreviewStage: Sendable {
             sender.image = image
             state.last = nil
         }
-        if case .failure(let error) = image { return error }
-        audience.wake()
-        return nil
+        guard case .failure(let error) = image else { return nil }
+        return error
     }
 
     private func end(_ id: Int, reason: CloseReason) {
-        // The image stays, and the memory in which the server received it is needed for others.
-        let kept = state.sender(id)?.image?.keep()
-        locked.withLock { state in
-            if let kept, kept.number > state.last?.image?.number ?? 0 { state.last = state.sender(id) }
+        // The image stays, but not in the memory in which the server received it, which is needed for others.
+        let sender = state.sender(id)
+        let stays = (try? sender?.image?.jpeg()) != nil
+        change { state in
+            if stays, let image = sender?.image, image.number > state.last?.image?.number ?? 0 { state.last = sender }
             state.senders.removeAll { $0.id == id }
             state.lastEnd = reason
         }
-        // The image of another sender may be visible now.
-        audience.wake()
     }
 
-    private func change(_ id: Int, _ body: (inout Sender, inout State) -> Void) {
+    // MARK: Viewers
+
+    /// Keeps the place of a viewer, or admits it, until ``keep(_:for:)``; returns false if there are enough.
+    func admit(_ viewer: String) -> Bool {
         locked.withLock { state in
-            guard let index = state.senders.firstIndex(where: { $0.id == id }) else { return }
-            var sender = state.senders[index]
-            body(&sender, &state)
-            state.senders[index] = sender
+            let now = MonotonicClock.now()
+            state.places = state.places.filter { $0.value > now }
+            let isFull = state.places.count >= maximumViewers
+            guard !state.isClosed, !isFull || state.places[viewer] != nil else { return false }
+            state.places[viewer] = .max
+            return true
+        }
+    }
+
+    /// Frees the place of a viewer after a time; at once if the preview has ended, as it has been told.
+    func keep(_ viewer: String, for lifetime: Duration) {
+        locked.withLock { state in
+            guard state.places[viewer] != nil else { return }
+            state.places[viewer] = state.isClosed ? nil : MonotonicClock.now() + lifetime.nanoseconds
+        }
+    }
+
+    /// Waits until `isOver`, until the preview ends, or for some time.
+    func wait(atMost limit: Duration, until isOver: (State) -> Bool) {
+        let semaphore = DispatchSemaphore(value: 0)
+        locked.withLock { $0.waiting[ObjectIdentifier(semaphore)] = semaphore }
+        defer { locked.withLock { _ = $0.waiting.removeValue(forKey: ObjectIdentifier(semaphore)) } }
+        // A wait with a timeout would follow the wall clock.
+        let isLate = Locked(false)
+        DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: limit.nanoseconds))) {
+            isLate.withLock { $0 = true }
+            semaphore.signal()
+        }
+        // Only now, since what happened before was announced to nobody.
+        while !locked.withLock({ $0.isClosed || isOver($0) }), !isLate.withLock({ $0 }) { semaphore.wait() }
+    }
+
+    /// Ends streams and waits, and waits until all viewers have been told, but not long: one that reads nothing never would.
+    func close() async {
+        change { $0.isClosed = true }
+        for _ in 0..<50 where state.viewers > 0 {
+            try? await Task.sleep(for: .milliseconds(10))
         }
     }
 }
 
-/// The current rate of one sender's frames, and their latency.
-struct PreviewMeter {
-    /// The length of the window in nanoseconds, and the least of it that makes a rate.
-    private static let window: UInt64 = 2_000_000_000
-    private static let leastWindow: UInt64 = 1_000_000_000
+/// Images as a stream that browsers show in an `<img>`, each replacing the previous one (`multipart/x-mixed-replace`), at the
+/// pace of one reader: once it has read an image, the next one is the latest.
+///
+/// Each part states its length, which strict readers need, and the boundary after an image is sent with it, since some
+/// readers show an image only then. Browsers built on Blink show it when the *header of the next part* has been read,
+/// which cannot be sent before the next image's length is known: see docs/decisions/0020.
+final class PreviewStream: Sendable {
+    /// Without a new image for this long, the last one is sent again, once.
+    private static let stillness = Duration.milliseconds(200)
+    /// How often it is checked whether the reader is still there, while there is nothing for it.
+    private static let checkInterval = Duration.milliseconds(100)
 
-    /// The maximum number of frames that are remembered, whatever the rate.
-    private static let capacity = 512
+    /// The value of the field `Content-Type`, and what comes before the first image.
+    let type: String
+    let start: [UInt8]
 
-    private struct Sample {
-        let receivedAt: UInt64
-        let byteCount: Int
-        let latency: UInt64?
+    private let boundary: String
+    private let stage: PreviewStage
+    /// The connection of the selected sender; nil for the latest.
+    private let choice: Int?
+    /// The number of the image that was sent last, and whether it was sent again.
+    private let sent = Locked((number: Int?.none, isRepeated: false))
+
+    /// Creates a stream, which has a place for as long as it exists; nil if there is none.
+    init?(_ stage: PreviewStage, choosing choice: Int?) {
+        // A JPEG may contain any bytes, and its sender must not be able to start a part of its own.
+        let boundary = "image-" + PreviewAccess.makeToken()
+        guard stage.admit(boundary) else { return nil }
+        (self.stage, self.choice, self.boundary) = (stage, choice, boundary)
+        (type, start) = ("multipart/x-mixed-replace; boundary=\(boundary)", Array("--\(boundary)\r\n".utf8))
     }
 
-    private var samples: [Sample] = []
-    private var firstAt: UInt64?
+    deinit { stage.keep(boundary, for: .zero) }
 
-    /// Adds a frame whose JPEG has `byteCount` bytes without its padding.
-    mutating func add(receivedAt: UInt64, timestamp: UInt64?, byteCount: Int) {
-        if firstAt == nil { firstAt = receivedAt }
-        let (age, isAhead) = receivedAt.subtractingReportingOverflow(timestamp ?? .max)
-        samples.append(Sample(receivedAt: receivedAt, byteCount: byteCount, latency: isAhead ? nil : age))
-        if samples.count > Self.capacity { samples.removeFirst(samples.count - Self.capacity) }
-    }
-
-    /// Frames and bytes per second until `now`; nil until a second has passed since the first frame.
-    func rates(at now: UInt64) -> (frames: Double, bytes: Double)? {
-        guard let firstAt, let oldest = samples.first, now > firstAt,
-            now - firstAt >= Self.leastWindow
-        else { return nil }
-        // The frame with which the measurement begins is not in it: a second after the first of ten a second there are ten.
-        let start = max(now > Self.window ? now - Self.window : 0, oldest.receivedAt)
-        let recent = samples.filter { $0.receivedAt > start }
-        guard now > start else { return nil }
-        let seconds = Double(now - start) / 1e9
-        let bytes = recent.reduce(0) { $0 + Double($1.byteCount) } / seconds
-        return (Double(recent.count) / seconds, bytes.rounded())
-    }
-
-    /// The time from presentation to last byte of the latest frames that state one.
-    func latency(at now: UInt64) -> TimeSummary {
-        var summary = TimeSummary()
-        for sample in samples where now < sample.receivedAt &+ Self.window {
-            if let latency = sample.latency { summary.add(nanoseconds: latency) }
+    /// Returns an image with the next boundary, when there is one; nil at the end.
+    func next(unless hasLeft: () -> Bool) -> [UInt8]? {
+        sent.withLock { sent in
+            let start = ContinuousClock.now
+            while true {
+                let state = stage.state
+                let sender = state.sender(choice)
+                // Connection numbers are not reused.
+                if state.isClosed || hasLeft() || choice != nil && sender == nil { return nil }
+                let number = sender?.image?.number
+                let isDue = !sent.isRepeated && ContinuousClock.now - start >= Self.stillness
+                if let image = sender?.image, number != sent.number || isDue, let jpeg = try? image.jpeg() {
+                    sent = (number, number == sent.number)
+                    let header = "Content-Type: image/jpeg\r\nContent-Length: \(jpeg.count)\r\n\r\n"
+                    return Array(header.utf8) + jpeg + Array("\r\n--\(boundary)\r\n".utf8)
+                }
+                stage.wait(atMost: Self.checkInterval) { $0.sender(choice)?.image?.number != number }
+            }
         }
-        return summary
-    }
-}
-
-extension PreviewStage.State {
-    /// The headline of a page: `none` if nobody is connected, `waiting` before the first frame, `live`, or `paused` if the
-    /// sender has announced that it sends none for now.
-    private static func summary(of sender: PreviewStage.Sender?) -> String {
-        guard let sender else { return "none" }
-        if sender.isPaused { return "paused" }
-        return sender.image == nil ? "waiting" : "live"
-    }
-
-    /// The state for a page and for scripts, of the selected sender or of the latest, as a JSON object; times are in
-    /// nanoseconds.
-    func json(choosing choice: Int?, endpoint: SocketEndpoint, audience: PreviewAudience) -> String {
-        let now = MonotonicClock.now()
-        let shown = sender(choice)
-        var line = JSONLine(event: "state")
-        line.add("state", Self.summary(of: shown))
-        line.add("path", endpoint.description)
-        line.add("senders", senders.count)
-        line.add("viewers", audience.count)
-        line.add("maximumViewers", audience.maximum)
-        line.add("choices", senders.map { $0.description(at: nil) })
-        if let shown { shown.describe(in: &line, at: now) }
-        if let lastEnd { line.add("lastEnd", lastEnd.description) }
-        if shown?.image == nil, choice == nil, let last { line.add("last", last.description(at: now)) }
-        return line.text
-    }
-}
-
-extension PreviewStage.Sender {
-    /// Who it is, and its image, with its age if a time is given.
-    fileprivate func description(at now: UInt64?) -> JSONLine {
-        var line = JSONLine()
-        identify(in: &line)
-        measure(in: &line, at: now)
-        return line
-    }
-
-    fileprivate func describe(in line: inout JSONLine, at now: UInt64) {
-        identify(in: &line)
-        line.add("frames", statistics.frames)
-        line.add("bytes", byteCount)
-        line.add("missing", statistics.missing)
-        line.add("superseded", superseded)
-        line.add("undecodable", undecodable)
-        if let (frames, bytes) = meter.rates(at: now) {
-            line.add("framesPerSecond", frames, digits: 2)
-            line.add("bytesPerSecond", UInt64(exactly: bytes) ?? .max)
-        }
-        let latency = meter.latency(at: now)
-        if latency.count > 0 {
-            line.add("latency", latency.mean.nanoseconds)
-            line.add("latencyMaximum", latency.maximum.nanoseconds)
-        }
-        measure(in: &line, at: now)
-    }
-
-    private func identify(in line: inout JSONLine) {
-        line.add("connection", id)
-        guard let peer else { return }
-        line.add("pid", peer.processID)
-        line.add("uid", peer.userID)
-    }
-
-    private func measure(in line: inout JSONLine, at now: UInt64?) {
-        guard let image else { return }
-        line.add("width", image.size.width)
-        line.add("height", image.size.height)
-        guard let now else { return }
-        line.add("orientation", image.orientation.rawValue)
-        line.add("age", now > image.receivedAt ? now - image.receivedAt : 0)
     }
 }

@@ -108,24 +108,24 @@ final class WAVWriter {
     ///
     /// - Returns: false if they have another rate or number of channels than the file, and are left out.
     /// - Throws: The system's error; `EFBIG` if the file has its maximum length.
-    func append(_ block: AudioBlock) throws(Files.Failure) -> Bool {
+    func append(_ block: AudioBlock) throws(CommandFailure) -> Bool {
         let isFirst = format == nil
         let format = format ?? block.format
         guard format == block.format else { return false }
         guard let total = UInt32(exactly: Int(byteCount) + block.bytes.count), total <= limit else {
-            throw Files.Failure(output.name, EFBIG)
+            throw CommandFailure(on: output.name, EFBIG)
         }
         self.format = format
         if isFirst { try output.write(header(format, output.isSeekable ? 0 : nil)) }
         // The samples first: if they cannot be written, the header still describes what precedes them.
-        try block.bytes.withSpan { samples throws(Files.Failure) in try output.write(samples) }
+        try block.bytes.withSpan { samples throws(CommandFailure) in try output.write(samples) }
         byteCount = total
         if output.isSeekable { try output.write(header(format, total), at: 0) }
         return true
     }
 
     /// Checks that nobody has removed the file.
-    func checkFile() throws(Files.Failure) {
+    func checkFile() throws(CommandFailure) {
         try output.checkExists()
     }
 

@@ -52,16 +52,16 @@ struct DoctorCommand: Command {
         findings.append(Self.sharing)
         do {
             if isJSON {
-                var line = JSONLine(event: "diagnosis")
-                line.add("path", path)
-                line.add("severity", "\(worst.severity)")
-                line.add("findings", findings.map(\.json))
+                let line: JSONLine = [
+                    "event": "diagnosis", "path": path, "severity": "\(worst.severity)",
+                    "findings": findings.map(\.json),
+                ]
                 try Terminal.print(line.text)
             } else {
                 for finding in findings { try Terminal.print(finding.report) }
             }
         } catch {
-            guard error.isBrokenPipe else { throw CommandFailure(.cannotCreate, error.message) }
+            guard error.isBrokenPipe else { throw error }
         }
         if worst.severity != .note { throw CommandFailure(worst.exitCode, "\(path): \(worst.message)") }
     }
@@ -247,11 +247,7 @@ extension DoctorCommand {
 
         /// The finding as a JSON object.
         var json: JSONLine {
-            var line = JSONLine()
-            line.add("code", code)
-            line.add("severity", "\(severity)")
-            line.add("message", message)
-            if let remedy { line.add("remedy", remedy) }
+            var line: JSONLine = ["code": code, "severity": "\(severity)", "message": message, "remedy": remedy]
             for (name, value) in numbers { line.add(name, value) }
             return line
         }

@@ -277,9 +277,7 @@ struct ImageSender: Cargo {
                 if begins { present.insert(condition) } else { present.remove(condition) }
                 return present
             }
-            var line = JSONLine(event: "conditions")
-            line.add("present", conditions.names)
-            reporter.print(line)
+            reporter.print(["event": "conditions", "present": conditions.names])
             if begins { reporter.say("\(command.endpoint): \(event.message)") }
         }
     }

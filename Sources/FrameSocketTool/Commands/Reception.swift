@@ -39,6 +39,7 @@ actor Reception {
     private let decoder: FrameDecoder
     private var raw: RawOutput?
     private var sound: WAVWriter?
+    private let wireLog = Locked<(file: OutputFile?, connection: Int?)>((nil, nil))
     /// The numbers of the frames that earlier runs have left in the directory, and the first of this run.
     private var former: (frames: ArraySlice<Int>, next: Int) = ([], 0)
     /// For whoever cannot wait until a frame is written.
@@ -70,27 +71,29 @@ actor Reception {
     ///
     /// - Throws: The failure to listen or to open a file.
     func listen() async throws(CommandFailure) -> FrameServer {
-        let log = command.wireLog.map { _ in WireLog { [listening] in listening.finish($0) } }
         // Who connects before the files are open waits in the backlog, as a server begins to accept on its thread.
         let gate = DispatchSemaphore(value: 0)
         let server = try listening.server(at: command.place, command.tokens, reporter) { configuration in
             configuration.info = command.info
-            if let log { configuration.onRead = { log.write($1, of: $0) } }
+            if command.wireLog != nil { configuration.onRead = { self.log($1, of: $0) } }
             configuration.acceptsSharedMemory = command.acceptsSharedMemory
             configuration.delivery = command.takesNewest ? .newest : .everyFrame
             Task(preferring: configuration.thread) { Self.pass(gate) }
         }
-        do throws(Files.Failure) {
+        do throws(CommandFailure) {
             if let directory = command.directory { try prepare(directory) }
             // Before the log, which is emptied.
             if let audio = command.audio { sound = WAVWriter(try soundFile(audio)) }
-            if let wireLog = command.wireLog { try log?.open(wireLog) }
+            if let path = command.wireLog {
+                let file = try OutputFile(path, overwrites: true)
+                wireLog.withLock { $0.file = file }
+            }
             // If they cannot be written now, nothing is received, and nothing written at the end.
             try writeMetrics(server)
         } catch {
             server.close()
             gate.signal()
-            throw CommandFailure(.cannotCreate, opening: error)
+            throw error
         }
         gate.signal()
         report(.listening(at: server.endpoint))
@@ -99,19 +102,38 @@ actor Reception {
 
     private static func pass(_ gate: DispatchSemaphore) { gate.wait() }
 
+    /// Writes the raw bytes of one connection, the first that sends any.
+    ///
+    /// - Note: The thread that reads the connection waits for the disk, and a slow disk holds up the senders. Nothing is
+    ///   lost.
+    private nonisolated func log(_ bytes: Span<UInt8>, of connection: Int) {
+        let file = wireLog.withLock { log in
+            log.connection = log.connection ?? connection
+            return log.connection == connection ? log.file : nil
+        }
+        do throws(CommandFailure) {
+            // Outside the lock: a connection is read by one thread.
+            try file?.write(bytes)
+        } catch {
+            // What comes later would leave a gap.
+            wireLog.withLock { $0.file = nil }
+            listening.finish(error)
+        }
+    }
+
     /// Creates the file for audio; a pipe or a device has nothing to lose.
-    private func soundFile(_ path: String) throws(Files.Failure) -> OutputFile {
+    private func soundFile(_ path: String) throws(CommandFailure) -> OutputFile {
         let kind = Files.status(of: path)?.kind
         return try OutputFile(path, overwrites: command.overwrites || (kind != nil && kind != S_IFREG))
     }
 
     /// Creates the directory for frames, which must contain none unless they are replaced.
-    private func prepare(_ directory: String) throws(Files.Failure) {
+    private func prepare(_ directory: String) throws(CommandFailure) {
         try Files.makeDirectory(directory)
-        guard unsafe access(directory, W_OK | X_OK) == 0 else { throw Files.Failure(directory) }
+        guard unsafe access(directory, W_OK | X_OK) == 0 else { throw CommandFailure(on: directory) }
         let frames = try Files.names(in: directory).filter(Self.isFrame)
         guard command.overwrites else {
-            if let name = frames.first { throw Files.Failure("\(directory)/\(name)", EEXIST) }
+            if let name = frames.first { throw CommandFailure(on: "\(directory)/\(name)", EEXIST) }
             return
         }
         guard command.keep != nil else { return }
@@ -269,10 +291,8 @@ actor Reception {
         } catch let error as TurboJPEGError {
             counters.withLock { $0.statistics.undecodable += 1 }
             report(.failed(connection: connection.id, code: error.code.rawValue, message: error.advice))
-        } catch let error as Files.Failure {
-            listening.finish(error)
         } catch let failure as CommandFailure {
-            listening.finish(.failure(failure))
+            listening.finish(failure)
         } catch {
             listening.finish(.failure(CommandFailure(.unavailable, "\(error)")))
         }
@@ -304,7 +324,7 @@ actor Reception {
     }
 
     /// Removes the oldest frames: all but `limit`, once this run has written `count`.
-    private func removeFrames(in directory: String, upTo limit: Int, of count: Int) throws(Files.Failure) {
+    private func removeFrames(in directory: String, upTo limit: Int, of count: Int) throws(CommandFailure) {
         while former.frames.count + count > limit, let number = former.frames.popFirst() {
             try Files.remove("\(directory)/\(Self.fileName(number))")
         }
@@ -361,7 +381,7 @@ actor Reception {
     /// Readings that nobody reads are left out, unless they have a place among events.
     private nonisolated func printStatistics(_ reading: ReceptionMeter.Reading) {
         let line = reading.json
-        do throws(Files.Failure) {
+        do throws(CommandFailure) {
             switch command.output {
             case .mjpeg, .raw: Terminal.say(line)
             case .nothing: try Terminal.offer(line)
@@ -379,20 +399,20 @@ actor Reception {
         var news: CommandFailure?
         // One after another: each uses the same temporary file.
         metricsFailure.withLock { failure in
-            do throws(Files.Failure) {
+            do throws(CommandFailure) {
                 try writeMetrics(server)
                 failure = nil
             } catch {
-                if failure == nil { news = CommandFailure(.cannotCreate, error.message) }
-                failure = CommandFailure(.cannotCreate, error.message)
+                if failure == nil { news = error }
+                failure = error
             }
         }
         guard let news else { return }
-        reporter.report(.failed(connection: nil, code: "metrics.unwritten", message: news.message))
+        reporter.report(.failed(code: "metrics.unwritten", message: news.message))
     }
 
     /// Writes the counters, if a file is named for them.
-    private nonisolated func writeMetrics(_ server: FrameServer) throws(Files.Failure) {
+    private nonisolated func writeMetrics(_ server: FrameServer) throws(CommandFailure) {
         guard let metrics = command.metrics else { return }
         let (senders, totals) = counts
         let text = ReceptionMetrics(

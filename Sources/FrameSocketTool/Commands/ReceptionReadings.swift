@@ -125,23 +125,14 @@ extension ReceptionMeter.Reading {
 
     /// The reading as a JSON object; times are in nanoseconds.
     var json: String {
-        var line = JSONLine(event: "statistics")
-        line.add("connections", connections)
-        line.add("frames", totals.frames)
-        line.add("bytes", totals.bytes)
-        line.add("missing", totals.missing)
-        line.add("superseded", totals.superseded)
-        line.add("undecodable", totals.undecodable)
-        line.add("framesPerSecond", framesPerSecond, digits: 2)
-        line.add("bytesPerSecond", bytesPerSecond)
-        if let size {
-            line.add("width", size.width)
-            line.add("height", size.height)
-        }
-        if latency.count > 0 {
-            line.add("latency", latency.mean.nanoseconds)
-            line.add("latencyMaximum", latency.maximum.nanoseconds)
-        }
+        let latency = latency.count > 0 ? latency : nil
+        let line: JSONLine = [
+            "event": "statistics", "connections": connections, "frames": totals.frames, "bytes": totals.bytes,
+            "missing": totals.missing, "superseded": totals.superseded, "undecodable": totals.undecodable,
+            "framesPerSecond": JSONNumber(framesPerSecond, digits: 2), "bytesPerSecond": bytesPerSecond,
+            "width": size?.width, "height": size?.height,
+            "latency": latency?.mean.nanoseconds, "latencyMaximum": latency?.maximum.nanoseconds,
+        ]
         return line.text
     }
 }

@@ -83,20 +83,12 @@ struct ReplayCommand: Command {
     }
 
     private static func event(of totals: SentTotals) -> JSONLine {
-        var line = JSONLine(event: "sent")
-        line.add("frames", totals.frames)
-        line.add("bytes", totals.bytes)
-        return line
+        ["event": "sent", "frames": totals.frames, "bytes": totals.bytes]
     }
 
     /// Checks that the file begins as a recording does.
     private func check(_ input: InputFile) throws(CommandFailure) {
-        let start: ArraySlice<UInt8>
-        do {
-            start = try input.peek(FileKind.byteCount)
-        } catch {
-            throw CommandFailure(.noInput, error.message)
-        }
+        let start = try input.peek(FileKind.byteCount)
         guard !MatroskaReader.begins(start) else { return }
         let kind = FileKind(start)
         // What it is instead, and how to send it, if that is known.
@@ -110,11 +102,5 @@ struct ReplayCommand: Command {
     }
 
     /// Opens the file, which is read from its beginning each time.
-    func open() throws(CommandFailure) -> InputFile {
-        do {
-            return try InputFile(file)
-        } catch {
-            throw CommandFailure(.noInput, error.message)
-        }
-    }
+    func open() throws(CommandFailure) -> InputFile { try InputFile(file) }
 }

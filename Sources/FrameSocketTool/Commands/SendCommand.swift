@@ -193,14 +193,12 @@ struct SendCommand: Command {
     }
 
     private static func event(of totals: SentTotals) -> JSONLine {
-        var line = JSONLine(event: "sent")
-        line.add("offered", totals.offered)
-        line.add("frames", totals.frames)
-        line.add("dropped", totals.drops.values.reduce(0, +))
-        line.add("bytes", totals.bytes)
-        if totals.shared > 0 { line.add("shared", totals.shared) }
-        if totals.sharpened > 0 { line.add("sharpened", totals.sharpened) }
-        return line
+        [
+            "event": "sent", "offered": totals.offered, "frames": totals.frames,
+            "dropped": totals.drops.values.reduce(0, +), "bytes": totals.bytes,
+            "shared": totals.shared > 0 ? totals.shared : nil,
+            "sharpened": totals.sharpened > 0 ? totals.sharpened : nil,
+        ]
     }
 
     private func summary(of totals: SentTotals) -> String? {

@@ -36,13 +36,13 @@ final class AudioInput {
     /// Whether libsndfile has asked for more samples when there was nothing left.
     private(set) var isExhausted = false
     /// Why reading failed.
-    private(set) var failure: Files.Failure?
+    private(set) var failure: CommandFailure?
 
     /// Opens a file or a pipe; `-` is standard input.
     init(_ path: String) throws(CommandFailure) {
         self.path = path == "-" ? "standard input" : path
         descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw CommandFailure(.noInput, Files.Failure(path).message) }
+        guard descriptor >= 0 else { throw CommandFailure(.noInput, on: path) }
         var status = stat()
         let isKnown = unsafe fstat(descriptor, &status) == 0
         isSeekable = isKnown && status.st_mode & S_IFMT == S_IFREG
@@ -64,7 +64,7 @@ final class AudioInput {
     private func firstBytes(_ count: Int) throws(CommandFailure) -> ArraySlice<UInt8> {
         var room = [UInt8](repeating: 0, count: count)
         let found = unsafe room.withUnsafeMutableBytes { unsafe read(into: $0) }
-        if let failure { throw CommandFailure(.noInput, failure.message) }
+        if let failure { throw failure }
         position = 0
         return room.prefix(found)
     }
@@ -166,7 +166,7 @@ final class AudioInput {
                 if !isSeekable, isOpening, head.count < Self.maximumHeadLength { unsafe head += buffer[..<count] }
                 return count
             }
-            if errno != EINTR { failure = Files.Failure(path) }
+            if errno != EINTR { failure = CommandFailure(.noInput, on: path) }
         }
         return 0
     }
@@ -218,7 +218,7 @@ struct AudioFile: ~Copyable {
     mutating func next() throws(CommandFailure) -> AudioBlock? {
         // At the end of a pipe, libsndfile decodes the last compressed block of a WAVE file again and again.
         let count = decoder.isWAVE && input.isExhausted ? 0 : decoder.read(into: &samples)
-        if let failure = input.failure { throw CommandFailure(.noInput, failure.message) }
+        if let failure = input.failure { throw failure }
         // What precedes an error is returned first.
         guard count > 0 else {
             if let message = decoder.message { throw input.failure("after \(framesRead) frames: \(message)") }
@@ -272,7 +272,7 @@ struct AudioFile: ~Copyable {
             unsafe file = unsafe library.pointee.open_virtual(&functions, Int32(SFM_READ), &info, context)
         }
         guard let file = unsafe file else {
-            if let failure = input.failure { throw CommandFailure(.noInput, failure.message) }
+            if let failure = input.failure { throw failure }
             let message = unsafe library.pointee.strerror(nil).map { unsafe String(cString: $0) } ?? "unknown format"
             throw input.failure("not audio that libsndfile reads: \(message)")
         }

@@ -22,7 +22,7 @@ struct ImageFile {
         do {
             bytes = try Files.contents(of: path)
         } catch {
-            throw Self.unreadable(error)
+            throw Self.unreadable(path.text, error)
         }
         let kind = FileKind(bytes)
         switch kind {
@@ -69,8 +69,8 @@ struct ImageFile {
         return error.libraryMessage.map { "\(error.message) (libpng: \($0))" } ?? error.message
     }
 
-    private static func unreadable(_ failure: Files.Failure) -> CommandFailure {
-        CommandFailure(.noInput, failure.isMissing ? "\(failure.name): no such file" : failure.message)
+    private static func unreadable(_ path: String, _ failure: CommandFailure) -> CommandFailure {
+        failure.systemError == ENOENT ? CommandFailure(.noInput, "\(path): no such file") : failure
     }
 
     /// Returns the files that `paths` name: files themselves, and the images in directories, in the order of ``FilePath``.
@@ -81,7 +81,7 @@ struct ImageFile {
     static func expand(_ paths: [String]) throws(CommandFailure) -> [FilePath] {
         var files: [FilePath] = []
         for path in paths {
-            do throws(Files.Failure) {
+            do throws(CommandFailure) {
                 guard Files.isDirectory(path) else {
                     try Files.checkExists(path)
                     files.append(FilePath(path))
@@ -92,7 +92,7 @@ struct ImageFile {
                 }
                 files += entries.map { FilePath(path).appending($0) }.filter(Files.mayBeRegular)
             } catch {
-                guard paths.count > 1 else { throw unreadable(error) }
+                guard paths.count > 1 else { throw unreadable(path, error) }
                 files.append(FilePath(path))
             }
         }
@@ -139,6 +139,12 @@ struct InputImage: Sendable {
     init(name: String, _ image: JPEGStreamImage) {
         (self.name, content) = (name, .jpeg(image.bytes))
         (isComplete, isBeforeZeros, version) = (image.isComplete, image.isBeforeZeros, nil)
+    }
+
+    /// The failure of a command that was to send video and read none, which looks as if all were well to whoever does not check how
+    /// the program in front of it ended.
+    static func missing(_ reason: String) -> CommandFailure {
+        CommandFailure(.badData, "no image on standard input: \(reason); did the program that writes it fail?")
     }
 
     /// The pixels; those of a JPEG, which may deviate from the format if `isLenient`, are decoded into memory of `pool`.

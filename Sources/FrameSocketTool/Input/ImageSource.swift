@@ -5,7 +5,7 @@ import PNGReading
 /// Produces the images of one command, one after another.
 ///
 /// Reading blocks, so it happens on a thread of the command's own and never on Swift's pool.
-protocol ImageSource: Sendable {
+protocol ImageSource {
     /// Returns the next image; nil at the end.
     ///
     /// - Parameter makeRoom: Called when there is another image, and before memory is taken for it.
@@ -85,13 +85,20 @@ struct RawSource: ImageSource {
     private var index = 0
 
     init(width: Int, height: Int, format: PixelFormat, _ options: RawVideoOptions) throws(CommandFailure) {
-        let color = options.color(orElse: .jpeg)
-        reader = try RawReader(width: width, height: height, format: format, color: color, strides: options.strides)
+        let (input, color) = (try InputFile("-"), options.color(orElse: .jpeg))
+        reader = try RawReader(
+            input,
+            width: width,
+            height: height,
+            format: format,
+            color: color,
+            strides: options.strides
+        )
     }
 
     mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage? {
         guard let pixels = try reader.read(index, advice: "are --size and --format right?", makeRoom) else {
-            guard index > 0 else { throw StandardInput.noImage("it is empty") }
+            guard index > 0 else { throw InputImage.missing("it is empty") }
             return nil
         }
         defer { index += 1 }
@@ -120,22 +127,24 @@ struct StreamSource: ImageSource {
 
     /// Detects the format from the first bytes.
     private func begin() throws(CommandFailure) -> any ImageSource {
-        var bytes = try StandardInput.prefix(Y4MHeader.magic.utf8.count)
-        guard bytes == Array(Y4MHeader.magic.utf8) else {
-            bytes += try StandardInput.prefix(FileKind.byteCount - bytes.count)
-            if let other = FileKind(bytes).isNoStream { throw CommandFailure(.badData, "standard input has \(other)") }
+        let (input, magic) = (try InputFile("-"), Y4MHeader.magic.utf8)
+        guard try input.peek(magic.count).elementsEqual(magic) else {
+            if let other = FileKind(try input.peek(FileKind.byteCount)).isNoStream {
+                throw CommandFailure(.badData, "standard input has \(other)")
+            }
             guard !options.isGiven else {
                 throw CommandFailure(
                     .usage,
                     "--range and --matrix require raw video or Y4M, and standard input has neither"
                 )
             }
-            return MJPEGSource(after: bytes)
+            return MJPEGSource(input)
         }
         guard !isPassthrough else {
             throw CommandFailure(.usage, "--passthrough sends JPEGs unchanged, and standard input has Y4M")
         }
-        return try Y4MSource(options)
+        _ = try input.skip(UInt64(magic.count))
+        return try Y4MSource(input, options)
     }
 }
 
@@ -144,17 +153,19 @@ struct Y4MSource: ImageSource {
     private let header: Y4MHeader
     /// The header as it was read, without its magic and the end of the line.
     private let line: String
+    private let input: InputFile
     private let reader: RawReader
     private var index = 0
 
     /// Continues a stream whose first bytes, its magic, have been read.
-    init(_ options: RawVideoOptions) throws(CommandFailure) {
-        guard let line = try StandardInput.line(atMost: Y4MHeader.maximumByteCount) else {
+    init(_ input: InputFile, _ options: RawVideoOptions) throws(CommandFailure) {
+        guard let line = try Y4MHeader.line(of: input) else {
             throw CommandFailure(.badData, "standard input ends within the first line of the Y4M stream")
         }
-        self.line = line
+        (self.input, self.line) = (input, line)
         header = try Y4MHeader(parsing: line)
         reader = try RawReader(
+            input,
             width: header.size.width,
             height: header.size.height,
             format: .i420,
@@ -164,9 +175,9 @@ struct Y4MSource: ImageSource {
     }
 
     mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage? {
-        guard let line = try StandardInput.line(atMost: Y4MHeader.maximumByteCount) else {
+        guard let line = try Y4MHeader.line(of: input) else {
             guard index > 0 else {
-                throw StandardInput.noImage("it ends behind the header \"\(Y4MHeader.magic)\(self.line)\"")
+                throw InputImage.missing("it ends behind the header \"\(Y4MHeader.magic)\(self.line)\"")
             }
             return nil
         }
@@ -185,15 +196,15 @@ struct Y4MSource: ImageSource {
 ///
 /// Each run of bytes that belongs to none is an error of its own, after which the stream goes on.
 struct MJPEGSource: ImageSource {
+    private let input: InputFile
     private var reader = JPEGStreamReader()
     private var index = 0
     private var isAtEnd = false
     /// Whether nothing follows the last error.
     private var isOver = false
 
-    /// Continues a stream whose first bytes have been read.
-    init(after bytes: [UInt8]) {
-        reader.fill { $0 += bytes }
+    init(_ input: InputFile) {
+        self.input = input
     }
 
     mutating func skipLast() -> Bool { !isOver }
@@ -219,7 +230,7 @@ struct MJPEGSource: ImageSource {
         }
         isOver = true
         guard index > 0 else {
-            guard reader.byteCount > 0 else { throw StandardInput.noImage("it is empty") }
+            guard reader.byteCount > 0 else { throw InputImage.missing("it is empty") }
             throw CommandFailure(
                 .badData,
                 "no image on standard input: no JPEG in \(Format.count(reader.byteCount, "byte")); raw video requires "
@@ -232,9 +243,7 @@ struct MJPEGSource: ImageSource {
     /// Reads once; false if the stream had ended before.
     private mutating func read() throws(CommandFailure) -> Bool {
         do {
-            let isMore = try reader.fill { bytes throws(CommandFailure) in
-                try StandardInput.read(into: &bytes, upTo: bytes.count + Files.pipeCapacity)
-            }
+            let isMore = try reader.fill { bytes throws(CommandFailure) in try input.read(into: &bytes) }
             if !isMore {
                 isAtEnd = true
                 reader.finish()

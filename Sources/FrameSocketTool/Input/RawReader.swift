@@ -1,7 +1,8 @@
 import FrameSocket
 
 /// Reads images of one size and format from standard input.
-struct RawReader: Sendable {
+struct RawReader {
+    private let input: InputFile
     private let width: Int
     private let height: Int
     private let format: PixelFormat
@@ -17,6 +18,7 @@ struct RawReader: Sendable {
     private let converted = PixelBuffer.Pool(maximumIdleImages: 1)
 
     init(
+        _ input: InputFile,
         width: Int,
         height: Int,
         format: PixelFormat,
@@ -24,7 +26,7 @@ struct RawReader: Sendable {
         strides: [Int]? = nil,
         isMono: Bool = false
     ) throws(CommandFailure) {
-        (self.width, self.height, self.format, self.color) = (width, height, format, color)
+        (self.input, self.width, self.height, self.format, self.color) = (input, width, height, format, color)
         let sample: PixelBuffer
         do {
             sample = try pool.buffer(width: width, height: height, format: format)
@@ -49,7 +51,7 @@ struct RawReader: Sendable {
     /// - Throws: A failure if the image cannot be read.
     func read(_ index: Int, advice: String, _ makeRoom: () -> Void) throws(CommandFailure) -> PixelBuffer? {
         do {
-            StandardInput.wait()
+            input.wait()
             makeRoom()
             var pixels = try pool.buffer(width: width, height: height, format: format)
             for plane in planeCount..<pixels.planeCount {
@@ -57,7 +59,9 @@ struct RawReader: Sendable {
                     for position in bytes.indices { bytes[position] = 128 }
                 }
             }
-            let count = try fill(&pixels)
+            let start = input.offset
+            try fill(&pixels)
+            let count = Int(input.offset - start)
             guard count > 0 else { return nil }
             guard count == byteCount else {
                 throw CommandFailure(
@@ -68,105 +72,28 @@ struct RawReader: Sendable {
             return try pixels.converted(from: color, pool: converted)
         } catch let failure as CommandFailure {
             throw failure
-        } catch let failure as Files.Failure {
-            throw CommandFailure(.noInput, failure.message)
         } catch {
             throw CommandFailure(.badData, "\(error)")
         }
     }
 
-    /// Reads one image, and returns how many bytes of it there were.
-    private func fill(_ pixels: inout PixelBuffer) throws -> Int {
-        var count = 0
+    /// Reads one image, as far as there is one.
+    private func fill(_ pixels: inout PixelBuffer) throws {
         for index in 0..<planeCount {
             let plane = pixels.plane(index)
             // In one go if neither side has padding between the rows.
             let isWhole = plane.bytesPerRow == plane.visibleBytesPerRow && padding[index] == 0
             for row in 0..<(isWhole ? 1 : plane.height) {
                 let fill = { (bytes: inout MutableSpan<UInt8>) in
-                    let wanted = bytes.count
-                    let result = Result { () throws(Files.Failure) in try StandardInput.fill(&bytes) }
-                    return result.map { (count: $0, isShort: $0 < wanted) }
+                    Result { () throws(CommandFailure) in try input.fill(&bytes) }
                 }
                 let piece =
                     isWhole
                     ? try pixels.withMutablePlane(index, fill) : try pixels.withMutableRow(row, ofPlane: index, fill)
-                let read = try piece.get()
-                count += read.count
-                if read.isShort { return count }
-                let skipped = try StandardInput.skip(padding[index])
-                count += skipped
-                if skipped < padding[index] { return count }
+                guard try piece.get(), try input.skip(UInt64(padding[index])) else { return }
             }
         }
-        return count
     }
-}
-
-/// Standard input, read without reading ahead: what follows is left to the next reader.
-enum StandardInput {
-    /// Waits until there is something to read, or the input has ended.
-    static func wait() { Files.wait(for: 0) }
-
-    /// Reads until `bytes` is full or the input ends, and returns how many bytes there were.
-    static func fill(_ bytes: inout MutableSpan<UInt8>) throws(Files.Failure) -> Int {
-        try Files.read(from: 0, filling: &bytes, name: "standard input")
-    }
-
-    /// Reads once, so that `bytes` has at most `count` bytes; returns false at the end.
-    static func read(into bytes: inout [UInt8], upTo count: Int) throws(CommandFailure) -> Bool {
-        do {
-            return try Files.read(from: 0, into: &bytes, atMost: count - bytes.count, name: "standard input")
-        } catch {
-            throw CommandFailure(.noInput, error.message)
-        }
-    }
-
-    /// The failure of a command that was to send video and read none, which looks as if all were well to whoever does not check how
-    /// the program in front of it ended.
-    static func noImage(_ reason: String) -> CommandFailure {
-        CommandFailure(.badData, "no image on standard input: \(reason); did the program that writes it fail?")
-    }
-
-    /// Skips `count` bytes, or as many as there are, and returns how many there were.
-    static func skip(_ count: Int) throws(Files.Failure) -> Int {
-        if count == 0 { return 0 }
-        var bytes = [UInt8](repeating: 0, count: count)
-        var span = bytes.mutableSpan
-        return try fill(&span)
-    }
-
-    /// The first `count` bytes, or as many as there are.
-    static func prefix(_ count: Int) throws(CommandFailure) -> [UInt8] {
-        var bytes: [UInt8] = []
-        while bytes.count < count, try read(into: &bytes, upTo: count) {}
-        return bytes
-    }
-
-    /// The rest of a line of text, without its end; nil if the input has ended before it.
-    ///
-    /// - Throws: `badData` if the line is too long, or has no end.
-    static func line(atMost count: Int) throws(CommandFailure) -> String? {
-        var line: [UInt8] = []
-        while let byte = try prefix(1).first {
-            guard byte != UInt8(ascii: "\n") else { return line.text }
-            line.append(byte)
-            guard line.count <= count else {
-                throw CommandFailure(
-                    .badData,
-                    "a line of the Y4M stream on standard input has more than \(count) bytes"
-                )
-            }
-        }
-        guard line.isEmpty else {
-            throw CommandFailure(.badData, "standard input ends within a line of the Y4M stream: \"\(line.text)\"")
-        }
-        return nil
-    }
-}
-
-extension [UInt8] {
-    fileprivate var text: String { String(decoding: self, as: UTF8.self) }
 }
 
 /// The first line of a YUV4MPEG2 stream, which states size, rate, subsampling and range of the video.
@@ -227,6 +154,23 @@ struct Y4MHeader: Sendable, Equatable {
             throw CommandFailure(.badData, "the Y4M header states no size from 1x1 to 65500x65500: \"\(line)\"")
         }
         size = BufferSize(width: width, height: height)
+    }
+
+    /// The rest of a line of the stream, without its end; nil if the input has ended before it.
+    ///
+    /// - Throws: `badData` if the line is too long, or has no end.
+    static func line(of input: InputFile) throws(CommandFailure) -> String? {
+        let bytes = try input.line(atMost: maximumByteCount)
+        let line = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        guard bytes.last != UInt8(ascii: "\n") else { return line }
+        if bytes.isEmpty { return nil }
+        guard bytes.count <= maximumByteCount else {
+            throw CommandFailure(
+                .badData,
+                "a line of the Y4M stream on standard input has more than \(maximumByteCount) bytes"
+            )
+        }
+        throw CommandFailure(.badData, "standard input ends within a line of the Y4M stream: \"\(line)\"")
     }
 
     private static func rate(_ text: Substring) -> Double? {

@@ -116,7 +116,7 @@ struct HTTPResponse: Error {
         guard let started = unsafe started else {
             let error = errno
             let code: ExitCode = error == EADDRINUSE ? .unavailable : .cannotCreate
-            throw CommandFailure(code, Files.Failure("\(address)", error).message)
+            throw CommandFailure(code, on: "\(address)", error)
         }
         unsafe daemon.withLock { unsafe $0 = started }
         return address

@@ -195,31 +195,23 @@ struct HandshakeTokenFiles {
     }
 
     private static func token(in path: String) throws(CommandFailure) -> [UInt8] {
-        do {
-            // Two more than a token may have: a line feed, and one by which an overlong file is recognized.
-            var bytes = try Files.secret(in: path, limit: HandshakeTokens.maximumByteCount + 2)
-            if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-            guard bytes.count <= HandshakeTokens.maximumByteCount else {
-                throw CommandFailure(
-                    .badData,
-                    "\(path): a token has at most \(HandshakeTokens.maximumByteCount) bytes, and this file has more"
-                )
-            }
-            guard bytes.count >= minimumByteCount else {
-                throw CommandFailure(
-                    .badData,
-                    "\(path): the token has \(Format.count(bytes.count, "byte")); --token-file and --peer-token-file "
-                        + "require files with \(minimumByteCount) to \(HandshakeTokens.maximumByteCount) bytes"
-                )
-            }
-            return bytes
-        } catch let failure as CommandFailure {
-            throw failure
-        } catch let failure as Files.Failure {
-            throw CommandFailure(.noInput, opening: failure)
-        } catch {
-            throw CommandFailure(.noInput, "\(error)")
+        // Two more than a token may have: a line feed, and one by which an overlong file is recognized.
+        var bytes = try Files.secret(in: path, limit: HandshakeTokens.maximumByteCount + 2)
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        guard bytes.count <= HandshakeTokens.maximumByteCount else {
+            throw CommandFailure(
+                .badData,
+                "\(path): a token has at most \(HandshakeTokens.maximumByteCount) bytes, and this file has more"
+            )
         }
+        guard bytes.count >= minimumByteCount else {
+            throw CommandFailure(
+                .badData,
+                "\(path): the token has \(Format.count(bytes.count, "byte")); --token-file and --peer-token-file "
+                    + "require files with \(minimumByteCount) to \(HandshakeTokens.maximumByteCount) bytes"
+            )
+        }
+        return bytes
     }
 }
 

@@ -51,25 +51,36 @@ struct CommandFailure: Error {
     let message: String
     /// What the program exits with: the code, unless a signal decides.
     var status: ExitCode
+    /// The system's error, if one of its calls has failed.
+    private(set) var systemError: Int32?
 
     init(_ code: ExitCode, _ message: String) {
         (self.code, self.message, status) = (code, message, code)
     }
-}
 
-extension CommandFailure {
-    /// The failure of a command that could not open or write a file.
-    init(_ code: ExitCode, opening failure: Files.Failure) {
-        self.init(code, failure.isTaken ? Files.refusal(failure.name) : failure.message)
+    /// The failure of a call, on what has this name: a file that cannot be created or written, unless another code is given.
+    init(_ code: ExitCode = .cannotCreate, on name: String, _ error: Int32 = errno) {
+        self.init(code, "\(name): \(Self.reason(error))")
+        systemError = error
     }
-}
 
-extension CommandFailure {
+    /// Whether the reader of a pipe has gone, which ends a program quietly.
+    var isBrokenPipe: Bool { systemError == EPIPE }
+
+    private static func reason(_ error: Int32) -> String {
+        switch error {
+        case EEXIST: "already exists; use --overwrite to replace it"
+        case ENOTSUP: "not a regular file, and not replaced; name another file"
+        case EWOULDBLOCK: "another program still writes it; name another file"
+        case ESTALE: "removed while it was written; what it held is lost"
+        case EISDIR: "Is a directory; name a file in it"
+        case ELOOP: "a symbolic link, which is not followed"
+        default: unsafe strerror(error).map { unsafe String(cString: $0) } ?? "error \(error)"
+        }
+    }
+
     /// The event with which a command ends.
     var event: JSONLine {
-        var line = JSONLine(event: "failed")
-        line.add("exitCode", code.rawValue)
-        line.add("message", message)
-        return line
+        ["event": "failed", "exitCode": code.rawValue, "message": message]
     }
 }

@@ -15,7 +15,7 @@ final class OutputFile: Sendable {
     ///   - path: The file.
     ///   - overwrites: Whether an existing one may be emptied; otherwise that is an error.
     /// - Throws: The system's error.
-    init(_ path: String, overwrites: Bool) throws(Files.Failure) {
+    init(_ path: String, overwrites: Bool) throws(CommandFailure) {
         guard path != "-" else {
             (name, descriptor, isSeekable) = ("standard output", STDOUT_FILENO, false)
             return
@@ -28,30 +28,30 @@ final class OutputFile: Sendable {
         if descriptor != STDOUT_FILENO { close(descriptor) }
     }
 
-    func write(_ bytes: [UInt8]) throws(Files.Failure) {
+    func write(_ bytes: [UInt8]) throws(CommandFailure) {
         let bytes = bytes[...]
         try write(bytes.span)
     }
 
-    func write(_ bytes: Span<UInt8>) throws(Files.Failure) {
+    func write(_ bytes: Span<UInt8>) throws(CommandFailure) {
         try checkExists()
         try Files.write(bytes, to: descriptor, name: name)
     }
 
     /// Checks that nobody has removed the file: the system goes on to write one that has no name.
-    func checkExists() throws(Files.Failure) {
+    func checkExists() throws(CommandFailure) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.kind == S_IFREG, status.st_nlink == 0 else { return }
-        throw Files.Failure(name, ESTALE)
+        throw CommandFailure(on: name, ESTALE)
     }
 
     /// Writes a few bytes at a place in a seekable file, without moving the position for later writes.
-    func write(_ bytes: [UInt8], at offset: UInt64) throws(Files.Failure) {
+    func write(_ bytes: [UInt8], at offset: UInt64) throws(CommandFailure) {
         guard let offset = off_t(exactly: offset) else { return }
         let count = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, offset) }
-        guard count >= 0 else { throw Files.Failure(name) }
+        guard count >= 0 else { throw CommandFailure(on: name) }
         // Only a file that cannot grow takes a part.
-        guard count == bytes.count else { throw Files.Failure(name, ENOSPC) }
+        guard count == bytes.count else { throw CommandFailure(on: name, ENOSPC) }
     }
 }
 
@@ -75,14 +75,14 @@ final class InputFile {
     }
 
     /// Opens a file; `-` is standard input.
-    init(_ path: String) throws(Files.Failure) {
+    init(_ path: String) throws(CommandFailure) {
         guard path != "-" else {
             (name, descriptor) = ("standard input", STDIN_FILENO)
             return
         }
         name = path
         descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Files.Failure(path) }
+        guard descriptor >= 0 else { throw CommandFailure(.noInput, on: path) }
     }
 
     /// Reads bytes that are in memory, as a file of that name.
@@ -96,7 +96,7 @@ final class InputFile {
     }
 
     /// The next bytes, without consuming them; fewer if the file ends.
-    func peek(_ count: Int) throws(Files.Failure) -> ArraySlice<UInt8> {
+    func peek(_ count: Int) throws(CommandFailure) -> ArraySlice<UInt8> {
         while buffer.count - position < count, try fill() {}
         return buffer[position...].prefix(max(0, count))
     }
@@ -104,7 +104,7 @@ final class InputFile {
     /// The next `count` bytes; nil if there are not that many.
     ///
     /// No more memory is allocated than there are bytes, whatever `count` claims.
-    func bytes(_ count: Int) throws(Files.Failure) -> [UInt8]? {
+    func bytes(_ count: Int) throws(CommandFailure) -> [UInt8]? {
         let found = try peek(count)
         guard count >= 0, found.count == count else { return nil }
         position += count
@@ -112,7 +112,7 @@ final class InputFile {
     }
 
     /// Skips the next `count` bytes; returns false if there are not that many.
-    func skip(_ count: UInt64) throws(Files.Failure) -> Bool {
+    func skip(_ count: UInt64) throws(CommandFailure) -> Bool {
         var left = count
         while left > 0 {
             if position == buffer.count, try !fill() { return false }
@@ -123,8 +123,45 @@ final class InputFile {
         return true
     }
 
+    /// Appends what there is, after waiting for it if need be; returns false at the end.
+    func read(into bytes: inout [UInt8]) throws(CommandFailure) -> Bool {
+        if position == buffer.count, try !fill() { return false }
+        bytes += buffer[position...]
+        position = buffer.count
+        return true
+    }
+
+    /// Reads up to the end of a line, but at most one byte more than `count`.
+    func line(atMost count: Int) throws(CommandFailure) -> ArraySlice<UInt8> {
+        var line: ArraySlice<UInt8> = []
+        repeat {
+            let next = try peek(line.count + 1)
+            if next.count == line.count { break }
+            line = next
+        } while line.last != UInt8(ascii: "\n") && line.count <= count
+        position += line.count
+        return line
+    }
+
+    /// Waits until there is something to read, or the input has ended.
+    func wait() {
+        if position == buffer.count { Files.wait(for: descriptor) }
+    }
+
+    /// Reads until `bytes` is full or the input ends; returns whether it is full.
+    func fill(_ bytes: inout MutableSpan<UInt8>) throws(CommandFailure) -> Bool {
+        let first = buffer[position...].prefix(bytes.count)
+        for (index, byte) in first.enumerated() { bytes[index] = byte }
+        position += first.count
+        if first.count == bytes.count { return true }
+        // The rest is read to where it belongs.
+        let count = try Files.read(from: descriptor, filling: &bytes, from: first.count, name: name)
+        base += UInt64(count - first.count)
+        return count == bytes.count
+    }
+
     /// Reads once; returns false at the end.
-    private func fill() throws(Files.Failure) -> Bool {
+    private func fill() throws(CommandFailure) -> Bool {
         guard descriptor >= 0 else { return false }
         // Moving the rest costs less than was consumed since the last time.
         if position > 0, position >= buffer.count / 2 {
@@ -218,49 +255,5 @@ extension FilePath: Comparable {
         let digits = bytes.prefix(while: isDigit)
         bytes = bytes.dropFirst(digits.count)
         return digits.drop { $0 == UInt8(ascii: "0") }
-    }
-}
-
-/// Writes the raw bytes of one connection, the first that sends any, for `receive --wire-log`.
-///
-/// - Note: The thread that reads the connection waits for the disk, and a slow disk holds up the senders. Nothing is
-///   lost.
-final class WireLog: Sendable {
-    private struct State {
-        /// The file; nil until it is opened, and after a failure.
-        var output: OutputFile?
-        /// The connection whose bytes are written; nil until one sends any.
-        var connection: Int?
-    }
-
-    private let state = Locked(State())
-    private let failed: @Sendable (Files.Failure) -> Void
-
-    /// Creates a log, whose file has to be opened before a server accepts a connection.
-    ///
-    /// - Parameter failed: Called once, if bytes cannot be written; later bytes are left out.
-    init(failed: @escaping @Sendable (Files.Failure) -> Void) {
-        self.failed = failed
-    }
-
-    /// Creates the file, or empties it.
-    func open(_ path: String) throws(Files.Failure) {
-        let output = try OutputFile(path, overwrites: true)
-        state.withLock { $0.output = output }
-    }
-
-    /// Writes what was read from a connection, if it is the first.
-    func write(_ bytes: Span<UInt8>, of connection: Int) {
-        let output = state.withLock { state in
-            if state.connection == nil { state.connection = connection }
-            return state.connection == connection ? state.output : nil
-        }
-        do throws(Files.Failure) {
-            // Outside the lock: a connection is read by one thread.
-            try output?.write(bytes)
-        } catch {
-            state.withLock { $0.output = nil }
-            failed(error)
-        }
     }
 }

@@ -3,36 +3,6 @@ import Locking
 
 /// Files and streams, by direct system calls: Foundation would cost a sending process more memory than its image.
 enum Files {
-    /// A call that failed, and on what.
-    struct Failure: Error {
-        let name: String
-        let error: Int32
-
-        init(_ name: String, _ error: Int32 = errno) {
-            self.name = name
-            self.error = error
-        }
-
-        /// Whether the reader of a pipe has gone, which ends a program quietly.
-        var isBrokenPipe: Bool { error == EPIPE }
-
-        /// Whether there is no such file.
-        var isMissing: Bool { error == ENOENT }
-
-        /// Whether the file to be created already exists.
-        var isTaken: Bool { error == EEXIST }
-
-        var message: String {
-            if error == ENOTSUP { return "\(name): not a regular file, and not replaced; name another file" }
-            if error == EWOULDBLOCK { return "\(name): another program still writes it; name another file" }
-            if error == ESTALE { return "\(name): removed while it was written; what it held is lost" }
-            if error == EISDIR { return "\(name): Is a directory; name a file in it" }
-            if error == ELOOP { return "\(name): a symbolic link, which is not followed" }
-            guard let words = unsafe strerror(error) else { return "\(name): error \(error)" }
-            return unsafe "\(name): \(String(cString: words))"
-        }
-    }
-
     /// Returns the path that a symbolic link holds; nil if there is no link, or one that is not UTF-8.
     static func target(ofLink path: String) -> String? {
         let capacity = Int(PATH_MAX)
@@ -63,18 +33,18 @@ enum Files {
     /// The maximum size of a file that is read into memory.
     static let maximumByteCount = 1 << 30
 
-    static func write(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(Failure) {
+    static func write(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(CommandFailure) {
         let bytes = bytes[...]
         try write(bytes.span, to: descriptor, name: name)
     }
 
-    static func write(_ bytes: Span<UInt8>, to descriptor: Int32, name: String) throws(Failure) {
+    static func write(_ bytes: Span<UInt8>, to descriptor: Int32, name: String) throws(CommandFailure) {
         var offset = 0
         while offset < bytes.count {
             let count = unsafe bytes.extracting(offset...).withUnsafeBytes { rest in
                 blocking(on: name, isOpening: false) { unsafe systemWrite(descriptor, rest) }
             }
-            guard count >= 0 || errno == EINTR else { throw Failure(name) }
+            guard count >= 0 || errno == EINTR else { throw CommandFailure(on: name) }
             offset += max(0, count)
         }
     }
@@ -114,14 +84,14 @@ enum Files {
     }
 
     /// Reads a whole file.
-    static func contents(of path: String) throws(Failure) -> [UInt8] {
+    static func contents(of path: String) throws(CommandFailure) -> [UInt8] {
         try contents(of: FilePath(path))
     }
 
     /// Reads a whole file.
-    static func contents(of path: FilePath) throws(Failure) -> [UInt8] {
+    static func contents(of path: FilePath) throws(CommandFailure) -> [UInt8] {
         let descriptor = unsafe path.withCString { unsafe open($0, O_RDONLY | O_CLOEXEC) } ?? -1
-        guard descriptor >= 0 else { throw Failure(path.text) }
+        guard descriptor >= 0 else { throw CommandFailure(.noInput, on: path.text) }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         while bytes.count < maximumByteCount, try read(from: descriptor, into: &bytes, name: path.text) {}
@@ -135,12 +105,12 @@ enum Files {
     ///   - limit: The maximum number of bytes to read.
     /// - Returns: Its first bytes.
     /// - Throws: The system's error, or a failure if others can read the file.
-    static func secret(in path: String, limit: Int) throws -> [UInt8] {
+    static func secret(in path: String, limit: Int) throws(CommandFailure) -> [UInt8] {
         let descriptor = blocking(on: path) { unsafe open(path, O_RDONLY | O_CLOEXEC) }
-        guard descriptor >= 0 else { throw Failure(path) }
+        guard descriptor >= 0 else { throw CommandFailure(.noInput, on: path) }
         defer { close(descriptor) }
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw Failure(path) }
+        guard unsafe fstat(descriptor, &status) == 0 else { throw CommandFailure(.noInput, on: path) }
         // A pipe or a device has no contents of its own.
         if status.kind == S_IFREG, status.st_mode & 0o077 != 0 {
             throw CommandFailure(
@@ -162,8 +132,9 @@ enum Files {
         into bytes: inout [UInt8],
         atMost limit: Int = pipeCapacity,
         name: String
-    ) throws(Failure) -> Bool {
-        try unsafe withUnsafeTemporaryAllocation(byteCount: pipeCapacity, alignment: 16) { buffer throws(Failure) in
+    ) throws(CommandFailure) -> Bool {
+        try unsafe withUnsafeTemporaryAllocation(byteCount: pipeCapacity, alignment: 16) {
+            buffer throws(CommandFailure) in
             let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(limit, pipeCapacity)])
             let count = try unsafe read(from: descriptor, room, name: name)
             unsafe bytes.append(contentsOf: room[..<count])
@@ -177,14 +148,15 @@ enum Files {
         while unsafe poll(&state, 1, -1) < 0, errno == EINTR {}
     }
 
-    /// Reads until `bytes` is full or there is no more, and returns how many bytes there were.
+    /// Reads until `bytes`, which has `filled` bytes, is full or there is no more, and returns how many it has then.
     static func read(
         from descriptor: Int32,
         filling bytes: inout MutableSpan<UInt8>,
+        from filled: Int,
         name: String
-    ) throws(Failure) -> Int {
-        try unsafe bytes.withUnsafeMutableBytes { bytes throws(Failure) in
-            var filled = 0
+    ) throws(CommandFailure) -> Int {
+        try unsafe bytes.withUnsafeMutableBytes { bytes throws(CommandFailure) in
+            var filled = filled
             while filled < bytes.count {
                 let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[filled...])
                 let count = try unsafe read(from: descriptor, rest, name: name)
@@ -200,11 +172,11 @@ enum Files {
         from descriptor: Int32,
         _ room: UnsafeMutableRawBufferPointer,
         name: String
-    ) throws(Failure) -> Int {
+    ) throws(CommandFailure) -> Int {
         while true {
             let count = unsafe systemRead(descriptor, room)
             if count >= 0 { return count }
-            if errno != EINTR { throw Failure(name) }
+            if errno != EINTR { throw CommandFailure(.noInput, on: name) }
         }
     }
 
@@ -225,8 +197,8 @@ enum Files {
 
     static func isSocket(_ path: String) -> Bool { status(of: path)?.kind == S_IFSOCK }
 
-    static func checkExists(_ path: String) throws(Failure) {
-        guard unsafe access(path, F_OK) == 0 else { throw Failure(path) }
+    static func checkExists(_ path: String) throws(CommandFailure) {
+        guard unsafe access(path, F_OK) == 0 else { throw CommandFailure(.noInput, on: path) }
     }
 
     /// Whether a path names a regular file, or one of which that cannot be told, such as a link to nothing.
@@ -254,13 +226,13 @@ enum Files {
     }
 
     /// The names in a directory that are UTF-8, sorted by their bytes.
-    static func names(in directory: String) throws(Failure) -> [String] {
+    static func names(in directory: String) throws(CommandFailure) -> [String] {
         try entries(in: directory).compactMap(\.exactText)
     }
 
     /// The names in a directory, in the order of ``FilePath``.
-    static func entries(in directory: String) throws(Failure) -> [FilePath] {
-        guard let stream = unsafe opendir(directory) else { throw Failure(directory) }
+    static func entries(in directory: String) throws(CommandFailure) -> [FilePath] {
+        guard let stream = unsafe opendir(directory) else { throw CommandFailure(.noInput, on: directory) }
         defer { unsafe closedir(stream) }
         var names: [FilePath] = []
         while let entry = unsafe readdir(stream) {
@@ -270,7 +242,7 @@ enum Files {
     }
 
     /// Creates a directory, and its parents, if they do not exist.
-    static func makeDirectory(_ path: String) throws(Failure) {
+    static func makeDirectory(_ path: String) throws(CommandFailure) {
         var soFar = path.hasPrefix("/") ? "/" : ""
         for part in path.split(separator: "/") {
             soFar += soFar.isEmpty || soFar.hasSuffix("/") ? part : "/" + part
@@ -278,14 +250,14 @@ enum Files {
             if unsafe mkdir(soFar, 0o777) == 0 { continue }
             let error = errno
             if error == EEXIST, isDirectory(soFar) { continue }
-            throw Failure(soFar, error == EEXIST ? ENOTDIR : error)
+            throw CommandFailure(on: soFar, error == EEXIST ? ENOTDIR : error)
         }
     }
 
     /// Removes a file, unless somebody else has removed it.
-    static func remove(_ path: String) throws(Failure) {
+    static func remove(_ path: String) throws(CommandFailure) {
         guard unsafe unlink(path) != 0, errno != ENOENT else { return }
-        throw Failure(path, errno == EISDIR ? ENOTSUP : errno)
+        throw CommandFailure(on: path, errno == EISDIR ? ENOTSUP : errno)
     }
 }
 
@@ -295,11 +267,6 @@ extension stat {
 }
 
 extension Files {
-    /// The failure if an existing file is not overwritten.
-    static func refusal(_ path: String) -> String {
-        "\(path): already exists; use --overwrite to replace it"
-    }
-
     /// Creates a file that holds `bytes`, completely or not at all.
     ///
     /// They are written to a hidden file in the same directory, which is then renamed: readers see the file as it was
@@ -312,14 +279,14 @@ extension Files {
     ///   - bytes: Its contents.
     ///   - overwrites: Whether the file replaces an existing one; otherwise that is an error.
     /// - Throws: The system's error.
-    static func create(_ path: String, _ bytes: Span<UInt8>, overwrites: Bool) throws(Failure) {
+    static func create(_ path: String, _ bytes: Span<UInt8>, overwrites: Bool) throws(CommandFailure) {
         try checkReplaceable(path)
         let temporary = temporaryName(of: path)
         // Left behind by an earlier process.
         unsafe unlink(temporary)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         let descriptor = unsafe open(temporary, flags, 0o666)
-        guard descriptor >= 0 else { throw Failure(path) }
+        guard descriptor >= 0 else { throw CommandFailure(on: path) }
         do {
             defer { close(descriptor) }
             try write(bytes, to: descriptor, name: path)
@@ -329,15 +296,15 @@ extension Files {
         }
         // A link fails if the name is taken; a rename would not.
         let result = unsafe overwrites ? rename(temporary, path) : link(temporary, path)
-        let failure = result == 0 ? nil : Failure(path)
+        let failure = result == 0 ? nil : CommandFailure(on: path)
         if !overwrites || failure != nil { unsafe unlink(temporary) }
         if let failure { throw failure }
     }
 
-    private static func checkReplaceable(_ path: String) throws(Failure) {
+    private static func checkReplaceable(_ path: String) throws(CommandFailure) {
         guard let kind = status(of: path, followsLinks: false)?.kind else { return }
         let isHarmlessLink = kind == S_IFLNK && mayBeRegular(FilePath(path)) && !isStream(path)
-        guard kind == S_IFREG || isHarmlessLink else { throw Failure(path, ENOTSUP) }
+        guard kind == S_IFREG || isHarmlessLink else { throw CommandFailure(on: path, ENOTSUP) }
     }
 
     /// Whether a path leads to an open file of a process, as `/dev/stdout` does.
@@ -370,19 +337,19 @@ extension Files {
     /// - Returns: The descriptor, which the caller closes.
     /// - Throws: The system's error; `ELOOP` for a link that is not followed, `EISDIR` for a directory, `EWOULDBLOCK` for a
     ///   file that another program writes.
-    static func openForWriting(_ path: String, overwrites: Bool) throws(Failure) -> Int32 {
+    static func openForWriting(_ path: String, overwrites: Bool) throws(CommandFailure) -> Int32 {
         let status = status(of: path, followsLinks: false)
         let isLink = status?.kind == S_IFLNK
         let isTrusted = isLink && (status?.st_uid == geteuid() || status?.st_uid == 0)
-        guard isTrusted || !isLink else { throw Failure(path, ELOOP) }
+        guard isTrusted || !isLink else { throw CommandFailure(on: path, ELOOP) }
         // That it exists would suggest to replace it.
-        guard !isDirectory(path) else { throw Failure(path, EISDIR) }
+        guard !isDirectory(path) else { throw CommandFailure(on: path, EISDIR) }
         var flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrites ? 0 : O_EXCL)
         // A link that is planted after the check is not followed either.
         if !isTrusted { flags |= O_NOFOLLOW }
         let descriptor = blocking(on: path) { unsafe open(path, flags, 0o666) }
-        guard descriptor >= 0 else { throw Failure(path) }
-        do throws(Failure) {
+        guard descriptor >= 0 else { throw CommandFailure(on: path) }
+        do throws(CommandFailure) {
             try takeOver(descriptor, path)
         } catch {
             close(descriptor)
@@ -392,11 +359,11 @@ extension Files {
     }
 
     /// Locks a file, and then empties it; does nothing to what is not a regular file.
-    private static func takeOver(_ descriptor: Int32, _ path: String) throws(Failure) {
+    private static func takeOver(_ descriptor: Int32, _ path: String) throws(CommandFailure) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.kind == S_IFREG else { return }
         // Some file systems have no locks.
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else { throw Failure(path) }
-        guard ftruncate(descriptor, 0) == 0 else { throw Failure(path) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else { throw CommandFailure(on: path) }
+        guard ftruncate(descriptor, 0) == 0 else { throw CommandFailure(on: path) }
     }
 }

@@ -65,7 +65,7 @@ enum FrameSocketTool {
     private static var rawArguments: [[UInt8]] {
         get throws(CommandFailure) {
             #if os(Linux)
-                do throws(Files.Failure) {
+                do throws(CommandFailure) {
                     let bytes = try Files.contents(of: "/proc/self/cmdline")
                     // A zero follows each of them.
                     let words = bytes.split(separator: 0, omittingEmptySubsequences: false)

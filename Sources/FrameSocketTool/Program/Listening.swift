@@ -58,7 +58,7 @@ final class Listening: Sendable {
         let places = configuration.limits.maximumConnections
         configuration.limits.maximumConnections = try ProcessLimits.places(places, beside: descriptors)
         func refused(_ code: String, _ failure: CommandFailure) -> CommandFailure {
-            reporter.report(.failed(connection: nil, code: code, message: failure.message))
+            reporter.report(.failed(code: code, message: failure.message))
             return failure
         }
         let server: FrameServer?
@@ -113,11 +113,10 @@ final class Listening: Sendable {
         if result.set(outcome) { end.set(()) }
     }
 
-    /// Ends the command because something cannot be written; if its reader has gone, in order.
-    func finish(_ failure: Files.Failure) {
+    /// Ends the command because it has failed; in order if that is because the reader of its output has gone.
+    func finish(_ failure: CommandFailure) {
         guard !failure.isBrokenPipe else { return finish(.success(())) }
-        let failure = CommandFailure(.cannotCreate, opening: failure)
-        outputFailure.set(failure)
+        if failure.systemError != nil { outputFailure.set(failure) }
         finish(.failure(failure))
     }
 

@@ -33,8 +33,8 @@ final class LineOutput: Sendable {
     /// Writes a text, or leaves it out.
     ///
     /// - Throws: The system's error.
-    func write(_ text: String) throws(Files.Failure) {
-        try state.withLock { state throws(Files.Failure) in
+    func write(_ text: String) throws(CommandFailure) {
+        try state.withLock { state throws(CommandFailure) in
             let notice = state.omitted > 0 ? notice(state.omitted).map { $0 + "\n" } ?? "" : ""
             let bytes = Array((notice + text).utf8)
             for start in stride(from: 0, to: bytes.count, by: Self.pieceSize) {
@@ -117,13 +117,13 @@ enum Terminal {
     /// Writes a line to standard output, and waits for its reader.
     ///
     /// - Throws: The system's error; `isBrokenPipe` if its reader has gone.
-    static func print(_ line: String) throws(Files.Failure) {
+    static func print(_ line: String) throws(CommandFailure) {
         guard !isAbandoned.withLock({ $0 }) else { return try offer(line) }
         try Files.write(Array((line + "\n").utf8), to: STDOUT_FILENO, name: "standard output")
     }
 
     /// Writes a line to standard output, or leaves it out if nobody reads there.
-    static func offer(_ line: String) throws(Files.Failure) { try readings.write(line + "\n") }
+    static func offer(_ line: String) throws(CommandFailure) { try readings.write(line + "\n") }
 
     /// Waits for the reader of standard output no longer.
     static func abandonOutput() { isAbandoned.withLock { $0 = true } }
@@ -137,8 +137,8 @@ final class Reporter: Sendable {
     let isQuiet: Bool
     private let command: String
     private let limit = Locked(ReportLimit())
-    private let failure = Latch<Files.Failure>()
-    private let failed: @Sendable (Files.Failure) -> Void
+    private let failure = Latch<CommandFailure>()
+    private let failed: @Sendable (CommandFailure) -> Void
 
     /// Creates a reporter.
     ///
@@ -151,7 +151,7 @@ final class Reporter: Sendable {
         _ command: String,
         isJSON: Bool,
         isQuiet: Bool,
-        failed: @escaping @Sendable (Files.Failure) -> Void = { _ in }
+        failed: @escaping @Sendable (CommandFailure) -> Void = { _ in }
     ) {
         (self.command, self.isJSON, self.isQuiet, self.failed) = (command, isJSON, isQuiet, failed)
     }
@@ -183,13 +183,13 @@ final class Reporter: Sendable {
         if always || !isQuiet {
             Terminal.say("framesocket \(command): \(message)")
         }
-        print(JSONLine(errorCode: code, message, connection: Int?.none))
+        print(ServerEvent.failed(code: code, message: message).json)
     }
 
     /// Checks that all events could be written; a reader that has gone is no failure.
     func check() throws(CommandFailure) {
         guard let failure = failure.value, !failure.isBrokenPipe else { return }
-        throw CommandFailure(.cannotCreate, failure.message)
+        throw failure
     }
 
     // MARK: Senders
@@ -210,7 +210,7 @@ final class Reporter: Sendable {
         // Only refusals come from senders that may not send anything.
         guard let kinds = event.kinds, !isJSON || event.isRefusal else { return 0 }
         return limit.withLock { limit in
-            if case .closed(let connection, _, _) = event { limit.forget(ServerEvent.kind(of: connection)) }
+            if let last = event.last { limit.forget(last) }
             return limit.admit(kinds, at: now)
         }
     }

@@ -56,7 +56,7 @@ enum ProcessLimits {
             do throws(Errno) {
                 _ = try SystemThread(named: "framesocket.check") { gate.wait() }
             } catch {
-                let reason = Files.Failure("framesocket: no thread can be started", error.rawValue).message
+                let reason = CommandFailure(on: "framesocket: no thread can be started", error.rawValue).message
                 let help = "raise the limit of processes (ulimit -u, or the container's), or let it start them"
                 // Messages usually go out on a thread.
                 let line = Array("\(reason); \(help)\n".utf8)

@@ -1,119 +1,123 @@
 import FrameSocket
 
 /// Something to report of a server and its senders.
-enum ServerEvent {
-    case listening(at: SocketEndpoint)
-    case connected(FrameConnection)
-    case frame(Frame, connection: Int, index: Int, jpegSize: (width: Int, height: Int)?)
-    case failed(connection: Int?, code: String, message: String)
-    /// The frames of a connection have ended with an error.
-    case broken(connection: Int, TransportError)
-    /// A sender was refused.
-    case refused(TransportEvent)
-    case status(SenderStatus, connection: Int)
-    case info(ControlRequest.SessionInfo, connection: Int)
-    /// A connection has ended; the error is the one that was reported as `broken`.
-    case closed(connection: Int, reason: CloseReason, told: TransportError?)
-
-    var isRefusal: Bool {
-        if case .refused = self { true } else { false }
-    }
-
+struct ServerEvent: Sendable {
+    /// Makes the event's JSON object.
+    private let makeJSON: @Sendable () -> JSONLine
+    /// The event for a person; nil if there is nothing to say.
+    let sentence: String?
     /// What limits how often it is told; nil if nothing does.
-    var kinds: [ReportLimit.Kind]? {
-        switch self {
-        case .listening, .frame: nil
-        case .refused(let refusal): [.init(name: refusal.message, burst: 1, perSecond: 0.1)]
-        case .connected, .closed: [.init(name: "visits", burst: 200, perSecond: 10)]
-        case .failed(nil, _, _): [Self.ofSenders]
-        case .failed(let connection?, _, _), .broken(let connection, _), .status(_, let connection),
-            .info(_, let connection):
-            [.init(name: Self.kind(of: connection), burst: 10, perSecond: 1), Self.ofSenders]
-        }
+    let kinds: [ReportLimit.Kind]?
+    let isRefusal: Bool
+    /// The kind of which there is nothing more to tell.
+    let last: String?
+
+    private init(
+        _ json: @escaping @autoclosure @Sendable () -> JSONLine,
+        _ sentence: String?,
+        _ kinds: [ReportLimit.Kind]? = nil,
+        isRefusal: Bool = false,
+        last: String? = nil
+    ) {
+        makeJSON = json
+        (self.sentence, self.kinds, self.isRefusal, self.last) = (sentence, kinds, isRefusal, last)
     }
-
-    /// The name of the kind that has all of one connection.
-    static func kind(of connection: Int) -> String { "sender \(connection)" }
-
-    private static let ofSenders = ReportLimit.Kind(name: "senders", burst: 100, perSecond: 5)
 
     /// The event as a JSON object.
-    var json: JSONLine {
-        switch self {
-        case .listening(let endpoint):
-            var line = JSONLine(event: "listening")
-            line.add("path", endpoint.description)
-            return line
-        case .connected(let connection):
-            var line = JSONLine(event: "connected")
-            line.add("connection", connection.id)
-            if let peer = connection.peer {
-                line.add("pid", peer.processID)
-                line.add("uid", peer.userID)
-            }
-            return line
-        case .frame(let frame, let connection, let index, let jpegSize):
-            var line = JSONLine(event: "frame")
-            line.add("connection", connection)
-            line.add("index", index)
-            line.add("width", frame.bufferSize.width)
-            line.add("height", frame.bufferSize.height)
-            line.add("orientation", frame.orientation.rawValue)
-            // As existing Jitsi receivers turn it; whether it is mirrored as well follows from the orientation.
-            line.add("rotation", frame.orientation.deployedRotation)
-            line.add("bytes", frame.jpeg?.count ?? 0)
-            if frame.jpeg == nil { line.add("shared", true) }
-            if let jpegSize {
-                line.add("jpegWidth", jpegSize.width)
-                line.add("jpegHeight", jpegSize.height)
-            }
-            if let timestamp = frame.timestamp { line.add("timestamp", timestamp) }
-            if let sequence = frame.sequence { line.add("sequence", sequence) }
-            return line
-        case .failed(let connection, let code, let message):
-            return JSONLine(errorCode: code, message, connection: connection)
-        case .broken(let connection, let error):
-            // For an invalid stream, the code is the one that docs/wire-format.md lists.
-            let code = error.wireError?.code.rawValue ?? error.code.rawValue
-            return JSONLine(errorCode: code, error.description, connection: connection)
-        case .refused(let refusal):
-            return JSONLine(errorCode: refusal.refusalCode, refusal.message, connection: Int?.none)
-        case .status(let status, let connection):
-            var line = JSONLine(event: "status")
-            line.add("connection", connection)
-            line.add("state", status.state.name)
-            if let pong = status.pong { line.add("pong", pong) }
-            if status.refusedPreferences > 0 { line.add("refusedPreferences", status.refusedPreferences) }
-            return line
-        case .info(let info, let connection):
-            return info.event(of: connection)
-        case .closed(let connection, let reason, _):
-            var line = JSONLine(event: "closed")
-            line.add("connection", connection)
-            line.add("reason", reason.name)
-            line.add("finish", reason.finishReason.name)
-            line.add("finishCode", reason.finishReason.rawValue)
-            return line
-        }
+    var json: JSONLine { makeJSON() }
+
+    /// The name of the kind that has all of one connection.
+    private static func kind(of connection: Int) -> String { "sender \(connection)" }
+
+    private static func ofSender(_ connection: Int) -> [ReportLimit.Kind] {
+        [.init(name: kind(of: connection), burst: 10, perSecond: 1), ofSenders]
     }
 
-    /// The event for a person; nil if there is nothing to say.
-    var sentence: String? {
-        switch self {
-        case .listening(let endpoint): "listening at \(endpoint)"
-        case .connected(let connection):
-            "sender \(connection.id) connected"
-                + (connection.peer.map { " (process \($0.processID), user \($0.userID))" } ?? "")
-        case .frame: nil
-        case .status(let status, let connection): "sender \(connection) is \(status.state.name)"
-        case .info(let info, let connection): "sender \(connection) states \(info.list)"
-        case .failed(let connection?, _, let message): "sender \(connection): \(message)"
-        case .failed(nil, _, _): nil
-        case .broken(let connection, let error): "sender \(connection): \(error)"
-        case .refused(let refusal): refusal.message
-        case .closed(_, let reason, let told?) where reason.error == told: nil
-        case .closed(let connection, let reason, _): "sender \(connection): \(reason)"
-        }
+    private static let ofSenders = ReportLimit.Kind(name: "senders", burst: 100, perSecond: 5)
+    private static let visits = ReportLimit.Kind(name: "visits", burst: 200, perSecond: 10)
+
+    static func listening(at endpoint: SocketEndpoint) -> Self {
+        Self(["event": "listening", "path": endpoint.description], "listening at \(endpoint)")
+    }
+
+    static func connected(_ connection: FrameConnection) -> Self {
+        let (id, peer) = (connection.id, connection.peer)
+        let process = peer.map { " (process \($0.processID), user \($0.userID))" } ?? ""
+        return Self(
+            ["event": "connected", "connection": id, "pid": peer?.processID, "uid": peer?.userID],
+            "sender \(id) connected\(process)",
+            [visits]
+        )
+    }
+
+    static func frame(_ frame: Frame, connection: Int, index: Int, jpegSize: (width: Int, height: Int)?) -> Self {
+        Self(
+            [
+                "event": "frame", "connection": connection, "index": index,
+                "width": frame.bufferSize.width, "height": frame.bufferSize.height,
+                "orientation": frame.orientation.rawValue,
+                // As existing Jitsi receivers turn it; whether it is mirrored as well follows from the orientation.
+                "rotation": frame.orientation.deployedRotation,
+                "bytes": frame.jpeg?.count ?? 0, "shared": frame.jpeg == nil ? true : nil,
+                "jpegWidth": jpegSize?.width, "jpegHeight": jpegSize?.height,
+                "timestamp": frame.timestamp, "sequence": frame.sequence,
+            ],
+            nil
+        )
+    }
+
+    /// An error with which the command continues, or cannot listen; `code` is a stable name.
+    static func failed(connection: Int? = nil, code: String, message: String) -> Self {
+        Self(
+            ["event": "error", "connection": connection, "code": code, "message": message],
+            connection.map { "sender \($0): \(message)" },
+            connection.map(ofSender) ?? [ofSenders]
+        )
+    }
+
+    /// The frames of a connection have ended with an error.
+    static func broken(connection: Int, _ error: TransportError) -> Self {
+        // For an invalid stream, the code is the one that docs/wire-format.md lists.
+        let code = error.wireError?.code.rawValue ?? error.code.rawValue
+        return failed(connection: connection, code: code, message: error.description)
+    }
+
+    /// A sender was refused.
+    static func refused(_ refusal: TransportEvent) -> Self {
+        Self(
+            failed(code: refusal.refusalCode, message: refusal.message).json,
+            refusal.message,
+            [.init(name: refusal.message, burst: 1, perSecond: 0.1)],
+            isRefusal: true
+        )
+    }
+
+    static func status(_ status: SenderStatus, connection: Int) -> Self {
+        Self(
+            [
+                "event": "status", "connection": connection, "state": status.state.name, "pong": status.pong,
+                "refusedPreferences": status.refusedPreferences > 0 ? status.refusedPreferences : nil,
+            ],
+            "sender \(connection) is \(status.state.name)",
+            ofSender(connection)
+        )
+    }
+
+    static func info(_ info: ControlRequest.SessionInfo, connection: Int) -> Self {
+        Self(info.event(of: connection), "sender \(connection) states \(info.list)", ofSender(connection))
+    }
+
+    /// A connection has ended; the error is the one that was reported as `broken`.
+    static func closed(connection: Int, reason: CloseReason, told: TransportError?) -> Self {
+        Self(
+            [
+                "event": "closed", "connection": connection, "reason": reason.name,
+                "finish": reason.finishReason.name, "finishCode": reason.finishReason.rawValue,
+            ],
+            told != nil && reason.error == told ? nil : "sender \(connection): \(reason)",
+            [visits],
+            last: kind(of: connection)
+        )
     }
 }
 
@@ -179,23 +183,17 @@ extension TurboJPEGError {
 extension ControlRequest.SessionInfo {
     /// The event of what the other side states about itself; without a connection for a sender, which has one.
     func event(of connection: Int? = nil) -> JSONLine {
-        var line = JSONLine(event: "info")
-        if let connection { line.add("connection", connection) }
-        var texts = JSONLine()
+        var texts: JSONLine = [:]
         for (key, value) in sorted { texts.add(key, value) }
-        line.add("values", texts)
-        if let size {
-            line.add("width", size.width)
-            line.add("height", size.height)
-        }
-        if let frameRate { line.add("framesPerSecond", frameRate, digits: 3) }
-        if let offersAudio { line.add("audio", offersAudio) }
-        return line
+        return [
+            "event": "info", "connection": connection, "values": texts, "width": size?.width, "height": size?.height,
+            "framesPerSecond": frameRate.map { JSONNumber($0, digits: 3) }, "audio": offersAudio,
+        ]
     }
 
     /// The same for a person.
     var list: String {
-        var parts = sorted.map { "\($0.key)=\(JSONLine.quoted($0.value))" }
+        var parts = sorted.map { "\($0.key)=\($0.value.json)" }
         if let size { parts.append("\(size.width)x\(size.height)") }
         if let frameRate { parts.append("at most \(Format.decimal(frameRate, digits: 3)) frames/s") }
         if let offersAudio { parts.append(offersAudio ? "audio" : "no audio") }

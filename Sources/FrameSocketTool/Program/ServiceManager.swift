@@ -44,10 +44,10 @@ struct ServiceManager: Sendable {
     func tell(_ state: State) {
         guard let name else { return }
         let repeats = if case .alive = state { true } else { false }
-        do throws(Files.Failure) {
+        do throws(CommandFailure) {
             try Self.send(Array(state.text.utf8), to: name, waits: !repeats)
         } catch {
-            let isUnread = error.error == EWOULDBLOCK
+            let isUnread = error.systemError == EWOULDBLOCK
             if isUnread, repeats { return }
             let reason = isUnread ? "it does not read its notifications" : error.message
             Terminal.say("cannot notify the service manager: \(reason)")
@@ -75,14 +75,14 @@ struct ServiceManager: Sendable {
     /// How many seconds a notification may wait for room in the manager's queue.
     private static let patience = 1
 
-    private static func send(_ message: [UInt8], to name: [UInt8], waits: Bool) throws(Files.Failure) {
+    private static func send(_ message: [UInt8], to name: [UInt8], waits: Bool) throws(CommandFailure) {
         #if canImport(Glibc)
             let type = Int32(SOCK_DGRAM.rawValue)
         #else
             let type = SOCK_DGRAM
         #endif
         let descriptor = socket(AF_UNIX, type, 0)
-        guard descriptor >= 0 else { throw Files.Failure("NOTIFY_SOCKET") }
+        guard descriptor >= 0 else { throw CommandFailure(on: "NOTIFY_SOCKET") }
         defer { close(descriptor) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         // Of the socket, not of the call: a release build of Glibc's module has no MSG_DONTWAIT.
@@ -106,7 +106,7 @@ struct ServiceManager: Sendable {
                 }
             }
         }
-        guard count == message.count else { throw Files.Failure("NOTIFY_SOCKET") }
+        guard count == message.count else { throw CommandFailure(on: "NOTIFY_SOCKET") }
     }
 }
 

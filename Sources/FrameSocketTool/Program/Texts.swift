@@ -1,76 +1,28 @@
 import FrameSocket
 
-/// One JSON object on one line, with its members in the order in which they are added.
-///
-/// Not `JSONEncoder`: that chooses the order itself, and Foundation costs more memory than a sending process needs.
-struct JSONLine {
-    private var members = ""
+/// What a JSON object may have as the value of a member.
+protocol JSONValue {
+    var json: String { get }
+}
 
-    /// Creates an object whose first member is `"event"`.
-    init(event: String) {
-        add("event", event)
-    }
+extension JSONValue where Self: CustomStringConvertible {
+    var json: String { description }
+}
 
-    /// Creates an object without members.
-    init() {}
+extension Bool: JSONValue {}
+extension Int: JSONValue {}
+extension Int32: JSONValue {}
+extension Int64: JSONValue {}
+extension UInt8: JSONValue {}
+extension UInt16: JSONValue {}
+extension UInt32: JSONValue {}
+extension UInt64: JSONValue {}
 
-    /// Creates the event of an error with which the command continues, or cannot listen.
-    ///
-    /// - Parameters:
-    ///   - code: A stable name.
-    ///   - message: A sentence.
-    ///   - connection: The number of the connection that it belongs to, if any.
-    init(errorCode code: String, _ message: String, connection: (some BinaryInteger)?) {
-        self.init(event: "error")
-        if let connection { add("connection", connection) }
-        add("code", code)
-        add("message", message)
-    }
-
-    /// The complete line.
-    var text: String { "{\(members)}" }
-
-    mutating func add(_ name: String, _ value: String) {
-        addRaw(name, Self.quoted(value))
-    }
-
-    mutating func add(_ name: String, _ value: some BinaryInteger) {
-        addRaw(name, String(value))
-    }
-
-    /// Adds a number with `digits` digits after the point.
-    mutating func add(_ name: String, _ value: Double, digits: Int) {
-        addRaw(name, Format.decimal(value, digits: digits))
-    }
-
-    mutating func add(_ name: String, _ value: Bool) {
-        addRaw(name, value ? "true" : "false")
-    }
-
-    /// Adds an object.
-    mutating func add(_ name: String, _ object: JSONLine) {
-        addRaw(name, object.text)
-    }
-
-    /// Adds a list of objects.
-    mutating func add(_ name: String, _ objects: [JSONLine]) {
-        addRaw(name, "[" + objects.map(\.text).joined(separator: ",") + "]")
-    }
-
-    /// Adds a list of texts.
-    mutating func add(_ name: String, _ texts: [String]) {
-        addRaw(name, "[" + texts.map(Self.quoted).joined(separator: ",") + "]")
-    }
-
-    private mutating func addRaw(_ name: String, _ value: String) {
-        if !members.isEmpty { members += "," }
-        members += "\(Self.quoted(name)):\(value)"
-    }
-
-    /// Returns a text in quotes, without characters that a terminal may obey.
-    static func quoted(_ text: String) -> String {
+extension String: JSONValue {
+    /// The text in quotes, without characters that a terminal may obey.
+    var json: String {
         var result = "\""
-        for scalar in text.unicodeScalars {
+        for scalar in unicodeScalars {
             switch scalar {
             case "\"": result += "\\\""
             case "\\": result += "\\\\"
@@ -85,6 +37,45 @@ struct JSONLine {
         }
         return result + "\""
     }
+}
+
+extension Array: JSONValue where Element: JSONValue {
+    var json: String { "[" + map(\.json).joined(separator: ",") + "]" }
+}
+
+/// A number with so many digits after the point.
+struct JSONNumber: JSONValue {
+    let json: String
+
+    init(_ value: Double, digits: Int) { json = Format.decimal(value, digits: digits) }
+}
+
+/// One JSON object on one line, with its members in the order in which they are stated; one without a value is left out.
+///
+/// Not `JSONEncoder`: that chooses the order itself, and Foundation costs more memory than a sending process needs.
+struct JSONLine: JSONValue, ExpressibleByDictionaryLiteral {
+    private var members: [String] = []
+
+    init(event: String? = nil) {
+        add("event", event)
+    }
+
+    init(dictionaryLiteral members: (String, (any JSONValue)?)...) {
+        for (name, value) in members { add(name, value) }
+    }
+
+    mutating func add(_ name: String, _ value: (any JSONValue)?) {
+        if let value { members.append("\(name.json):\(value.json)") }
+    }
+
+    mutating func add(_ name: String, _ value: Double, digits: Int) {
+        add(name, JSONNumber(value, digits: digits))
+    }
+
+    /// The complete line.
+    var text: String { "{" + members.joined(separator: ",") + "}" }
+
+    var json: String { text }
 }
 
 /// Numbers for a person to read.

@@ -70,21 +70,15 @@ struct MatroskaReader {
 
     /// The next frame; nil at the end.
     mutating func next() throws(CommandFailure) -> Entry? {
-        do {
-            while let head = try nextHead() {
-                if let entry = try take(head) { return entry }
-            }
-            if track == nil, !isCut { try chooseTrack() }
-            return nil
-        } catch let failure as CommandFailure {
-            throw failure
-        } catch {
-            throw CommandFailure(.noInput, (error as? Files.Failure)?.message ?? "\(error)")
+        while let head = try nextHead() {
+            if let entry = try take(head) { return entry }
         }
+        if track == nil, !isCut { try chooseTrack() }
+        return nil
     }
 
     /// The head of the next element, whose content is next in the file; nil at the end.
-    private mutating func nextHead() throws -> EBMLHead? {
+    private mutating func nextHead() throws(CommandFailure) -> EBMLHead? {
         guard !isCut else { return nil }
         start = input.offset
         let bytes = try input.peek(EBMLHead.maximumLength)
@@ -116,7 +110,7 @@ struct MatroskaReader {
     }
 
     /// Handles an element; returns the frame if it holds one.
-    private mutating func take(_ head: EBMLHead) throws -> Entry? {
+    private mutating func take(_ head: EBMLHead) throws(CommandFailure) -> Entry? {
         switch head.element {
         case .segment:
             // Another one may follow, with tracks and times of its own.
@@ -144,7 +138,7 @@ struct MatroskaReader {
     // MARK: Tracks
 
     /// Takes a part of the last track's description.
-    private mutating func describe(_ head: EBMLHead) throws {
+    private mutating func describe(_ head: EBMLHead) throws(CommandFailure) {
         guard var last = tracks.popLast() else { return try skip(head) }
         defer { tracks.append(last) }
         switch head.element {
@@ -160,7 +154,7 @@ struct MatroskaReader {
     }
 
     /// Chooses the first track of Motion JPEG, once all are described; throws what the tracks are if none can be read.
-    private mutating func chooseTrack() throws {
+    private mutating func chooseTrack() throws(CommandFailure) {
         guard track == nil else { return }
         guard !tracks.isEmpty else { throw wrong("no Motion JPEG track is described before its frames") }
         let candidates = tracks.filter(\.isMotionJPEG)
@@ -179,7 +173,7 @@ struct MatroskaReader {
     // MARK: Blocks
 
     /// The frame in a block: the track's number, a time relative to the cluster's, flags, and the JPEG.
-    private mutating func frame(ofBlock head: EBMLHead) throws -> Entry? {
+    private mutating func frame(ofBlock head: EBMLHead) throws(CommandFailure) -> Entry? {
         try chooseTrack()
         let start = try input.peek(Int(clamping: min(head.size ?? 0, 11)))
         guard start.count >= min(head.size ?? 0, 11), let (number, length) = EBMLHead.number(in: start) else {
@@ -207,13 +201,13 @@ struct MatroskaReader {
 
     // MARK: Elements
 
-    private mutating func number(_ head: EBMLHead) throws -> UInt64 {
+    private mutating func number(_ head: EBMLHead) throws(CommandFailure) -> UInt64 {
         guard (head.size ?? 0) <= 8 else { throw damaged() }
         return try content(head).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     /// The content of an element; nothing if the file ends within it.
-    private mutating func content(_ head: EBMLHead) throws -> [UInt8] {
+    private mutating func content(_ head: EBMLHead) throws(CommandFailure) -> [UInt8] {
         guard let size = head.size, size <= UInt64(Self.maximumFrameLength) else {
             throw wrong("the element at byte \(start) is larger than any frame")
         }
@@ -225,7 +219,7 @@ struct MatroskaReader {
     }
 
     /// Skips what an element contains.
-    private mutating func skip(_ head: EBMLHead) throws {
+    private mutating func skip(_ head: EBMLHead) throws(CommandFailure) {
         guard try !input.skip(head.size ?? 0) else { return }
         // What is not known may be damage, whose length means nothing.
         guard head.element != nil else { throw damaged() }

@@ -27,7 +27,7 @@ struct MatroskaWriter: ~Copyable {
     ///   - output: The file, at its beginning.
     ///   - size: The size of the first frame; others may have their own.
     /// - Throws: The system's error.
-    init(_ output: OutputFile, size: BufferSize) throws(Files.Failure) {
+    init(_ output: OutputFile, size: BufferSize) throws(CommandFailure) {
         let header = EBML.header.element([
             EBML.version.element(1), EBML.readVersion.element(1),
             EBML.maximumIDLength.element(4), EBML.maximumSizeLength.element(8),
@@ -68,7 +68,7 @@ struct MatroskaWriter: ~Copyable {
     ///   - orientation: The orientation; see ``OrientationSegment``.
     ///   - time: Nanoseconds since the first frame, later than the previous frame's.
     /// - Throws: The system's error.
-    mutating func append(_ jpeg: Span<UInt8>, _ orientation: FrameOrientation, at time: UInt64) throws(Files.Failure) {
+    mutating func append(_ jpeg: Span<UInt8>, _ orientation: FrameOrientation, at time: UInt64) throws(CommandFailure) {
         let (start, replaced) = OrientationSegment.beginning(for: orientation, of: jpeg)
         let rest = jpeg.extracting(replaced...)
         // Track 1, no time of its own, and the flag of a key frame.
@@ -91,7 +91,7 @@ struct MatroskaWriter: ~Copyable {
     /// Adds the index and the duration, which players need in order to seek.
     ///
     /// The index is complete before anything points to it, so that this too may be interrupted anywhere.
-    consuming func finish() throws(Files.Failure) {
+    consuming func finish() throws(CommandFailure) {
         guard output.isSeekable else { return }
         let points = cues.map { cue in
             EBML.cuePoint.element([

@@ -25,11 +25,7 @@ actor Recording {
             // Another sender is turned away before any of its frames is read, so that it knows that none has arrived.
             configuration.limits.maximumConnections = 1
         }
-        do throws(Files.Failure) {
-            output = try OutputFile(command.path, overwrites: command.overwrites)
-        } catch {
-            throw CommandFailure(.cannotCreate, opening: error)
-        }
+        output = try OutputFile(command.path, overwrites: command.overwrites)
         recorded.withLock { $0.isOpen = true }
         report(.listening(at: server.endpoint))
         listening.every(.seconds(1)) { await self.checkFile() }
@@ -68,11 +64,9 @@ actor Recording {
     nonisolated func summarise() {
         let (statistics, duration, isOpen) = recorded.withLock { $0 }
         guard isOpen else { return }
-        var line = JSONLine(event: "recorded")
-        line.add("frames", statistics.frames)
-        line.add("bytes", statistics.bytes)
-        line.add("duration", duration)
-        reporter.print(line)
+        reporter.print([
+            "event": "recorded", "frames": statistics.frames, "bytes": statistics.bytes, "duration": duration,
+        ])
         guard !command.isQuiet else { return }
         let time = Format.decimal(Double(duration) / 1e9, digits: 2)
         Terminal.say(
@@ -124,7 +118,7 @@ actor Recording {
             if index + 1 == command.count { listening.finish(.success(())) }
         } catch let error as TurboJPEGError {
             report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))
-        } catch let error as Files.Failure {
+        } catch let error as CommandFailure {
             listening.finish(error)
         } catch {
             listening.finish(.failure(CommandFailure(.unavailable, "\(error)")))
@@ -136,7 +130,7 @@ actor Recording {
         _ size: (width: Int, height: Int),
         _ frame: Frame,
         _ connection: Int
-    ) throws(Files.Failure) {
+    ) throws(CommandFailure) {
         guard let output else { return }
         if writer == nil {
             writer = try MatroskaWriter(output, size: BufferSize(width: size.width, height: size.height))

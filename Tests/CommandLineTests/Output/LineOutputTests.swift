@@ -36,7 +36,7 @@ import Testing
         let descriptor = unsafe open("/dev/full", O_WRONLY | O_CLOEXEC)
         try #require(descriptor >= 0)
         let output = LineOutput(descriptor, name: "full")
-        let failure = #expect(throws: Files.Failure.self) { try output.write("line\n") }
+        let failure = #expect(throws: CommandFailure.self) { try output.write("line\n") }
         #expect(failure?.message == "full: No space left on device")
         close(descriptor)
     }

@@ -148,7 +148,7 @@ import Testing
         // Another form.
         #expect(try !writer.append(message(2, rate: 16_000)))
         #expect(try writer.append(message(2)))
-        let failure = #expect(throws: Files.Failure.self) { try writer.append(message(2)) }
+        let failure = #expect(throws: CommandFailure.self) { try writer.append(message(2)) }
         #expect(failure?.message.contains("File too large") == true)
         var file = try AudioFile(path)
         #expect(try file.next()?.samples == [1, 2, 3, 1])

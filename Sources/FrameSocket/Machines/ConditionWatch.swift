@@ -27,7 +27,8 @@ struct ConditionWatch: Sendable {
     /// - Returns: The difficulties.
     mutating func update(lasting: Conditions? = nil, at now: UInt64) -> Conditions {
         times = times.filter { $0.key == lasting || now < $0.value.last.addingClamping(Self.relief) }
-        for condition in Conditions.all where met.contains(condition) || (condition == lasting && times[condition] != nil) {
+        if let lasting, times[lasting] != nil { met.insert(lasting) }
+        for condition in Conditions.all where met.contains(condition) {
             let (first, last) = times[condition] ?? (now, now)
             times[condition] = (first, max(last, now))
         }

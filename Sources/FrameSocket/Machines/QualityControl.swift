@@ -151,9 +151,9 @@ struct QualityControl: Sendable {
 
     // MARK: What is sent
 
-    /// Takes in an image that has been encoded, and returns whether there is room for it.
+    /// Takes in an image that has been encoded.
     ///
-    /// If there is none, the quality falls, so that the next one has room.
+    /// If there is no room for it, the quality falls, so that the next one has room.
     ///
     /// - Parameters:
     ///   - byteCount: Its size.
@@ -161,6 +161,7 @@ struct QualityControl: Sendable {
     ///   - changedPart: How much of it was encoded anew, from 0 to 1; nil if it is always all.
     ///   - sharpening: Whether it is sent for its quality.
     ///   - now: The time.
+    /// - Returns: Whether there is room.
     mutating func encoded(
         _ byteCount: Int,
         quality: Int,

@@ -38,7 +38,7 @@ struct StatedDamage: Sendable {
     struct Copy: Sendable, Hashable {
         let color: PixelBuffer.Color
         let output: OutputPlan
-        let format: PixelFormat
+        let format: PixelFormat?
     }
 
     private var subject: Subject?
@@ -98,48 +98,5 @@ extension StatedDamage.Subject {
     init?(_ content: FrameContent, _ orientation: FrameOrientation) {
         guard case .pixels(let pixels) = content else { return nil }
         self.init(size: pixels.size, format: pixels.format, orientation: orientation, copy: nil)
-    }
-}
-
-extension EncodingRecipe {
-    /// Returns whether equal parts of two images, each prepared by one of the recipes, become equal rows.
-    ///
-    /// The qualities may differ.
-    func preparesAlike(_ other: EncodingRecipe) -> Bool {
-        if self === other { return true }
-        return input == other.input && image == other.image
-            && settings.allowsStrips == other.settings.allowsStrips
-    }
-
-    /// Returns whether a receiver that has what one recipe made of an image lacks what another one makes of it.
-    ///
-    /// Without a recipe, a JPEG is sent as it is. Pixels have no quality.
-    static func differ(_ old: EncodingRecipe?, _ new: EncodingRecipe?, isShared: Bool) -> Bool {
-        guard let old, let new else { return (old == nil) != (new == nil) }
-        if old === new { return false }
-        if old.output != new.output || old.image.watermark != new.image.watermark
-            || old.appliesOrientation != new.appliesOrientation
-        {
-            return true
-        }
-        return !isShared
-            && (old.settings.quality != new.settings.quality || old.settings.subsampling != new.settings.subsampling)
-    }
-
-    /// Returns the rows of what is made of an image that may differ, if this may have changed in the submitted image.
-    ///
-    /// - Returns: The rows, in pairs; nil if any may differ.
-    func rows(damagedBy damage: Damage) -> RowSet? {
-        guard let input else { return nil }
-        let plan: OutputPlan? = if case .scaled(let plan) = input.origin { plan } else { nil }
-        let region: ImageDamage
-        switch damage {
-        case .nothing: region = ImageDamage(noneOf: plan?.image ?? input.size)
-        case .rows(let rows): region = rows
-        case .everything: return nil
-        }
-        let content = if let plan { region.applying(plan) } else { Optional(region) }
-        guard let prepared = content?.applying(output) else { return nil }
-        return appliesOrientation ? prepared.upright(from: input.orientation) : prepared.rows
     }
 }

@@ -156,7 +156,7 @@ package struct UploaderMachine: Sendable {
     ) -> CopyAdmission {
         let recipe = EncodingRecipe(copying: image, orientation, settings, isShared: sharing.isOpen)
         let (size, format) = (image.size, image.format)
-        let copy = StatedDamage.Copy(color: color, output: recipe.output, format: recipe.image.format)
+        let copy = StatedDamage.Copy(color: color, output: recipe.output, format: recipe.format)
         addDamage(stated.next(damage, .init(size: size, format: format, orientation: orientation, copy: copy)))
         if !isClosed, configuration.limits.accept(recipe.output.canvas) { return .copy(recipe, entry: stated.count) }
         statistics.offered += 1

@@ -84,31 +84,12 @@ extension DecodedFrame {
         guard !plan.isIdentity else { return self }
         var rendered = DecodedFrame(
             try image.applying(plan, pool: pool),
-            changedRows: plan.rows(changedBy: changedRows, hasChroma: image.format.isPlanar),
+            changedRows: plan.rows(changedBy: changedRows),
             orientation: orientation,
             timestamp: timestamp
         )
         // The bars too: there may be no image to compare with.
         if changedRows == [0..<image.height] { rendered.changeAllRows() }
         return rendered
-    }
-}
-
-extension OutputPlan {
-    /// Returns the rows of the canvas that may differ if these rows of the image do.
-    fileprivate func rows(changedBy rows: [Range<Int>], hasChroma: Bool) -> [Range<Int>] {
-        // A row of the result may be interpolated from the next but one, in the plane with the fewest rows.
-        let (step, reach) = hasChroma ? (2, 4) : (1, 2)
-        var changed: [Range<Int>] = []
-        for row in rows {
-            let first = max(0, row.lowerBound - part.y - reach) * scaled.height / part.height - 1
-            let last = (min(part.height, row.upperBound - part.y + reach) * scaled.height - 1) / part.height + 2
-            // The rows that share chroma change together.
-            let lower = place.y + max(0, first) / step * step
-            let upper = place.y + min(scaled.height, (last + step - 1) / step * step)
-            guard lower < upper else { continue }
-            changed.appendJoining(lower..<upper)
-        }
-        return changed
     }
 }

@@ -35,11 +35,11 @@ struct EncodingWorkspace: Sendable {
     /// address space.
     private(set) var bytes = FrameBytes.Pool(maximumIdleBytes: 512 << 20)
 
-    /// Returns the workspace for a recipe; a new one if its images have another size or format than the last.
-    mutating func prepared(for recipe: ImageRecipe) -> EncodingWorkspace {
+    /// Returns the workspace for a recipe and a format; a new one if the images have another size or format than the last.
+    mutating func prepared(for recipe: EncodingRecipe, _ format: PixelFormat) -> EncodingWorkspace {
         let geometry = Geometry(
             canvas: recipe.output.canvas,
-            format: recipe.format,
+            format: format,
             appliesOrientation: recipe.appliesOrientation
         )
         changedPart = nil

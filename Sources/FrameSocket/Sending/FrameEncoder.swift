@@ -25,15 +25,12 @@ final class FrameEncoder: Sendable {
         switch consume content {
         case .pixels(let image), .scaled(let image, _):
             guard let recipe else { throw Self.missingRecipe }
-            return try encode(image, recipe.image, orientation, recipe, damage, quality)
+            return try encode(image, orientation, recipe, damage, quality)
         case .jpeg(let jpeg, let size), .resizableJPEG(let jpeg, let size):
             guard let recipe else {
                 return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: orientation))
             }
-            guard recipe.output.isIdentity, recipe.image.watermark == nil else {
-                return try encode(jpeg, recipe.output, orientation, recipe, quality)
-            }
-            return try rotate(jpeg, orientation, recipe, quality)
+            return try encode(jpeg, orientation, recipe, quality)
         }
     }
 
@@ -45,43 +42,42 @@ final class FrameEncoder: Sendable {
         _ orientation: FrameOrientation,
         _ recipe: EncodingRecipe?
     ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation) {
-        guard let recipe, let content = content.pixels else { throw Self.missingRecipe }
-        let own = recipe.image.keeping(content.format)
-        let workspace = workspace.withLock { $0.prepared(for: own) }
-        let scaled = try own.scaled(content, pool: workspace.scaled)
-        return try finished(consume scaled, own, orientation, workspace)
+        guard let recipe, let image = content.pixels else { throw Self.missingRecipe }
+        return (
+            try prepare(image, as: image.format, orientation, recipe), recipe.appliesOrientation ? .up : orientation
+        )
     }
 
-    /// Returns a scaled image rotated and with the watermark, which is drawn on a copy if the image is somebody else's.
-    private func finished(
+    /// Every step releases its input, so that a large image does not outlive its scaling.
+    private func prepare(
         _ image: consuming PixelBuffer,
-        _ recipe: ImageRecipe,
+        as format: PixelFormat,
         _ orientation: FrameOrientation,
-        _ workspace: EncodingWorkspace
-    ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation) {
+        _ recipe: EncodingRecipe
+    ) throws(TurboJPEGError) -> PixelBuffer {
+        let workspace = self.workspace.withLock { $0.prepared(for: recipe, format) }
+        image = try recipe.scaled(image, as: format, pool: workspace.scaled)
         if recipe.appliesOrientation { image = try image.upright(from: orientation, pool: workspace.upright) }
         if let placement = recipe.watermark {
-            let format = image.format
             let watermark = try self.workspace.withLock { workspace throws(TurboJPEGError) in
                 try workspace.watermark(placement, format)
             }
+            // On a copy if the image is somebody else's.
             try watermark.draw(on: &image, pool: workspace.marked)
         }
-        return (image, recipe.appliesOrientation ? .up : orientation)
+        return image
     }
 
     private func encode(
         _ image: consuming PixelBuffer,
-        _ steps: ImageRecipe,
         _ orientation: FrameOrientation,
         _ recipe: EncodingRecipe,
         _ damage: RowSet?,
         _ quality: Int?
     ) throws(TurboJPEGError) -> FrameMessage {
-        let workspace = self.workspace.withLock { $0.prepared(for: steps) }
-        // Every step releases its input, so that a large image does not outlive its scaling.
-        image = try steps.scaled(image, pool: workspace.scaled)
-        let (image, orientation) = try finished(consume image, steps, orientation, workspace)
+        let format = recipe.format ?? image.format
+        let image = try prepare(consume image, as: format, orientation, recipe)
+        let workspace = workspace.withLock { $0 }
         var encoder = workspace.encoder
         encoder.quality = quality ?? recipe.settings.quality
         encoder.subsampling = recipe.settings.subsampling
@@ -97,49 +93,43 @@ final class FrameEncoder: Sendable {
                 try encoder.encode(image, into: &output)
             }
         }
-        return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: image.size, orientation: orientation))
+        let stated = recipe.appliesOrientation ? FrameOrientation.up : orientation
+        return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: image.size, orientation: stated))
     }
 
-    /// Decodes a JPEG at the smallest sufficient size, and encodes it.
+    /// Rotates a JPEG losslessly if nothing else is to be done and its size allows; otherwise decodes it at the smallest
+    /// sufficient size, and encodes it.
     private func encode(
         _ jpeg: FrameBytes,
-        _ output: OutputPlan,
         _ orientation: FrameOrientation,
         _ recipe: EncodingRecipe,
         _ quality: Int?
     ) throws(TurboJPEGError) -> FrameMessage {
-        let (factor, output) = output.scaledDecoding()
-        let decoder = workspace.withLock { $0.decoder(for: output.image) }
+        var output: OutputPlan? = recipe.output
+        if recipe.output.isIdentity, recipe.watermark == nil {
+            do {
+                let upright = try UprightJPEG(jpeg, orientation, edges: .perfect, limits: .ownFiles)
+                return FrameMessage(jpeg: upright.jpeg, info: FrameInfo(bufferSize: upright.size))
+            } catch  where error.code == .transformFailed || error.code == .unsupported {
+                // The program may have stated another size.
+                output = nil
+            }
+        }
+        let header = try jpeg.withSpan { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
+        let whole = OutputPlan(BufferSize(width: header.width, height: header.height))
+        let (factor, plan) = (output ?? whole).scaledDecoding()
+        let decoder = workspace.withLock { $0.decoder(for: plan.image) }
         let image = try jpeg.withSpan { jpeg throws(TurboJPEGError) in
-            try decoder.decode(jpeg, as: recipe.settings.decodedFormat(of: jpeg), scale: factor)
+            try decoder.decode(jpeg, as: recipe.settings.decodedFormat(of: header), scale: factor)
         }
-        var steps = ImageRecipe(output, image.format, orientation, recipe.settings)
-        steps.watermark = recipe.image.watermark
-        return try encode(consume image, steps, orientation, recipe, nil, quality)
-    }
-
-    /// Rotates a JPEG losslessly if its size allows, otherwise by decoding it.
-    private func rotate(
-        _ jpeg: FrameBytes,
-        _ orientation: FrameOrientation,
-        _ recipe: EncodingRecipe,
-        _ quality: Int?
-    ) throws(TurboJPEGError) -> FrameMessage {
-        do {
-            let upright = try UprightJPEG(jpeg, orientation, edges: .perfect, limits: .ownFiles)
-            return FrameMessage(jpeg: upright.jpeg, info: FrameInfo(bufferSize: upright.size))
-        } catch  where error.code == .transformFailed || error.code == .unsupported {
-            let header = try jpeg.withSpan { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
-            let size = BufferSize(width: header.width, height: header.height)
-            return try encode(jpeg, OutputPlan(size), orientation, recipe, quality)
-        }
+        let decoded = recipe.decoded(as: image.format, plan, orientation)
+        return try encode(consume image, orientation, decoded, nil, quality)
     }
 }
 
 extension EncodingRecipe.Settings {
     /// Returns the pixel format that avoids unnecessary conversions.
-    fileprivate func decodedFormat(of jpeg: Span<UInt8>) throws(TurboJPEGError) -> PixelFormat {
-        let header = try JPEGHeader(inspecting: jpeg)
+    fileprivate func decodedFormat(of header: JPEGHeader) -> PixelFormat {
         if subsampling == .gray || header.subsampling == .gray { return .gray }
         return subsampling == .yuv420 && header.subsampling == .yuv420 ? .i420 : .bgrx
     }

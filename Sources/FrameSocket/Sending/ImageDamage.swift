@@ -39,18 +39,9 @@ package struct ImageDamage: Sendable, Hashable {
 /// The damage of what is made of an image.
 extension ImageDamage {
     /// Returns the damage of the image with a plan applied; nil if the plan is for another size.
-    ///
-    /// It consists of whole pairs of rows, which share their chroma.
     func applying(_ plan: OutputPlan) -> ImageDamage? {
         guard plan.image == size else { return nil }
-        let scale = RowScale(
-            start: plan.part.y,
-            count: plan.part.height,
-            scaled: plan.scaled.height,
-            place: plan.place.y,
-            isScaled: (plan.part.width, plan.part.height) != (plan.scaled.width, plan.scaled.height)
-        )
-        return ImageDamage(size: plan.canvas, rows: rows.mapped(to: plan.canvas.height, scale.target))
+        return ImageDamage(size: plan.canvas, rows: rows.mapped(to: plan.canvas.height, plan.rows(of:)))
     }
 
     /// Returns the rows of the upright image, given its orientation in this buffer; nil if its rows are columns here.
@@ -60,27 +51,27 @@ extension ImageDamage {
     }
 }
 
-/// How the rows of a part of an image are scaled and placed on a canvas.
-private struct RowScale {
+extension OutputPlan {
     /// The number of rows around each, of the image and of the scaled one, that may depend on it: one is interpolated with
-    /// its neighbor, large images are scaled in two steps, and the ratio of chroma is a little different.
-    private static let reach = 3
+    /// its neighbor, in planes of chroma that have half as many, and large images are scaled in two steps.
+    private static let reach = 4
 
-    let start: Int
-    let count: Int
-    let scaled: Int
-    let place: Int
-    let isScaled: Bool
-
-    /// Returns the rows of the canvas that depend on rows of the image.
-    func target(of range: Range<Int>) -> Range<Int> {
-        var (first, end) = (range.lowerBound - start, range.upperBound - start)
-        if isScaled {
-            first = max(0, first - Self.reach) * scaled / count - Self.reach
-            end = (max(0, end + Self.reach) * scaled + count - 1) / count + Self.reach
+    /// Returns the rows of the canvas that may differ if rows of the image do.
+    fileprivate func rows(of range: Range<Int>) -> Range<Int> {
+        var (first, end) = (range.lowerBound - part.y, range.upperBound - part.y)
+        if part.width != scaled.width || part.height != scaled.height {
+            first = max(0, first - Self.reach) * scaled.height / part.height - Self.reach
+            end = (max(0, end + Self.reach) * scaled.height + part.height - 1) / part.height + Self.reach
         }
-        (first, end) = (max(0, first), min(end, scaled))
-        return first < end ? first + place..<end + place : 0..<0
+        (first, end) = (max(0, first), min(end, scaled.height))
+        return first < end ? first + place.y..<end + place.y : 0..<0
+    }
+
+    /// Returns the pairs of rows of the canvas that may differ if rows of the image do.
+    func rows(changedBy ranges: [Range<Int>]) -> [Range<Int>] {
+        var rows = RowSet(height: image.height)
+        for range in ranges { rows.insert(range) }
+        return rows.mapped(to: canvas.height, self.rows(of:)).ranges
     }
 }
 

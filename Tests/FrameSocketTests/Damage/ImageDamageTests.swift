@@ -112,11 +112,11 @@ import Testing
             let recipe = try #require(EncodingRecipe(contents[0], orientation, .init(settings)))
             let name = "seed \(seed): \(width)x\(height) \(format.rawValue) \(orientation) \(origin)\(recipe.output)"
             // For an encoder, which may get planes, and for a shared buffer.
-            let steps =
-                Bool.random(using: &random) ? recipe.image : recipe.image.keeping(contents[0].pixels?.format ?? format)
+            let own = contents[0].pixels?.format ?? format
+            let prepared = Bool.random(using: &random) ? recipe.format ?? own : own
             let images = try contents.compactMap(\.pixels).map { pixels in
-                let scaled = try steps.scaled(pixels, pool: .init())
-                return steps.appliesOrientation ? try scaled.upright(from: orientation) : scaled
+                let scaled = try recipe.scaled(pixels, as: prepared, pool: .init())
+                return recipe.appliesOrientation ? try scaled.upright(from: orientation) : scaled
             }
             let damage = ImageDamage(
                 [Rectangle(x: x, y: y, width: 1, height: 1)],

@@ -31,12 +31,16 @@ import Testing
         var workspace = EncodingWorkspace()
         let settings = EncodingRecipe.Settings(.init())
         let (wide, high) = (BufferSize(width: 64, height: 32), BufferSize(width: 32, height: 64))
-        func recipe(_ size: BufferSize) -> ImageRecipe { .init(OutputPlan(size), .bgra, .up, settings) }
-        let first = workspace.prepared(for: recipe(wide))
+        func recipe(_ size: BufferSize) throws -> EncodingRecipe {
+            let image = try PixelBuffer(width: size.width, height: size.height, format: .bgra)
+            return EncodingRecipe(copying: image, .up, settings)
+        }
+        let first = workspace.prepared(for: try recipe(wide), .bgra)
         _ = try first.scaled.buffer(width: 64, height: 32, format: .bgra)
         #expect(first.scaled.idleCount == 1)
-        #expect(workspace.prepared(for: recipe(wide)).scaled === first.scaled)
-        let second = workspace.prepared(for: recipe(high))
+        let same = workspace.prepared(for: try recipe(wide), .bgra)
+        #expect(same.scaled === first.scaled)
+        let second = workspace.prepared(for: try recipe(high), .bgra)
         #expect(second.scaled !== first.scaled)
         #expect(second.scaled.idleCount == 0)
     }

@@ -42,8 +42,8 @@ import Testing
                 var plain = SampleUploader.Configuration(scale: scale, usesStrips: false)
                 plain.appliesOrientation = appliesOrientation
                 // What is encoded, without the watermark.
-                let recipe = try #require(EncodingRecipe(.pixels(image), orientation, .init(plain))).image
-                let sent = try recipe.scaled(image, pool: .init()).upright(
+                let recipe = try #require(EncodingRecipe(.pixels(image), orientation, .init(plain)))
+                let sent = try recipe.scaled(image, as: recipe.format ?? format, pool: .init()).upright(
                     from: recipe.appliesOrientation ? orientation : .up
                 )
                 let stated = recipe.appliesOrientation ? .up : orientation
@@ -58,7 +58,7 @@ import Testing
                 var marked = plain
                 marked.watermark = reference.watermark
                 let placement = try #require(
-                    EncodingRecipe(.pixels(image), orientation, .init(marked))?.image.watermark
+                    EncodingRecipe(.pixels(image), orientation, .init(marked))?.watermark
                 )
                 var drawn = sent
                 try DrawnWatermark(placement, sent.format).draw(on: &drawn)

@@ -300,12 +300,6 @@ struct DamageRig {
     }
 }
 
-extension Span<UInt8> {
-    fileprivate func isEqual(to other: Span<UInt8>) -> Bool {
-        count == other.count && indices.allSatisfy { self[$0] == other[$0] }
-    }
-}
-
 extension PixelBuffer {
     /// Returns whether this image differs from another of the same size and format in no rows but these.
     fileprivate func differs(from other: PixelBuffer, onlyIn rows: Range<Int>) throws -> Bool {

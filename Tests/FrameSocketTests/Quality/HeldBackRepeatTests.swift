@@ -21,91 +21,46 @@ import Testing
         #expect(rig.submitted == [1, 2])
     }
 
+    /// A rig that has sent a JPEG of 1,000 bytes where two seconds have room for 8,360.
+    private func rig(_ failure: SampleUploader.DropCause? = nil) throws -> ImageRig {
+        var rig = ImageRig(.init(adaptation: .init(maximumByteRate: 4000), usesStrips: false))
+        rig.sendingFails = failure
+        rig.offer(.pixels(try testImage(64, 48, as: .gray)), settles: false)
+        let job = try rig.begin()
+        #expect(job.quality != nil)
+        rig.end(job) { _ in ImageRig.jpeg(1000) }
+        rig.sendingFails = nil
+        #expect(rig.messages.map(\.jpeg.count) == [1000])
+        rig.now += 1_000_000_000
+        return rig
+    }
+
     /// Shows P340.
     @Test func `an image that was given up while it was encoded waits for room as its JPEG`() throws {
-        var configuration = SampleUploader.Configuration(usesStrips: false)
-        configuration.adaptation = .init(maximumByteRate: 4000)
-        var machine = UploaderMachine(configuration, owner: 1)
-        var terms = ReceiverTerms()
-        (terms.revision, terms.connection, terms.isConnected) = (1, 1, true)
-        machine.termsChanged(terms, at: 0)
-        let image = try testImage(64, 48, as: .gray)
-        let second: UInt64 = 1_000_000_000
-        var messages: [Int] = []
-
-        func encode(_ byteCount: Int, givesUp: Bool, at now: UInt64) throws {
-            let outcome = machine.offer(.pixels(image), at: now)
-            #expect(outcome == .taken)
-            let begun = machine.beginUpload(at: now)
-            #expect(begun?.quality != nil)
-            if givesUp { machine.giveUpImages() }
-            let info = FrameInfo(bufferSize: BufferSize(width: 64, height: 48))
-            let jpeg = FrameMessage(jpeg: FrameBytes([UInt8](repeating: 0, count: byteCount)), info: info)
-            machine.encoded(.encoded(jpeg, digest: nil), at: now)
-        }
-        func send(at now: UInt64) {
-            guard let message = machine.takeEffects().message else { return }
-            messages.append(message.jpeg.count)
-            machine.sent(nil, at: now)
-        }
-
-        try encode(1000, givesUp: false, at: second)
-        send(at: second)
+        var rig = try rig()
+        rig.offer(.pixels(try testImage(64, 48, as: .gray)), settles: false)
+        let job = try rig.begin()
+        rig.machine.giveUpImages()
         // More than was expected of it, and more than there is room for within two seconds of the first.
-        try encode(7400, givesUp: true, at: 2 * second)
-        send(at: 2 * second)
-        #expect(messages == [1000])
-        let timer = machine.timer
-        let due = try #require(timer)
-        #expect(due >= 3 * second && due < 4 * second)
-        machine.deadlinePassed(at: due)
-        let job = machine.beginUpload(at: due)
-        #expect(job == nil, "there is no image to encode")
-        send(at: due)
-        #expect(messages == [1000, 7400])
+        rig.end(job) { _ in ImageRig.jpeg(7400) }
+        rig.pass(milliseconds: 900)
+        #expect(rig.messages.count == 1)
+        rig.pass(milliseconds: 1_000)
+        #expect(rig.messages.map(\.jpeg.count) == [1000, 7400] && rig.jobs.count == 2, "there is no image to encode")
     }
 
     /// Shows P76.
     ///
     /// Its first attempt has ended with its connection, but may have brought its number to a receiver.
     @Test func `the number of a frame that is held back is not given to the next one if it was sent under it`() throws {
-        var configuration = SampleUploader.Configuration(usesStrips: false)
-        configuration.adaptation = .init(maximumByteRate: 4000)
-        var machine = UploaderMachine(configuration, owner: 1)
-        var terms = ReceiverTerms()
-        var numbers: [UInt64?] = []
-        let second: UInt64 = 1_000_000_000
-        let image = try testImage(64, 48, as: .gray)
-
-        func connect(at now: UInt64) {
-            (terms.revision, terms.connection, terms.isConnected) = (terms.revision + 1, terms.connection + 1, true)
-            machine.termsChanged(terms, at: now)
-        }
-        func offer(at now: UInt64) {
-            _ = machine.offer(.pixels(image), at: now)
-        }
-        func encode(_ byteCount: Int, at now: UInt64, while body: () -> Void = {}) {
-            guard machine.beginUpload(at: now) != nil else { return }
-            body()
-            let info = FrameInfo(bufferSize: BufferSize(width: 64, height: 48))
-            let jpeg = FrameMessage(jpeg: FrameBytes([UInt8](repeating: 0, count: byteCount)), info: info)
-            machine.encoded(.encoded(jpeg, digest: nil), at: now)
-            if let message = machine.takeEffects().message { numbers.append(message.info.sequence) }
-        }
-
-        connect(at: second)
-        offer(at: second)
-        encode(1000, at: second)
-        machine.sent(.connectionLost, at: second)
+        var rig = try rig(.connectionLost)
         // Another quality: its JPEG cannot be sent again as it is.
-        terms.preferences = .init(quality: 50)
-        connect(at: 2 * second)
-        encode(7400, at: 2 * second) { offer(at: 2 * second) }
-        #expect(numbers == [0], "there is no room for it")
-        while let due = machine.timer, numbers.count < 2 {
-            machine.deadlinePassed(at: due)
-            encode(100, at: due)
-        }
-        #expect(numbers == [0, 1])
+        rig.change(settles: false) { ($0.connection, $0.preferences) = (2, .init(quality: 50)) }
+        let job = try rig.begin()
+        rig.offer(.pixels(try testImage(64, 48, as: .gray)), settles: false)
+        rig.end(job) { _ in ImageRig.jpeg(7400) }
+        #expect(rig.messages.count == 1, "there is no room for it")
+        rig.pass(milliseconds: 10_000)
+        #expect(rig.messages.map(\.info.sequence).prefix(2) == [0, 1])
     }
 }

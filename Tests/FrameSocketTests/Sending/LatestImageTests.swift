@@ -264,12 +264,10 @@ import Testing
             (terms.isGreeted, terms.mayShareMemory, terms.acceptsSharedMemory) = (true, true, true)
             terms.preferences = .init(size: BufferSize(width: 16, height: 16))
         }
-        let begun = rig.machine.beginUpload(at: rig.now)
-        let job = try #require(begun)
+        let job = try rig.begin()
         try #require(job.place != nil)
         rig.change(settles: false) { $0.acceptsSharedMemory = false }
-        rig.machine.encoded(.notShared(try #require(job.content)), at: rig.now)
-        rig.settle()
+        rig.end(job) { .notShared($0) }
         #expect(rig.messages.map(\.bufferSize.width) == [64, 16])
     }
 
@@ -278,8 +276,7 @@ import Testing
         var rig = ImageRig(.init())
         try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
         let box = BufferSize(width: 16, height: 16)
-        rig.machine.update(.init(scale: .fit(width: 16, height: 16)), at: rig.now)
-        rig.settle()
+        rig.update(.init(scale: .fit(width: 16, height: 16)))
         rig.change { $0.preferences = .init(size: box) }
         #expect(rig.messages.map(\.bufferSize.width) == [64, 16])
         rig.change { $0.preferences = .init(frameRateInMillihertz: 5_000, size: box) }
@@ -290,11 +287,9 @@ import Testing
     @Test func `a preference during an encoding applies to the image once that is sent`() throws {
         var rig = ImageRig(.init())
         rig.offer(.pixels(try testImage(64, 48, as: .bgra)), settles: false)
-        let begun = rig.machine.beginUpload(at: rig.now)
-        var job = try #require(begun)
+        let job = try rig.begin()
         rig.change(settles: false) { $0.preferences = .init(size: BufferSize(width: 16, height: 16)) }
-        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester(), SharedBufferStore()), at: rig.now)
-        rig.settle()
+        rig.end(job)
         #expect(rig.messages.map(\.bufferSize.width) == [64, 16])
         #expect(rig.machine.statistics.sent == 1 && rig.machine.statistics.repeats == 1)
     }
@@ -310,14 +305,12 @@ import Testing
         let sent = rig.messages.count
         rig.change(settles: false) { $0.preferences = .init(size: BufferSize(width: 16, height: 16)) }
         if !isRepeat { rig.offer(.pixels(image), settles: false) }
-        let begun = rig.machine.beginUpload(at: rig.now)
-        var job = try #require(begun)
+        let job = try rig.begin()
         rig.change(settles: false) { terms in
             terms.connection += 1
             terms.preferences = .init()
         }
-        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester(), SharedBufferStore()), at: rig.now)
-        rig.settle()
+        rig.end(job)
         #expect(rig.messages.dropFirst(sent).map(\.bufferSize.width) == [64])
         #expect(rig.machine.statistics.sent == 1 && rig.machine.statistics.repeats == (isRepeat ? 1 : 0))
         #expect(rig.messages.allSatisfy { $0.info.sequence == rig.messages[0].info.sequence })
@@ -333,13 +326,11 @@ import Testing
         try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
         rig.now += 5_000_000_000
         rig.offer(.pixels(try testImage(60, 48, as: .bgra)), settles: false)
-        let begun = rig.machine.beginUpload(at: rig.now)
-        var job = try #require(begun)
+        let job = try rig.begin()
         #expect(try #require(job.quality) < 80)
         if isAloneMeanwhile { rig.change(settles: false) { $0.isConnected = false } }
         if !isAloneMeanwhile { rig.change(settles: false) { ($0.connection, $0.preferences) = (2, .init()) } }
-        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester(), SharedBufferStore()), at: rig.now)
-        rig.settle()
+        rig.end(job)
         if isAloneMeanwhile { rig.change { ($0.connection, $0.isConnected, $0.preferences) = (2, true, .init()) } }
         #expect(rig.messages.map(\.bufferSize.width) == [64, 60])
     }

@@ -104,15 +104,13 @@ import Testing
         rig.change { $0.connection += 1 }
         for pacing in [SampleUploader.Pacing.every(2), .everyFrame] {
             configuration.pacing = pacing
-            rig.machine.update(configuration, at: rig.now)
-            rig.settle()
+            rig.update(configuration)
         }
         #expect(rig.messages.count == 1)
         configuration.limits = .init()
         for quality in [80, 70] {
             configuration.quality = quality
-            rig.machine.update(configuration, at: rig.now)
-            rig.settle()
+            rig.update(configuration)
         }
         #expect(rig.messages.map(\.info.sequence) == [0, 0])
     }
@@ -130,8 +128,7 @@ import Testing
         #expect(rig.messages.map(\.bufferSize.width) == [32, 16])
         rig.change { $0.preferences = .init() }
         configuration.limits = .init()
-        rig.machine.update(configuration, at: rig.now)
-        rig.settle()
+        rig.update(configuration)
         #expect(rig.messages.map(\.bufferSize.width) == [32, 16, 64])
     }
 
@@ -156,20 +153,16 @@ import Testing
         rig.change { $0.preferences = .init(size: BufferSize(width: 16, height: 16)) }
         try rig.send(.pixels(try testImage(64, 48)))
         rig.change(settles: false) { $0.preferences = .init(size: BufferSize(width: 64, height: 64)) }
-        let job = rig.machine.beginUpload(at: rig.now)
-        #expect(job != nil)
+        let job = try rig.begin()
         configuration.limits.maximumDimension = 50
         rig.machine.update(configuration, at: rig.now)
-        let made = FrameMessage(jpeg: FrameBytes([1]), info: FrameInfo(bufferSize: BufferSize(width: 64, height: 48)))
-        rig.machine.encoded(.encoded(made, digest: nil), at: rig.now)
-        rig.settle()
+        rig.end(job) { _ in ImageRig.jpeg(1) }
         #expect(rig.messages.map(\.bufferSize.width) == [16])
         rig.change { ($0.connection, $0.preferences) = (2, .init(size: BufferSize(width: 32, height: 32))) }
         #expect(rig.messages.map(\.bufferSize.width) == [16, 32])
         rig.change { $0.preferences = .init(size: BufferSize(width: 64, height: 64)) }
         configuration.limits = .init()
-        rig.machine.update(configuration, at: rig.now)
-        rig.settle()
+        rig.update(configuration)
         #expect(rig.messages.map(\.bufferSize.width) == [16, 32, 64])
     }
 }

@@ -13,15 +13,10 @@ import Testing
         let jpeg: [UInt8] = try JPEGEncoder().encode(try testImage(640, 480, as: .bgra))
         var configuration = SampleUploader.Configuration(appliesOrientation: true)
         configuration.limits.maximumDimension = 100
-        var rig = UploaderRig(configuration)
-        rig.run(.connect)
+        var rig = ImageRig(configuration)
         let content = FrameContent.jpeg(FrameBytes(jpeg), BufferSize(width: 8, height: 8))
-        let outcome = rig.machine.offer(content, orientation: .right, at: rig.now)
-        #expect(outcome == .taken)
-        let begun = rig.machine.beginUpload(at: rig.now)
-        var job = try #require(begun)
-        rig.machine.encoded(job.encode(with: FrameEncoder(), FrameDigester(), SharedBufferStore()), at: rig.now)
-        #expect(rig.machine.takeEffects().message == nil)
+        #expect(rig.offer(content, orientation: .right) == .taken)
+        #expect(rig.messages.isEmpty)
         #expect(rig.machine.statistics.drops == [.outsideLimits: 1])
     }
 
@@ -39,29 +34,6 @@ import Testing
     func `a preference that no encoder can fulfill becomes the nearest one`(preferred: Int, quality: Int) {
         let configuration = SampleUploader.Configuration().preferring(ControlRequest.Preferences(quality: preferred))
         #expect(configuration.quality == quality)
-    }
-
-    @Test func `another size applies to pixels, and a JPEG is repeated unchanged`() throws {
-        let image = try testImage(64, 48, as: .bgra)
-        var rig = UploaderRig()
-        func offer(_ rig: inout UploaderRig) -> EncodingJob? {
-            _ = rig.machine.offer(.pixels(image), at: rig.now)
-            return rig.machine.beginUpload(at: rig.now)
-        }
-        rig.run(.connect)
-        let first = try #require(offer(&rig))
-        #expect(first.recipe?.output.canvas == BufferSize(width: 64, height: 48))
-        rig.machine.encoded(
-            .encoded(try FrameEncoder().encode(.pixels(image), .up, first.recipe), digest: nil),
-            at: rig.now
-        )
-        rig.machine.sent(nil, at: rig.now)
-        rig.run([.pause, .prefer(.init(size: BufferSize(width: 32, height: 24))), .resume])
-        #expect(rig.messages.last?.bufferSize == BufferSize(width: 64, height: 48))
-        rig.run(.pause)
-        #expect(offer(&rig) == nil)
-        rig.run([.encoding(false), .resume])
-        #expect(rig.machine.beginUpload(at: rig.now)?.recipe?.output.canvas == BufferSize(width: 32, height: 24))
     }
 
     @Test func `sizes far beyond what can be encoded do not overflow`() throws {

@@ -6,10 +6,6 @@ import Locking
 import TestSupport
 import Testing
 
-#if os(Linux)
-    import Glibc
-#endif
-
 /// What an uploader's methods promise to those who call them: order, cancellation, and that nobody waits for himself.
 @Suite(.timeLimit(.minutes(5))) struct UploaderCallTests {
     let directory: TemporaryDirectory
@@ -242,62 +238,6 @@ import Testing
             #expect(isDone && most < before + 40, "\(before) threads before, and up to \(most)")
             for uploader in uploaders { uploader.connection.close() }
             withExtendedLifetime(peers) {}
-        }
-
-        /// Shows P211.
-        @Test func `a large frame that is being compared delays neither changes nor the receiver's requests`()
-            async throws
-        {
-            var configuration = SampleUploader.Configuration(pacing: .everyFrame.skippingUnchanged(keepAlive: nil))
-            configuration.limits.maximumContentLength = 64 << 20
-            let receiver = try RawReceiver(configuration)
-            let visit = try await receiver.accept()
-            try await visit.ask(.helloForImages)
-            _ = try await visit.framesBeforePong(1)
-            // Its bytes are compared whenever it is offered, and never differ.
-            let large = FrameBytes(body(1, count: 64 << 20))
-            let size = BufferSize(width: 562, height: 1218)
-            receiver.uploader.send(jpeg: large, bufferSize: size)
-            #expect(try await visit.frame()?.body.count == 64 << 20)
-            try await receiver.uploader.settle()
-
-            // A change that is made while the frame is compared: by the clock of the thread that compares, which stands still
-            // while that thread does, between a quarter and three quarters of what all of it takes.
-            let isMadeMeanwhile = await becomesTrue { changesWhileCompared(receiver.uploader, large, size) > 0 }
-            #expect(isMadeMeanwhile, "a change waits for a frame to be compared")
-        }
-
-        /// Offers a frame on another thread, and counts the changes that begin and end in the middle of that.
-        private func changesWhileCompared(_ uploader: SampleUploader, _ frame: FrameBytes, _ size: BufferSize) -> Int {
-            let (offering, isOver) = (Locked(clockid_t?.none), Locked(Double?.none))
-            Thread.detachNewThread {
-                var clock = clockid_t()
-                unsafe pthread_getcpuclockid(pthread_self(), &clock)
-                offering.withLock { $0 = clock }
-                uploader.send(jpeg: frame, bufferSize: size)
-                isOver.withLock { $0 = seconds(of: clock) }
-            }
-            while offering.withLock({ $0 }) == nil { sched_yield() }
-            guard let clock = offering.withLock({ $0 }) else { return 0 }
-            var changes: [(begin: Double, end: Double)] = []
-            while true {
-                let begin = seconds(of: clock)
-                uploader.update { $0.quality = 50 + changes.count % 20 }
-                let end = seconds(of: clock)
-                if let total = isOver.withLock({ $0 }) {
-                    return changes.count { $0.begin > total / 4 && $0.end < total * 3 / 4 }
-                }
-                changes.append((begin, end))
-                // A lock has no order: without a pause between them the changes might keep the frame from its own turn.
-                usleep(100)
-            }
-        }
-
-        /// The time that the thread of a clock has had on a processor; 0 after its end.
-        private func seconds(of clock: clockid_t) -> Double {
-            var time = timespec()
-            unsafe clock_gettime(clock, &time)
-            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
         }
     #endif
 }

@@ -5,20 +5,32 @@ import TurboJPEG
 
 @testable import FrameSocket
 
-/// An uploader's machine and a plain receiver; what it asks for is done at once.
+/// An uploader's machine and a plain receiver; what it asks for is done at once, or as the test says.
 struct ImageRig {
     var machine: UploaderMachine
     var now: UInt64 = 1_000_000_000
+    /// What the connection has accepted, or failed to send.
     var messages: [FrameMessage] = []
+    /// What was to be encoded or copied.
+    var jobs: [EncodingJob] = []
     var encodingFails = false
+    var sendingFails: SampleUploader.DropCause?
     private var terms = ReceiverTerms()
     private let encoder = FrameEncoder()
     private let digester = FrameDigester()
     private let store = SharedBufferStore()
 
-    init(_ configuration: SampleUploader.Configuration) {
+    init(_ configuration: SampleUploader.Configuration, _ change: (inout ReceiverTerms) -> Void = { _ in }) {
         machine = UploaderMachine(configuration, owner: 1)
-        change { ($0.connection, $0.isConnected) = (1, true) }
+        self.change { terms in
+            (terms.connection, terms.isConnected) = (1, true)
+            change(&terms)
+        }
+    }
+
+    /// The terms of a receiver that accepts shared memory.
+    static func sharing(_ terms: inout ReceiverTerms) {
+        (terms.isGreeted, terms.mayShareMemory, terms.acceptsSharedMemory) = (true, true, true)
     }
 
     mutating func change(settles: Bool = true, _ change: (inout ReceiverTerms) -> Void) {
@@ -28,10 +40,22 @@ struct ImageRig {
         if settles { settle() }
     }
 
-    mutating func offer(_ content: FrameContent, settles: Bool = true) {
+    mutating func update(_ configuration: SampleUploader.Configuration) {
+        machine.update(configuration, at: now)
+        settle()
+    }
+
+    @discardableResult
+    mutating func offer(
+        _ content: FrameContent,
+        orientation: FrameOrientation = .up,
+        damage: ImageDamage? = nil,
+        settles: Bool = true
+    ) -> SampleUploader.Outcome {
         now += 10_000_000
-        _ = machine.offer(content, at: now)
+        let outcome = machine.offer(content, orientation: orientation, damage: damage, at: now)
         if settles { settle() }
+        return outcome
     }
 
     /// Lets time pass, in steps of 23 ms at most.
@@ -46,11 +70,42 @@ struct ImageRig {
         }
     }
 
-    /// Offers a frame that is sent.
-    mutating func send(_ content: FrameContent) throws {
+    /// Offers a frame that is sent, and returns its job.
+    @discardableResult
+    mutating func send(_ content: FrameContent) throws -> EncodingJob? {
         let count = messages.count
         offer(content)
         try #require(messages.count == count + 1)
+        return jobs.last
+    }
+
+    /// Begins the job that is due.
+    mutating func begin() throws -> EncodingJob {
+        let begun = next()
+        return try #require(begun)
+    }
+
+    private mutating func next() -> EncodingJob? {
+        guard let job = machine.beginUpload(at: now) else { return nil }
+        jobs.append(job)
+        return job
+    }
+
+    /// Ends a job: encodes it, or reports another result.
+    mutating func end(_ job: EncodingJob, settles: Bool = true, _ result: ((FrameContent) -> EncodingResult)? = nil) {
+        var job = job
+        let made = job.content.flatMap { result?($0) } ?? job.encode(with: encoder, digester, store)
+        machine.encoded(made, at: now)
+        if settles { settle() }
+    }
+
+    /// A JPEG of 64x48 pixels, as far as its size goes.
+    static func jpeg(_ byteCount: Int) -> EncodingResult {
+        let jpeg = FrameBytes([UInt8](repeating: 0, count: byteCount))
+        return .encoded(
+            FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: BufferSize(width: 64, height: 48))),
+            digest: nil
+        )
     }
 
     mutating func settle() {
@@ -58,10 +113,10 @@ struct ImageRig {
         while effects.startsUpload || effects.message != nil {
             if let message = effects.message {
                 messages.append(message)
-                machine.sent(nil, at: now)
-            } else if var job = machine.beginUpload(at: now) {
+                machine.sent(sendingFails, at: now)
+            } else if let job = next() {
                 let failure = EncodingResult.failed(TurboJPEGError(.encodeFailed, "as told"))
-                machine.encoded(encodingFails ? failure : job.encode(with: encoder, digester, store), at: now)
+                end(job, settles: false, encodingFails ? { _ in failure } : nil)
             }
             effects = machine.takeEffects()
         }

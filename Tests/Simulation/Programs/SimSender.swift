@@ -192,7 +192,6 @@ final class SimSender {
         let id: Int
         let opening: Opening
         var deadline: UInt64? { opening.deadline }
-        var cancelledAt: UInt64?
         var isSettled = false
         /// When the machine heard of it, and whether an attempt was in progress then.
         var beganAt: UInt64 = 0

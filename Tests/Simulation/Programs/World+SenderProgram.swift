@@ -213,7 +213,6 @@ extension World {
         case .cancelOpening(let id):
             guard let waiter = sender.waiters.first(where: { $0.id == id }), !waiter.isSettled else { return }
             coverage.count(.cancelled)
-            if let index = sender.waiters.firstIndex(where: { $0.id == id }) { sender.waiters[index].cancelledAt = now }
             execute(.abandonOpening(id), for: .sender(sender.index), on: sender.plan.thread)
             schedule(.openingIsDue(id), of: sender, after: 3_000_000)
         case .openingIsDue(let id):

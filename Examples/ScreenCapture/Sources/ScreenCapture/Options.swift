@@ -23,61 +23,41 @@ struct Options {
     private(set) var socket = ""
     private(set) var display: String?
     private(set) var source = Source.screen
-    private(set) var rate = 30.0
-    private(set) var quality = 80
+    private(set) var (rate, quality) = (30.0, 80)
     private(set) var drawsCursor = true
 
     init(_ arguments: [String]) throws(Failure) {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
+            func value<Value>(_ expected: String, _ parse: (String) -> Value?) throws(Failure) -> Value {
+                guard let text = rest.popFirst(), !text.isEmpty else { throw .usage("\(argument) needs a value") }
+                if let value = parse(text) { return value }
+                throw .usage("invalid value '\(text)' for \(argument): expected \(expected)")
+            }
+            func number(in range: ClosedRange<Int>) throws(Failure) -> Int {
+                try value("\(range.lowerBound) to \(range.upperBound)") { Int($0).flatMap { range ~= $0 ? $0 : nil } }
+            }
             switch argument {
-            case "--display":
-                display = try Self.value(of: argument, &rest)
-            case "--window":
-                let text = try Self.value(of: argument, &rest)
-                let isHexadecimal = text.lowercased().hasPrefix("0x")
-                guard let id = isHexadecimal ? UInt32(text.dropFirst(2), radix: 16) : UInt32(text), id != 0 else {
-                    throw .usage("invalid value '\(text)' for --window: expected an ID such as 0x1a00007")
-                }
-                try select(.window(id))
-            case "--monitor":
-                try select(.monitor(try Self.value(of: argument, &rest)))
-            case "--rate":
-                rate = try Self.number(of: argument, &rest, in: 1...240)
-            case "--quality":
-                quality = Int(try Self.number(of: argument, &rest, in: 1...100))
-            case "--no-cursor":
-                drawsCursor = false
+            case "--display": display = try value("a name") { $0 }
+            case "--window", "--monitor":
+                guard source == .screen else { throw .usage("--window and --monitor are mutually exclusive") }
+                source =
+                    argument == "--monitor"
+                    ? .monitor(try value("a name") { $0 }) : .window(try value("an ID such as 0x1a00007", Self.id))
+            case "--rate": rate = Double(try number(in: 1...240))
+            case "--quality": quality = try number(in: 1...100)
+            case "--no-cursor": drawsCursor = false
             case _ where argument.hasPrefix("-"):
                 throw .usage("unknown option '\(argument)'; --help lists the options")
-            case _ where socket.isEmpty:
-                socket = argument
-            default:
-                throw .usage("unexpected argument '\(argument)': one socket is enough")
+            case _ where socket.isEmpty: socket = argument
+            default: throw .usage("unexpected argument '\(argument)': one socket is enough")
             }
         }
         guard !socket.isEmpty else { throw .usage("no socket was given: ScreenCapture SOCKET") }
     }
 
-    private mutating func select(_ source: Source) throws(Failure) {
-        guard self.source == .screen else { throw .usage("--window and --monitor are mutually exclusive") }
-        self.source = source
-    }
-
-    private static func value(of option: String, _ rest: inout ArraySlice<String>) throws(Failure) -> String {
-        guard let value = rest.popFirst(), !value.isEmpty else { throw .usage("\(option) needs a value") }
-        return value
-    }
-
-    private static func number(
-        of option: String,
-        _ rest: inout ArraySlice<String>,
-        in range: ClosedRange<Int>
-    ) throws(Failure) -> Double {
-        let text = try value(of: option, &rest)
-        guard let number = Int(text), range ~= number else {
-            throw .usage("invalid value '\(text)' for \(option): expected \(range.lowerBound) to \(range.upperBound)")
-        }
-        return Double(number)
+    private static func id(_ text: String) -> UInt32? {
+        let id = text.lowercased().hasPrefix("0x") ? UInt32(text.dropFirst(2), radix: 16) : UInt32(text)
+        return id == 0 ? nil : id
     }
 }

@@ -16,25 +16,16 @@ struct Pointer: Equatable {
     init?(_ connection: OpaquePointer, _ cookie: xcb_xfixes_get_cursor_image_cookie_t) {
         guard let reply = xcb_xfixes_get_cursor_image_reply(connection, cookie, nil) else { return nil }
         defer { free(reply) }
-        let image = reply.pointee
-        place = PixelBuffer.Rectangle(
-            x: Int(image.x) - Int(image.xhot),
-            y: Int(image.y) - Int(image.yhot),
-            width: Int(image.width),
-            height: Int(image.height)
-        )
+        let (image, count) = (reply.pointee, Int(xcb_xfixes_get_cursor_image_cursor_image_length(reply)))
+        place = .init(Int(image.x) - Int(image.xhot), Int(image.y) - Int(image.yhot), image.width, image.height)
         serial = image.cursor_serial
-        let count = Int(xcb_xfixes_get_cursor_image_cursor_image_length(reply))
         pixels = Array(UnsafeBufferPointer(start: xcb_xfixes_get_cursor_image_cursor_image(reply), count: count))
     }
 
-    /// Draws the part that lies in one row over pixels of four bytes.
-    ///
-    /// - Parameters:
-    ///   - row: The pixels, as blue, green, red and a byte without meaning.
-    ///   - start: Where the first of them is on the display.
+    /// Draws the part that lies in one row, of which the first pixel is at a place of the display, over its pixels: blue,
+    /// green, red and a byte without meaning.
     func draw(on row: UnsafeMutableRawBufferPointer, at start: (x: Int, y: Int)) {
-        let part = PixelBuffer.Rectangle(x: start.x, y: start.y, width: row.count / 4, height: 1).intersection(place)
+        let part = PixelBuffer.Rectangle(start.x, start.y, row.count / 4, 1).intersection(place)
         guard part.width > 0, part.height > 0 else { return }
         for x in part.x..<part.right {
             let pixel = pixels[(part.y - place.y) * place.width + x - place.x]

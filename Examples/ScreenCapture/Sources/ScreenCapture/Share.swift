@@ -1,4 +1,16 @@
+import Foundation
 import FrameSocket
+
+/// Why the program cannot go on, in one line, and its exit code.
+struct Failure: Error {
+    let message: String
+    let exitCode: Int32
+
+    static func usage(_ message: String) -> Failure { Failure(message: message, exitCode: 64) }
+    /// What was to be shared does not exist, or no longer.
+    static func noInput(_ message: String) -> Failure { Failure(message: message, exitCode: 66) }
+    static func unavailable(_ message: String) -> Failure { Failure(message: message, exitCode: 69) }
+}
 
 /// Sends an image whenever the screen has changed, until the task is cancelled or there is nothing left to share.
 ///
@@ -11,7 +23,8 @@ func share(_ screen: Screen, with uploader: SampleUploader) async throws {
     while true {
         try Task.checkCancellation()
         try screen.readEvents()
-        guard connection.wantsImages else {
+        let receiver = connection.receiver
+        guard connection.state == .connected, !receiver.isPaused, receiver.wants.contains(.frames) else {
             // The display is watched too: it may be lost, or the window closed.
             await withTaskGroup { group in
                 group.addTask { for await wants in connection.demand where wants.contains(.frames) { return } }
@@ -26,7 +39,10 @@ func share(_ screen: Screen, with uploader: SampleUploader) async throws {
             if await !waitUntilReadable(descriptor, for: screen.drawsPointer ? 1 : nil) { screen.hasChanged = true }
             continue
         }
-        if let last { try await Task.sleep(until: last + uploader.interval) }
+        // A receiver may prefer a longer time from one image to the next.
+        if let last, let rate = uploader.configuration.pacing.rateInMillihertz {
+            try await Task.sleep(until: last + .seconds(1000) / rate)
+        }
         last = .now
         guard let capture = try screen.capture() else { continue }
         uploader.send(capture.image, damage: capture.damage)
@@ -35,17 +51,18 @@ func share(_ screen: Screen, with uploader: SampleUploader) async throws {
     }
 }
 
-extension SocketConnection {
-    /// Whether there is a receiver that wants images now.
-    fileprivate var wantsImages: Bool {
-        state == .connected && !receiver.isPaused && receiver.wants.contains(.frames)
-    }
-}
-
-extension SampleUploader {
-    /// The time from one image to the next, which a receiver may prefer to be longer.
-    fileprivate var interval: Duration {
-        guard let rate = configuration.pacing.rateInMillihertz else { return .zero }
-        return .seconds(1000) / rate
-    }
+/// Waits until there is something to read, the task is cancelled, or some seconds have passed, for which it returns false.
+@discardableResult
+func waitUntilReadable(_ descriptor: Int32, for seconds: Double? = nil) async -> Bool {
+    let (ends, continuation) = AsyncStream.makeStream(of: Bool.self)
+    let (source, timer) = (DispatchSource.makeReadSource(fileDescriptor: descriptor), DispatchSource.makeTimerSource())
+    source.setEventHandler { continuation.yield(true) }
+    timer.setEventHandler { continuation.yield(false) }
+    timer.schedule(deadline: seconds.map { .now() + $0 } ?? .distantFuture)
+    source.resume()
+    timer.resume()
+    let end = await ends.first { _ in true }
+    source.cancel()
+    timer.cancel()
+    return end ?? true
 }

@@ -16,12 +16,19 @@ package struct ChildProcess: Sendable {
     /// What it wrote to standard output.
     package let output: [UInt8]
 
+    /// The Python that `scripts/setup` makes: a link, which must not be followed, for it finds its modules beside the link.
+    package static let python =
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../../.tools/venv/bin/python"
+
     /// Runs a program, which is found as a shell finds it, and waits for its end.
     ///
     /// Standard error is this process's own.
-    package init(_ program: String, _ arguments: [String], input: String = "/dev/null") throws {
-        let source = unsafe open(input, O_RDONLY | O_CLOEXEC)
-        guard source >= 0 else { throw SystemFailure(call: "open \(input)", error: errno) }
+    package init(_ program: String, _ arguments: [String], input: [UInt8] = []) throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("input-\(UUID().uuidString)")
+        try Data(input).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let source = unsafe open(file.path, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw SystemFailure(call: "open \(file.path)", error: errno) }
         defer { close(source) }
         let pipe = try PipeEnds()
         let process: pid_t

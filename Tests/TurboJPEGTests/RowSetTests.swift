@@ -37,15 +37,29 @@ import TurboJPEG
         #expect(try other.rows(differingFrom: image) == RowSet(allOf: 48))
     }
 
-    @Test(arguments: [1, 63, 64, 65, 200])
-    func `a set of all rows has no others`(height: Int) {
-        let rows = RowSet(allOf: height)
-        #expect(Self.rows(rows, height) == Array(0..<height) && rows.range == 0..<height && rows.hasAll(of: height))
-        for row in 0..<height {
-            var others = RowSet(height: height)
-            others.insert(0..<row)
-            others.insert(row + 1..<height)
-            #expect(!others.hasAll(of: height))
+    @Test(arguments: [1, 63, 64, 65, 128, 200])
+    func `a set of rows is what a set of numbers is`(height: Int) {
+        var random = SplitMix(seed: UInt64(height))
+        func range() -> Range<Int> {
+            let start = Int.random(in: 0...height, using: &random)
+            return start..<Int.random(in: start...height, using: &random)
+        }
+        for round in 0..<50 {
+            var (set, numbers) = (RowSet(height: height), Set<Int>())
+            // All rows, all but one, and any.
+            if round == 0 { (set, numbers) = (RowSet(allOf: height), Set(0..<height)) }
+            let added = round == 1 ? [0..<height / 2, height / 2 + 1..<height] : (0..<round % 5).map { _ in range() }
+            for range in added {
+                set.insert(range)
+                numbers.formUnion(range)
+            }
+            let ranges = set.ranges
+            #expect(ranges.flatMap { Array($0) } == numbers.sorted() && !ranges.contains { $0.isEmpty })
+            #expect(zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
+            #expect(set.isEmpty == numbers.isEmpty && set.range == (numbers.min() ?? 0)..<((numbers.max() ?? -1) + 1))
+            #expect(set.hasAll(of: height) == (numbers.count == height))
+            let part = range()
+            #expect(set.overlaps(part) == part.contains { numbers.contains($0) })
         }
     }
 

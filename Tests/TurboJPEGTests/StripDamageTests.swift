@@ -58,25 +58,4 @@ import Testing
         #expect(throws: TurboJPEGError.self) { try hashedCount(JPEGEncoder(quality: 0)) }
         #expect(try hashedCount() == 19)
     }
-
-    @Test(arguments: [1, 63, 64, 65, 128, 200])
-    func `a set of rows is what a set of numbers is`(height: Int) {
-        var random = SplitMix(seed: UInt64(height))
-        for _ in 0..<50 {
-            var (set, numbers) = (RowSet(height: height), Set<Int>())
-            for _ in 0..<Int.random(in: 0...4, using: &random) {
-                let start = Int.random(in: 0...height, using: &random)
-                let range = start..<Int.random(in: start...height, using: &random)
-                set.insert(range)
-                numbers.formUnion(range)
-            }
-            let ranges = set.ranges
-            #expect(ranges.flatMap { Array($0) } == numbers.sorted() && !ranges.contains { $0.isEmpty })
-            #expect(zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
-            #expect(set.isEmpty == numbers.isEmpty && set.range == (numbers.min() ?? 0)..<((numbers.max() ?? -1) + 1))
-            let start = Int.random(in: 0...height, using: &random)
-            let range = start..<Int.random(in: start...height, using: &random)
-            #expect(set.overlaps(range) == range.contains { numbers.contains($0) })
-        }
-    }
 }

@@ -97,10 +97,7 @@ import Testing
 
     // MARK: Pillow
 
-    private static let python =
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../../../.tools/venv/bin/python"
-
-    private static let hasPillow = (try? ChildProcess(python, ["-c", "import PIL"]).status) == 0
+    private static let hasPillow = (try? ChildProcess(ChildProcess.python, ["-c", "import PIL"]).status) == 0
 
     /// Composes the images that `files` name, of the given sizes, at a place and in a size.
     private static let script = """
@@ -141,7 +138,8 @@ import Testing
         try Data(ReferenceImage(image).planes[0].bytes).write(to: URL(fileURLWithPath: files.0))
         try Data(ReferenceImage(mark).planes[0].bytes).write(to: URL(fileURLWithPath: files.1))
         let numbers = [size.width, size.height, test.width, test.height, test.x, test.y, test.drawn, high]
-        let pillow = try ChildProcess(Self.python, ["-c", Self.script, files.0, files.1] + numbers.map(String.init))
+        let arguments = ["-c", Self.script, files.0, files.1] + numbers.map(String.init)
+        let pillow = try ChildProcess(ChildProcess.python, arguments)
         try #require(pillow.status == 0)
         let watermark = try Watermark(
             mark,

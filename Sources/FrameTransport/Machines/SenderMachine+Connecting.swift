@@ -59,20 +59,16 @@ extension SenderMachine {
         }
     }
 
-    mutating func checkConnected(_ system: some System) {
+    /// Goes on once the connection is made, or has failed.
+    mutating func checkPeer(_ system: some System) {
         do throws(Errno) {
-            try system.checkConnected()
+            switch try system.checkPeer() {
+            case .refused(let error): return refuse(error, system)
+            case .thisSide: return giveUpAttempt(after: .system(.refused), system)
+            case .admitted: break
+            }
         } catch {
             return giveUpAttempt(after: .system(error), system)
-        }
-        checkPeer(system)
-    }
-
-    private mutating func checkPeer(_ system: some System) {
-        switch system.checkPeer() {
-        case .refused(let error): return refuse(error, system)
-        case .thisSide: return giveUpAttempt(after: .system(.refused), system)
-        case .admitted: break
         }
         guard let tokens = configuration.tokens else { return didOpen(system) }
         let until = configuration.handshakeTimeout.after(now)

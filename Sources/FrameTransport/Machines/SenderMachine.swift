@@ -97,7 +97,7 @@ package struct SenderMachine: Sendable {
         turn.begin()
         switch state {
         case .connecting:
-            if writable { checkConnected(system) }
+            if writable { checkPeer(system) }
         case .handshaking:
             if writable { writeToken(system) }
         case .open:
@@ -228,10 +228,8 @@ extension SenderMachine {
 
         /// Creates a socket and connects it; the previous one has been closed.
         func connect() -> Attempt
-        /// Returns the outcome of a connection that was ``Attempt/pending``, once the socket is writable.
-        func checkConnected() throws(Errno)
-        /// Checks the peer.
-        func checkPeer() -> Peer
+        /// Checks the peer, once the connection is made; throws if a ``Attempt/pending`` one has failed.
+        func checkPeer() throws(Errno) -> Peer
         /// Writes this side's token from `offset` on.
         func writeToken(from offset: Int) throws(Errno) -> Transfer
         /// Reads once; 0 bytes are the end of the stream.

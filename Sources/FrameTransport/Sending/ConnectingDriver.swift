@@ -99,7 +99,7 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
     /// Handles a caller's own write that was incomplete, or failed.
     func laneChanged() {
         // The current progress: the report may be about a socket that has been replaced since.
-        let progress = lane.progress
+        let progress = lane.withMachine { $0.progress }
         change { $0.laneChanged(to: progress, self) }
     }
 
@@ -173,18 +173,14 @@ extension ConnectingDriver: SenderMachine.System {
         }
     }
 
-    func checkConnected() throws(Errno) {
-        guard let socket else { return }
+    func checkPeer() throws(Errno) -> SenderMachine.Peer {
+        guard let socket else { return .thisSide }
         do {
             try Syscalls.checkConnected(socket)
         } catch {
             reportAttempt("no server was reached: \(error)")
             throw error
         }
-    }
-
-    func checkPeer() -> SenderMachine.Peer {
-        guard let socket else { return .thisSide }
         switch endpoint {
         case .path(let path):
             facts.withLock { $0.peer = try? Syscalls.peer(of: socket) }

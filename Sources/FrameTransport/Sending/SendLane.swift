@@ -5,7 +5,6 @@ internal import Locking
 ///
 /// The caller's own thread writes; only what the socket did not accept at once is left for the I/O thread.
 final class SendLane: Sendable {
-    typealias Completion = SendLaneMachine.Completion
     typealias Progress = SendLaneMachine.Progress
 
     fileprivate struct State: ~Copyable {
@@ -20,17 +19,6 @@ final class SendLane: Sendable {
         let machine = SendLaneMachine(padsShortBodies: padsShortBodies, offersAudio: offersAudio, info: info)
         state = Locked(State(machine: machine))
     }
-
-    /// Whether messages are accepted.
-    var isOpen: Bool { state.withLock { $0.machine.isAccepting } }
-
-    /// What the receiver has said, and the number of audio messages that were not sent to any so far.
-    var receiver: (SendLaneMachine.Receiver, droppedAudio: Int) {
-        state.withLock { ($0.machine.receiver, $0.machine.droppedAudio) }
-    }
-
-    /// Whether audio is accepted for a receiver that wants it.
-    var offersAudio: Bool { state.withLock { $0.machine.offersAudio } }
 
     /// How far the server has what was sent over a connection.
     struct Delivery {
@@ -72,59 +60,33 @@ final class SendLane: Sendable {
         }
     }
 
-    /// The progress of the lane.
-    var progress: Progress { state.withLock { $0.machine.progress } }
-
     // MARK: From any thread
 
     /// Returns a ticket, with which a frame can be cancelled.
     func makeTicket() -> Int { tickets.next() }
 
-    /// Accepts a frame, and writes what the socket accepts.
+    /// Looks at the machine, or makes a change after which there is nothing more to write.
+    func withMachine<Result>(_ body: (inout SendLaneMachine) -> Result) -> Result {
+        state.withLock { body(&$0.machine) }
+    }
+
+    /// Changes what there is to send, then writes what the socket accepts.
     ///
-    /// - Parameters:
-    ///   - message: The frame.
-    ///   - connection: The number of the connection that it was made for; nil for any.
-    ///   - ticket: Its ticket; 0 if it will not be cancelled.
-    ///   - completion: Called once with its outcome, outside the lane's lock.
+    /// - Parameter change: The change; the settlement that it returns is told outside the lane's lock.
     /// - Returns: The progress of the lane.
-    /// - Throws: If the frame was not accepted; `completion` is not called.
-    func send(
-        _ message: FrameMessage,
-        for connection: Int? = nil,
-        ticket: Int = 0,
-        completion: @escaping Completion
-    ) throws(TransportError) -> Progress {
-        try advance { machine throws(TransportError) in
-            try machine.submit(message, for: connection, ticket: ticket, completion: completion)
-            return nil
+    /// - Throws: What the change throws; nothing is written then.
+    func advance<Failure: Error>(
+        _ change: (inout SendLaneMachine) throws(Failure) -> SendLaneMachine.Settlement?
+    ) throws(Failure) -> Progress {
+        // A frame is accepted only after the previous one is written, so a change and its writes settle at most one.
+        var settlement: SendLaneMachine.Settlement?
+        let progress = try state.withLock { state throws(Failure) -> Progress in
+            settlement = try change(&state.machine)
+            state.write(&settlement)
+            return state.machine.progress
         }
-    }
-
-    /// Accepts audio, and writes what the socket accepts.
-    func send(_ block: AudioBlock) throws(TransportError) -> Progress {
-        try advance { machine throws(TransportError) in
-            try machine.submit(block)
-            return nil
-        }
-    }
-
-    /// Changes the frame rate of the source, which is asked for within the lock, so that the latest one counts.
-    func stateFrameRate(_ rate: () -> Int?) {
-        state.withLock { $0.machine.frameRate = rate() }
-    }
-
-    /// Changes whether audio is accepted.
-    func setOffersAudio(_ offersAudio: Bool) -> Progress {
-        advance { machine in
-            machine.setOffersAudio(offersAudio)
-            return nil
-        }
-    }
-
-    /// Stops waiting for a frame, which is withdrawn unless it has been started.
-    func cancel(_ ticket: Int) {
-        state.withLock { $0.machine.cancel(ticket) }?.tell()
+        settlement?.tell()
+        return progress
     }
 
     // MARK: From the I/O thread
@@ -148,43 +110,27 @@ final class SendLane: Sendable {
         }
         settlement?.tell()
     }
-
-    // MARK: Writing
-
-    /// Changes what there is to send, then writes what the socket accepts.
-    func advance<Failure: Error>(
-        _ change: (inout SendLaneMachine) throws(Failure) -> SendLaneMachine.Settlement?
-    ) throws(Failure) -> Progress {
-        // A frame is accepted only after the previous one is written, so a change and its writes settle at most one.
-        var settlement: SendLaneMachine.Settlement?
-        let progress = try state.withLock { state throws(Failure) -> Progress in
-            settlement = try change(&state.machine)
-            if let written = state.write() { settlement = written }
-            return state.machine.progress
-        }
-        // After the lock is released: whoever is told may use the lane.
-        settlement?.tell()
-        return progress
-    }
 }
 
 extension SendLane.State {
     /// Writes until nothing is left or the socket is full.
-    fileprivate mutating func write() -> SendLaneMachine.Settlement? {
-        guard let socket = socket?.rawValue else { return nil }
-        var settlement: SendLaneMachine.Settlement?
+    fileprivate mutating func write(_ settlement: inout SendLaneMachine.Settlement?) {
+        guard let socket = socket?.rawValue else { return }
         while let write = machine.nextWrite() {
             if let bytes = write.sendBuffer { Syscalls.setSendBuffer(of: socket, bytes: bytes) }
+            let settled: SendLaneMachine.Settlement?
             do throws(Errno) {
                 switch try write.send(to: socket) {
-                case .bytes(let count, _): if let settled = machine.didWrite(count) { settlement = settled }
-                case .wouldBlock: machine.wouldBlock()
+                case .bytes(let count, _): settled = machine.didWrite(count)
+                case .wouldBlock:
+                    machine.wouldBlock()
+                    settled = nil
                 }
             } catch {
-                settlement = machine.writeFailed(error)
+                settled = machine.writeFailed(error)
             }
+            if let settled { settlement = settled }
         }
-        return settlement
     }
 }
 

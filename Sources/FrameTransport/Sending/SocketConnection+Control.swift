@@ -21,7 +21,10 @@ extension SocketConnection {
 
     /// States the frame rate of the source in millihertz to every later receiver, unless the program states one; `rate` must
     /// not use the connection.
-    package func stateFrameRate(_ rate: () -> Int?) { driver.lane.stateFrameRate(rate) }
+    package func stateFrameRate(_ rate: () -> Int?) {
+        // Within the lock, so that the latest one counts.
+        driver.lane.withMachine { $0.frameRate = rate() }
+    }
 
     /// What the receiver of a connection has stated.
     public struct Receiver: Sendable, Hashable {
@@ -44,7 +47,7 @@ extension SocketConnection {
 
     /// What the receiver has stated so far, and what became of it.
     public var receiver: Receiver {
-        let (receiver, droppedAudio) = driver.lane.receiver
+        let (receiver, droppedAudio) = driver.lane.withMachine { ($0.receiver, $0.droppedAudio) }
         return Receiver(
             hello: receiver.hello,
             wants: receiver.wants,
@@ -76,8 +79,8 @@ extension SocketConnection {
     /// one that asks for the sender's info is told so there (``FrameConnection/info``). ``demand`` and ``receiver`` still state
     /// what the receiver wants.
     public var offersAudio: Bool {
-        get { driver.lane.offersAudio }
-        set { followUp(driver.lane.setOffersAudio(newValue)) }
+        get { driver.lane.withMachine { $0.offersAudio } }
+        set { driver.lane.withMachine { $0.setOffersAudio(newValue) } }
     }
 
     /// Sends audio to a receiver that requested it, if ``offersAudio``.
@@ -92,7 +95,11 @@ extension SocketConnection {
     public func send(_ block: AudioBlock) throws(TransportError) -> Bool {
         try block.check()
         // Every cause of a refusal is reported as false.
-        guard let progress = try? driver.lane.send(block) else { return false }
+        let progress = try? driver.lane.advance { machine throws(TransportError) in
+            try machine.submit(block)
+            return nil
+        }
+        guard let progress else { return false }
         followUp(progress)
         return true
     }

@@ -173,7 +173,7 @@ public final class SocketConnection: Sendable {
     /// Whether a frame can be sent now.
     ///
     /// Unlike ``state``, this changes with the socket, before the connection's thread has been told.
-    package var isOpen: Bool { driver.lane.isOpen }
+    package var isOpen: Bool { driver.lane.withMachine { $0.isAccepting } }
 
     /// Reports to the connection's log what has become of its frames.
     package func report(
@@ -281,10 +281,10 @@ public final class SocketConnection: Sendable {
         let lane = driver.lane
         let ticket = lane.makeTicket()
         let outcome = Latch<Result<Void, TransportError>>()
-        followUp(try lane.send(message, ticket: ticket) { outcome.set($0) })
+        try submit(message, ticket: ticket) { outcome.set($0) }
         // Most frames are written when they are accepted.
         if let outcome = outcome.value { return try outcome.get() }
-        try await outcome.wait { lane.cancel(ticket) }.get()
+        try await outcome.wait { lane.withMachine { $0.cancel(ticket) }?.tell() }.get()
     }
 
     /// Sends one frame without waiting, unless the connection that it was made for has ended.
@@ -292,6 +292,7 @@ public final class SocketConnection: Sendable {
     /// - Parameters:
     ///   - message: The frame.
     ///   - connection: The number of the connection; nil for any.
+    ///   - ticket: The ticket with which the frame can be cancelled; 0 for none.
     ///   - completion: Called once, when the system has accepted the whole message or the message has failed; on the
     ///     caller's thread before this method returns, or on the connection's thread.
     /// - Throws: `closed`, `busy`, `paused` or `notWanted`, or `sharedMemory` if another uploader shares memory on this
@@ -299,9 +300,14 @@ public final class SocketConnection: Sendable {
     package func submit(
         _ message: FrameMessage,
         for connection: Int? = nil,
+        ticket: Int = 0,
         completion: @escaping @Sendable (Result<Void, TransportError>) -> Void
     ) throws(TransportError) {
-        followUp(try driver.lane.send(message, for: connection, completion: completion))
+        let progress = try driver.lane.advance { machine throws(TransportError) in
+            try machine.submit(message, for: connection, ticket: ticket, completion: completion)
+            return nil
+        }
+        followUp(progress)
     }
 
     /// Ends the connection cleanly and for good: sends what was accepted before, within ``Configuration/linger``, and

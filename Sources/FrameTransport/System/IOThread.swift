@@ -76,10 +76,6 @@ public final class IOThread: Sendable {
     /// Whether about as many handlers wait for their turns as one poll can report; to be asked on this thread.
     var isCrowded: Bool { loop.isCrowded }
 
-    private var hasFailed: Bool {
-        if case .failure = thread { true } else { false }
-    }
-
     /// - Throws: `system` if the thread could not be started.
     func checkRunning() throws(TransportError) {
         if case .failure(let error) = thread {
@@ -89,20 +85,22 @@ public final class IOThread: Sendable {
 
     /// Runs a task's job on this thread, after earlier submissions.
     func execute(_ job: TaskJob) {
-        guard !hasFailed else { return Self.standIn.async { job.run() } }
-        loop.submit(.job(job))
+        submit(.job(job))
     }
 
     /// Runs `work` on this thread, after earlier submissions.
     func execute(_ work: @escaping @Sendable () -> Void) {
-        guard !hasFailed else { return Self.standIn.async(execute: work) }
-        loop.submit(.work(work))
+        submit(.work(work))
     }
 
     /// Runs `work` on this thread once the sockets have been polled again, so that others have their turns.
     func executeAfterPoll(_ work: @escaping @Sendable () -> Void) {
-        guard !hasFailed else { return Self.standIn.async(execute: work) }
-        loop.submit(.work(work), afterPoll: true)
+        submit(.work(work), afterPoll: true)
+    }
+
+    private func submit(_ task: IOLoop.Task, afterPoll: Bool = false) {
+        guard case .success = thread else { return Self.standIn.async { task.run() } }
+        loop.submit(task, afterPoll: afterPoll)
     }
 
     /// Watches a descriptor for reading; for writing, see ``IORegistration/watchesRoom``.
@@ -221,6 +219,13 @@ private final class IOLoop: @unchecked Sendable {
     enum Task {
         case job(TaskJob)
         case work(@Sendable () -> Void)
+
+        func run() {
+            switch self {
+            case .job(let job): job.run()
+            case .work(let work): work()
+            }
+        }
     }
 
     private struct Inbox {
@@ -297,12 +302,7 @@ private final class IOLoop: @unchecked Sendable {
             unsafe swap(&inbox.tasks, &running)
             return inbox.isStopped && inbox.later.isEmpty
         }
-        for task in unsafe running {
-            switch task {
-            case .job(let job): job.run()
-            case .work(let work): work()
-            }
-        }
+        for task in unsafe running { task.run() }
         // A stopped loop still runs what its last tasks submitted: a dropped job would leave a task hanging.
         defer { unsafe running.removeAll(keepingCapacity: true) }
         return unsafe !(mayEnd && running.isEmpty)

@@ -173,7 +173,6 @@ final class SenderBench: SenderMachine.System {
         return .connected
     }
 
-    func checkConnected() {}
     func checkPeer() -> SenderMachine.Peer { peer }
 
     func writeToken(from offset: Int) throws(Errno) -> Transfer {

@@ -21,14 +21,9 @@ extension SimSender: SenderMachine.System {
 
     func connect() -> SenderMachine.Attempt { perform("connect") { world.connect(self) } }
 
-    func checkConnected() throws(Errno) {
-        try perform("check whether connected") { () throws(Errno) in
+    func checkPeer() throws(Errno) -> SenderMachine.Peer {
+        try perform("check peer") { () throws(Errno) in
             if let failure = world.connectFailure(socket) { throw failure }
-        }
-    }
-
-    func checkPeer() -> SenderMachine.Peer {
-        perform("check peer") {
             if world.isConnectedToItself(socket) { return .thisSide }
             world.monitor(socket, sender: index, tokenCount: tokens?.own.count ?? 0)
             return .admitted

@@ -11,8 +11,8 @@ package import FrameWire
     package enum Event {
         /// A complete message; the body is nil if there is none, or if it is not wanted and was skipped by its length.
         case message(Message, FrameBytes?)
-        /// The header of a body to keep, which is read after a call of ``admitBody()``.
-        case body(byteCount: Int)
+        /// The header of a body to keep, which is read after a call of ``admitBody()``; see ``pendingBody``.
+        case body
         /// More bytes are needed.
         case incomplete
     }
@@ -65,6 +65,9 @@ package import FrameWire
 
     /// The memory of the body in progress, in bytes.
     package var heldByteCount: Int { body?.capacity ?? 0 }
+
+    /// The length of a body whose header has come, and which has not been admitted.
+    var pendingBody: Int? { body == nil ? message?.keptByteCount : nil }
 
     /// Whether ``next(at:)`` has an event before more is read.
     package var hasMore: Bool { !staged.isEmpty || (message != nil && decoder.bodyRemaining == 0) }
@@ -195,7 +198,7 @@ package import FrameWire
             return nil
         }
         self.message = (message, length)
-        return .body(byteCount: length)
+        return .body
     }
 
     private mutating func skipBody(of message: Message) {

@@ -25,10 +25,7 @@ extension ReceiverMachine {
         assembler.longestAudio = wants.contains(.audio) ? configuration.audioLimit : 0
         // Unwanted frames must not hold up anything.
         guard !assembler.keepsFrames, isReady else { return }
-        if pendingBody != nil, assembler.skipPendingFrame() {
-            withdrawRequest(system)
-            pendingBody = nil
-        }
+        if assembler.skipPendingFrame() { withdrawRequest(system) }
         room = nil
     }
 
@@ -93,13 +90,13 @@ extension ReceiverMachine {
 
     /// Handles the end of the stream between two messages.
     mutating func end(_ system: some System) {
-        if case .draining = state { return finish(drainReason, system) }
+        if case .draining(let reason) = state { return finish(reason, system) }
         finish(.closedByPeer(stopReason ?? .stoppedByUser), system)
     }
 
     mutating func fail(_ error: TransportError, _ system: some System) {
         // A stream that this side ends may end within a message, or fail.
-        if case .draining = state, error.isTruncation { return finish(drainReason, system) }
+        if case .draining(let reason) = state, error.isTruncation { return finish(reason, system) }
         finish(.failed(error), system)
     }
 
@@ -111,7 +108,6 @@ extension ReceiverMachine {
     mutating func linger(_ reason: CloseReason, leavesUnread: Bool, _ system: some System) {
         state = .lingering(reason)
         leavesUnreadUntil = nil
-        pendingBody = nil
         mayRead = true
         assembler.abandon()
         system.endDelivery(reason)
@@ -127,7 +123,6 @@ extension ReceiverMachine {
         if case .closed = state { return }
         withdrawRequest(system)
         state = .closed(reason)
-        pendingBody = nil
         assembler.abandon()
         deadline = nil
         system.close(reason)

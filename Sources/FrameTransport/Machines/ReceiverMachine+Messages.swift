@@ -14,11 +14,11 @@ extension ReceiverMachine {
                 discard(system)
             case .receiving, .draining:
                 guard room != 0, !awaitsMemory else { return }
-                guard mayRead || pendingBody != nil || assembler.hasMore else { return rest(system) }
+                guard mayRead || assembler.pendingBody != nil || assembler.hasMore else { return rest(system) }
                 guard goesOn(system) else { return }
                 if room == nil, assembler.keepsFrames, !hasHungUp {
                     reserveRoom(onceEmpty: false, system)
-                } else if let pendingBody {
+                } else if let pendingBody = assembler.pendingBody {
                     admit(pendingBody, system)
                 } else {
                     takeMessage(system)
@@ -50,8 +50,8 @@ extension ReceiverMachine {
         case .message(let message, let body):
             turn.messagesLeft -= 1
             handle(message, body, system)
-        case .body(let byteCount):
-            pendingBody = byteCount
+        case .body:
+            break
         case .incomplete:
             if mayRead { read(system) }
         }
@@ -142,7 +142,6 @@ extension ReceiverMachine {
     }
 
     private mutating func admitPendingBody(_ system: some System) {
-        pendingBody = nil
         do throws(TransportError) {
             try assembler.admitBody()
         } catch {

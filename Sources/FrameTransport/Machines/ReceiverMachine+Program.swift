@@ -92,8 +92,7 @@ extension ReceiverMachine {
     /// sender does not read requests.
     @discardableResult
     private mutating func tellDiscarded(_ system: some System) -> Bool {
-        guard isReady, senderReadsRequests, system.hasUntakenFrames || pendingBody != nil || assembler.isWithinMessage
-        else { return false }
+        guard isReady, senderReadsRequests, system.hasUntakenFrames || assembler.isWithinMessage else { return false }
         outbox.addDiscardNotice()
         writeRequests(system)
         owesNotice = !outbox.bytes.isEmpty
@@ -124,10 +123,9 @@ extension ReceiverMachine {
         case .handshaking:
             return close(nil, system)
         case .receiving:
-            state = .draining
-            if !isTaken { askAgain() }
             // A sender that has stated why it stops has itself ended the connection.
-            drainReason = stopReason.map { .closedByPeer($0) } ?? .closedLocally(.stoppedByUser)
+            state = .draining(stopReason.map { .closedByPeer($0) } ?? .closedLocally(.stoppedByUser))
+            if !isTaken { askAgain() }
             system.shutDownSending()
             deadline = configuration.limits.linger.after(now)
         case .draining, .lingering, .closed:
@@ -178,10 +176,8 @@ extension ReceiverMachine {
 
     /// Continues after other connections have had their turns.
     package mutating func resume(_ system: some System) {
-        now = system.now
         hasYielded = false
-        turn = Turn(isCrowded: system.isCrowded)
-        proceed(system)
+        goOn(system)
     }
 }
 

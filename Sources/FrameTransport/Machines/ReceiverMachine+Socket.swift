@@ -75,10 +75,12 @@ extension ReceiverMachine {
             return linger(.failed(error), leavesUnread: false, system)
         }
         guard system.keepPlace() else { return losePlace(system) }
-        do throws(TransportError) {
-            try system.writeToken()
+        do throws(Errno) {
+            // A new connection always has room for it.
+            let own = configuration.ownToken
+            guard case .bytes(own.count, _) = try system.write(own) else { throw .again }
         } catch {
-            return finish(.failed(error), system)
+            return finish(.failed(.lost(error)), system)
         }
         now = system.now
         state = .receiving

@@ -31,6 +31,7 @@ package struct ReceiverMachine: ~Copyable {
     package struct Configuration: Sendable {
         package var limits = FrameServer.Limits()
         package var expectedToken: [UInt8]?
+        package var ownToken: [UInt8] = []
         package var hello: ControlRequest.Hello?
         /// What this side states about itself, after the hello.
         package var info = ControlRequest.SessionInfo()
@@ -51,8 +52,8 @@ package struct ReceiverMachine: ~Copyable {
     enum State {
         case handshaking(TokenReader)
         case receiving
-        /// This side ends the connection once what has arrived is delivered.
-        case draining
+        /// This side ends the connection, for this reason, once what has arrived is delivered.
+        case draining(CloseReason)
         /// This side has ended the connection, for this reason, and discards what arrives until the peer's end.
         case lingering(CloseReason)
         case closed(CloseReason)
@@ -85,8 +86,6 @@ package struct ReceiverMachine: ~Copyable {
     var mayRead = false
     /// Whether everything that the peer sends has arrived.
     var hasHungUp = false
-    /// The length of a body whose header has come, until it may be read.
-    var pendingBody: Int?
     /// The bytes that may be waiting for the consumer: those waiting at the last reservation, and those delivered
     /// since.
     var burstByteCount = 0
@@ -102,7 +101,6 @@ package struct ReceiverMachine: ~Copyable {
     var wants = ControlRequest.Wants.frames
     var hasPaused = false
     var stopReason: ControlRequest.FinishReason?
-    var drainReason = CloseReason.closedLocally(.stoppedByUser)
     /// The buffers that the sender shares.
     package internal(set) var shared: SharedBuffers
     /// The time until which what arrives after the end is left unread; nil if it is read.
@@ -166,9 +164,8 @@ extension ReceiverMachine {
         func discard() throws(Errno) -> Transfer
         /// Returns how many descriptors came with the last read, if any, and whether any were lost on this side.
         func takeArrivals() -> (count: Int, areLost: Bool)?
-        func write(_ requests: [UInt8]) throws(Errno) -> Transfer
-        /// Writes this side's token.
-        func writeToken() throws(TransportError)
+        /// Writes requests, or this side's token.
+        func write(_ bytes: [UInt8]) throws(Errno) -> Transfer
         func shutDownSending()
         func shutDownReceiving()
         /// Closes the socket, and reports the reason. This is the last call.

@@ -105,7 +105,7 @@ public final class FrameConnection: Sendable, Identifiable {
     /// Requests arrive in their order, each as a whole. A plain sender reads and drops them. The call does not wait: at most 16 KiB of requests are kept for a sender that
     /// does not read, and a request that does not fit is dropped.
     public func send(_ request: ControlRequest) {
-        driver.thread.execute { [driver] in driver.send(request) }
+        driver.report { $0.send(request, $1) }
     }
 
     /// Ends the connection cleanly, and asks the sender to stop permanently.
@@ -113,7 +113,7 @@ public final class FrameConnection: Sendable, Identifiable {
     /// Without a reason, as with ``close()``, the sender is only told that the connection has ended, and may reconnect.
     /// After ``FrameServer/drain()`` nothing can be sent to the sender: only this side knows the reason.
     public func close(_ reason: ControlRequest.FinishReason) {
-        driver.thread.execute { [driver] in driver.close(reason) }
+        driver.report { $0.close(reason, $1) }
     }
 
     /// Ends the connection cleanly.
@@ -121,7 +121,7 @@ public final class FrameConnection: Sendable, Identifiable {
     /// Frames that wait for the consumer are still delivered. Frames behind them are not, even if they have arrived;
     /// ``FrameServer/drain()`` delivers those as well.
     public func close() {
-        driver.thread.execute { [driver] in driver.close() }
+        driver.report { $0.close(nil, $1) }
     }
 
     /// The frames of one connection.

@@ -52,7 +52,7 @@ extension FrameServer {
             let (result, notices) = machine.withLock { (change(&$0), $0.takeNotices()) }
             for notice in notices {
                 switch notice {
-                case .admitted(let connection): connection.object?.memoryAvailable()
+                case .admitted(let connection): connection.object?.report { $0.memoryAvailable($1) }
                 case .dropped(let connection): connection.object?.dropUnread()
                 }
             }

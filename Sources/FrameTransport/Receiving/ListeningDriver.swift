@@ -55,7 +55,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
         mailbox = Mailbox(
             capacity: .init(count: .max),
             overflow: .refused,
-            onLeave: { connection, _ in connection.driver.taken() }
+            onLeave: { connection, _ in connection.driver.report { $0.taken($1) } }
         )
     }
 
@@ -291,7 +291,7 @@ extension ListeningDriver: ListenerMachine.System {
         guard let connection = connections.withLock({ $0[id] }), connection.decide(keepsPlace: false) else {
             return false
         }
-        order(connection) { $0.giveWay() }
+        connection.report { $0.giveWay($1) }
         return true
     }
 
@@ -331,16 +331,11 @@ extension ListeningDriver: ListenerMachine.System {
         mailbox.end(error)
     }
 
-    func closeConnections() { forEachConnection { $0.close() } }
-    func drainConnections() { forEachConnection { $0.drain() } }
+    func closeConnections() { forEachConnection { $0.report { $0.close(nil, $1) } } }
+    func drainConnections() { forEachConnection { $0.report { $0.drain($1) } } }
 
-    private func forEachConnection(_ call: @escaping @Sendable (ReceivingDriver) -> Void) {
-        for connection in connections.withLock({ Array($0.values) }) { order(connection, call) }
-    }
-
-    /// Calls a connection on its thread, later: it may just be telling this server something.
-    private func order(_ connection: ReceivingDriver, _ call: @escaping @Sendable (ReceivingDriver) -> Void) {
-        connection.thread.execute { call(connection) }
+    private func forEachConnection(_ call: (ReceivingDriver) -> Void) {
+        for connection in connections.withLock({ Array($0.values) }) { call(connection) }
     }
 
     func dropDeparted(beyond count: Int) {

@@ -31,7 +31,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     /// The memory budget, and the connection's number there.
     private let memory: FrameServer.MemoryBudget
     private let account: UInt64
-    let tokens: HandshakeTokens?
     let onRead: (@Sendable (_ connection: Int, _ bytes: Span<UInt8>) -> Void)?
     /// The frames that the program has taken, and the bytes of their bodies.
     let takenFrames = Locked((frames: 0, bytes: UInt64(0)))
@@ -69,11 +68,11 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         memory = configuration.memory
         let (account, part) = memory.change { $0.join(owner) }
         self.account = account
-        tokens = configuration.tokens
         onRead = configuration.onRead
         var settings = ReceiverMachine.Configuration()
         settings.limits = configuration.limits
         settings.expectedToken = configuration.tokens?.expected
+        settings.ownToken = configuration.tokens?.own ?? []
         settings.hello = configuration.hello
         settings.info = configuration.info
         settings.usualBody = part.usualBody
@@ -84,10 +83,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
             configuration.acceptsSharedMemory && settings.resetKeepsData && SharedMemory.isSupported
         // A frame that is kept keeps neither the connection nor the thread.
         unsafe mappings = SharedMappings(configuration.memory, isOpen: settings.acceptsSharedMemory) { index in
-            owner.object?.thread.execute {
-                guard let driver = owner.object else { return }
-                driver.change { $0.bufferReleased(index, driver) }
-            }
+            owner.object?.report { $0.bufferReleased(index, $1) }
         }
         if settings.acceptsSharedMemory { Syscalls.expectDescriptorsAlone(from: descriptor.rawValue) }
         self.descriptor = consume descriptor
@@ -99,7 +95,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         } onLimit: {
             guard let driver = owner.object else { return }
             driver.dropFrames(for: .undecodable(limit))
-            driver.thread.execute { driver.change { $0.undecodableLimitReached(driver) } }
+            driver.report { $0.undecodableLimitReached($1) }
         }
         unsafe machine = ReceiverMachine(settings, pool: configuration.pool, tally: tally)
         let (memory, takenFrames) = (memory, takenFrames)
@@ -120,10 +116,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
                     counts.withLock { $0.discardedFrames += 1 }
                 }
             },
-            onRoom: {
-                guard let driver = owner.object else { return }
-                driver.thread.execute { driver.change { $0.roomAvailable(driver) } }
-            }
+            onRoom: { owner.object?.report { $0.roomAvailable($1) } }
         )
         audio = Mailbox(
             capacity: .init(
@@ -147,26 +140,6 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         change { $0.start(self) }
     }
 
-    /// Handles that the program has taken the connection, on any thread; see ``ReceiverMachine/taken(_:)``.
-    func taken() {
-        thread.execute { self.change { $0.taken(self) } }
-    }
-
-    /// Closes cleanly; see ``ReceiverMachine/close(_:_:)``.
-    func close(_ reason: ControlRequest.FinishReason? = nil) {
-        change { $0.close(reason, self) }
-    }
-
-    /// Closes cleanly once what has arrived is delivered; see ``ReceiverMachine/drain(_:)``.
-    func drain() {
-        change { $0.drain(self) }
-    }
-
-    /// Ends a connection whose sender has not sent its token; see ``ReceiverMachine/giveWay(_:)``.
-    func giveWay() {
-        change { $0.giveWay(self) }
-    }
-
     /// Decides whether the connection keeps its place or loses it; returns false if the opposite has been decided.
     ///
     /// The server and the connection may run on different threads: whichever comes first decides.
@@ -178,17 +151,12 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         }
     }
 
-    /// Sends a request to the sender.
-    func send(_ request: ControlRequest) {
-        change { $0.send(request, self) }
-    }
-
     /// Releases what can no longer be consumed, from any thread, because the program has released the connection.
     func abandon() {
         discardFrames(for: nil)
         audio.discard()
         forget()
-        thread.execute { self.close() }
+        report { $0.close(nil, $1) }
     }
 
     /// Returns the room of a departed sender whose messages have all been taken.
@@ -226,12 +194,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
 
     // MARK: Events
 
-    /// Handles that a body that waited may be admitted, from any thread.
-    func memoryAvailable() {
-        thread.execute { [weak self] in
-            guard let self else { return }
-            self.change { $0.memoryAvailable(self) }
-        }
+    /// Reports an event from any thread, later: the caller may just have been called by the machine.
+    @inline(__always) func report(_ event: @escaping @Sendable (inout ReceiverMachine, ReceivingDriver) -> Void) {
+        thread.execute { self.change { event(&$0, self) } }
     }
 
     func becameReady(_ readiness: Readiness) {
@@ -303,19 +268,9 @@ extension ReceivingDriver: ReceiverMachine.System {
 
     func takeArrivals() -> (count: Int, areLost: Bool)? { unsafe mappings.takeArrivals() }
 
-    func write(_ requests: [UInt8]) throws(Errno) -> Transfer {
+    func write(_ bytes: [UInt8]) throws(Errno) -> Transfer {
         guard let socket = descriptor?.rawValue else { return .wouldBlock }
-        return try Syscalls.send(to: socket, requests[...])
-    }
-
-    /// Writes this side's token, for which a new connection always has room.
-    func writeToken() throws(TransportError) {
-        guard let socket = descriptor?.rawValue, let own = tokens?.own else { return }
-        do throws(Errno) {
-            guard case .bytes(own.count, _) = try Syscalls.send(to: socket, own[...]) else { throw Errno.again }
-        } catch {
-            throw .lost(error)
-        }
+        return try Syscalls.send(to: socket, bytes[...])
     }
 
     func shutDownSending() { if let socket = descriptor?.rawValue { Syscalls.shutdownSending(socket) } }

@@ -132,7 +132,7 @@ import Testing
         let all = times.withLock { $0 }
         let pauses = zip(all, all.dropFirst()).filter { !$0.0.isOpening }.map { $0.1.time - $0.0.time }
         // 1, 2, 4, 8, 16, 32, 64 and 128 ms from the end, which is reported a little later.
-        #expect(pauses.count >= 8 && zip(0..., pauses).allSatisfy { $1 >= .microseconds(500 << $0) }, "\(pauses)")
+        #expect(pauses.count >= 8 && pauses.reduce(.zero, +) >= .milliseconds(128), "\(pauses)")
         connection.close()
         server.close()
         try await running.value

@@ -144,7 +144,6 @@ final class ReceiverRig: ReceiverMachine.System {
         return .bytes(requests.count, isShort: false)
     }
 
-    func writeToken() throws(TransportError) {}
     func shutDownSending() { hasShutDownSending = true }
     func shutDownReceiving() {}
 

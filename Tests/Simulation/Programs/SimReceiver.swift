@@ -127,6 +127,7 @@ final class SimReceiver {
         var configuration = ReceiverMachine.Configuration()
         configuration.limits = server.limits
         configuration.expectedToken = server.tokens?.expected
+        configuration.ownToken = server.tokens?.own ?? []
         configuration.hello = server.plan.hello.map { ControlRequest.Hello(wants: $0) }
         statement = server.plan.statement
         configuration.info = Statement.info(statement)

@@ -38,11 +38,11 @@ import Testing
             output = []
         }
 
-        /// A lane whose receiver has just asked for what this side states, or has said nothing.
-        init(stating info: ControlRequest.SessionInfo, isAsked: Bool = true) {
+        /// A lane whose receiver has just asked for what this side states.
+        init(stating info: ControlRequest.SessionInfo) {
             machine = SendLaneMachine(padsShortBodies: false, info: info)
             machine.open(connection: 1, fittingByteCount: .max)
-            if isAsked { ask() }
+            ask()
         }
 
         mutating func ask(info: Bool = true) {
@@ -182,21 +182,6 @@ import Testing
         #expect(messages == ["f1"] + expected)
     }
 
-    @Test(arguments: [1, 2, 3, 7, 64, 100, 1000])
-    func `the bytes do not depend on how the socket takes them`(portion: Int) {
-        let steps: [Step] = [.status(pong(1)), .audio(1), .audio(2), .frame(1), .end(withdraws: false)]
-        var whole = Lane()
-        for step in steps { whole.take(step) }
-        whole.take(.drain)
-        var cut = Lane()
-        for step in steps { cut.take(step) }
-        for _ in 0...(whole.output.count / portion) { cut.take(.take(portion)) }
-        let (output, expected) = (cut.output, whole.output)
-        #expect(output == expected)
-        let names = whole.messages
-        #expect(names == ["live.1", "a1", "a2", "f1", "stopped"])
-    }
-
     /// Shows P109.
     @Test(
         arguments: [
@@ -267,31 +252,6 @@ import Testing
         #expect(messages == ["a0"] + (37...100).map { "a\($0)" })
     }
 
-    @Test func `a closed lane holds nothing, and starts the next connection without remnants of the last one`() {
-        var lane = Lane()
-        let steps: [Step] = [
-            .audio(1), .take(1), .audio(2), .frame(1), .pause(true), .status(pong(1)), .offersAudio(false), .close,
-        ]
-        for step in steps { lane.take(step) }
-        let (count, isWriting, progress) = (lane.machine.queueCount, lane.machine.isWriting, lane.machine.progress)
-        #expect(count == 0 && !isWriting && progress == .sent)
-        let isSilent = lane.machine.nextWrite() == nil
-        #expect(isSilent)
-        lane.machine.open(connection: 2, fittingByteCount: .max)
-        lane.output = []
-        let receiver = lane.machine.receiver
-        #expect(receiver == SendLaneMachine.Receiver())
-        // What the program has set stays.
-        lane.take(.wants([.frames, .audio]))
-        lane.take(.audio(3))
-        let refusals = lane.refusals
-        #expect(refusals == [.notWanted])
-        lane.take(.frame(2))
-        lane.take(.drain)
-        let messages = lane.messages
-        #expect(messages == ["live", "f2"])
-    }
-
     private func sharedFrame(owner: UInt64 = 1) throws -> FrameMessage {
         let header = SharedFrameHeader(
             buffer: 0,
@@ -351,22 +311,6 @@ import Testing
         #expect(!lane.output.isEmpty, "the next receiver has declined nothing")
     }
 
-    @Test func `progress grows while the peer reads, over all messages`() {
-        var lane = Lane()
-        lane.take(.audio(1))
-        lane.take(.frame(1))
-        var counts: [Int] = []
-        while true {
-            lane.take(.take(50))
-            guard case .waiting(let count) = lane.machine.progress else { break }
-            counts.append(count)
-        }
-        #expect(counts.count > 5)
-        #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 + 50 == $1 })
-        let progress = lane.machine.progress
-        #expect(progress == .sent)
-    }
-
     @Test func `a buffer grows for a message that does not fit, and for no other`() throws {
         var machine = SendLaneMachine(padsShortBodies: false)
         machine.open(connection: 1, fittingByteCount: 1000)
@@ -383,81 +327,6 @@ import Testing
 
 /// When a sender writes what it states about itself.
 extension SendLaneMachineTests {
-    /// Shows P325, P329.
-    @Test func `a receiver that asks gets the info behind the answer, once, with the size of the first frame`() {
-        var lane = Lane(stating: info("first"))
-        var messages = lane.nextMessages()
-        // The first frame says what the size is.
-        #expect(messages == ["live"] && lane.machine.progress == .sent)
-        lane.take(.audio(1))
-        messages = lane.nextMessages()
-        #expect(messages == ["a1"])
-        lane.take(.frame(8))
-        messages = lane.nextMessages()
-        #expect(messages == ["first 8", "f8"])
-        lane.take(.frame(9))
-        lane.ask()
-        messages = lane.nextMessages()
-        #expect(messages == ["live", "f9"])
-    }
-
-    /// Shows P325.
-    @Test func `a receiver that does not ask gets none`() {
-        var lane = Lane(stating: info("first"), isAsked: false)
-        lane.take(.frame(8))
-        var messages = lane.nextMessages()
-        #expect(messages == ["f8"])
-        lane.ask(info: false)
-        messages = lane.nextMessages()
-        #expect(messages == ["live"])
-        // The size of what it has already is known when it asks.
-        lane.ask()
-        messages = lane.nextMessages()
-        #expect(messages == ["live", "first 8"])
-        // One that withdraws the question before the first frame is not told.
-        lane = Lane(stating: info("first"))
-        lane.ask(info: false)
-        lane.take(.frame(8))
-        messages = lane.nextMessages()
-        #expect(messages == ["live", "f8"])
-    }
-
-    /// Shows P329.
-    @Test(arguments: [true, false]) func `a receiver that gets no frames is told at once`(isPaused: Bool) {
-        var lane = Lane(stating: info("first"))
-        if isPaused {
-            lane.take(.pause(true))
-        } else {
-            lane.follow { $0.hello = ControlRequest.Hello(wants: .audio, wantsInfo: true) }
-        }
-        let messages = lane.nextMessages()
-        #expect(messages == [isPaused ? "paused" : "live", "first"])
-    }
-
-    /// Shows P326.
-    @Test func `a full socket delays an info, an end sends it or drops it, and the next receiver gets its own`() {
-        var lane = Lane(stating: info("first"))
-        lane.take(.frame(8))
-        lane.write(0)
-        #expect(lane.machine.queueCount == 3)
-        // Part of the info.
-        lane.write(200)
-        var messages = lane.nextMessages()
-        #expect(messages == ["live", "first 8", "f8"])
-        lane.take(.close)
-        lane.machine.open(connection: 2, fittingByteCount: .max)
-        lane.ask()
-        _ = lane.machine.end(last: SenderStatus(state: .stopped(.callEnded)), withdrawing: nil)
-        messages = lane.nextMessages()
-        #expect(messages == ["live", "first", "stopped"] && lane.machine.progress == .ended)
-        lane.take(.close)
-        lane.machine.open(connection: 3, fittingByteCount: .max)
-        lane.ask()
-        _ = lane.machine.end(last: nil, withdrawing: TransportError(.connectionLost, ""))
-        messages = lane.nextMessages()
-        #expect(messages.isEmpty && lane.machine.queueCount == 0)
-    }
-
     @Test func `what the program states of its frames is kept, except for a size that is known`() {
         var own = info("own")
         (own.size, own.frameRateInMillihertz, own.offersAudio) = (BufferSize(width: 3, height: 3), 9, true)

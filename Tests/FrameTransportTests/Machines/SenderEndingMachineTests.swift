@@ -18,10 +18,8 @@ import Testing
     }
 
     /// A connection whose socket is full within a frame.
-    private func benchWithinFrame(
-        _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
-    ) throws -> SenderBench {
-        let bench = SenderBench.open(change)
+    private func benchWithinFrame() throws -> SenderBench {
+        let bench = SenderBench.open()
         bench.receive(Self.hello)
         bench.room = 100
         try bench.submit(frame(1), ticket: 1)
@@ -29,38 +27,6 @@ import Testing
     }
 
     // MARK: The server ends
-
-    /// Shows P127.
-    @Test(arguments: [true, false])
-    func `a server that only stops writing gets the rest of the message being sent`(reopens: Bool) throws {
-        let bench = try benchWithinFrame { $0.reopens = reopens }
-        try bench.lane.submit(audio())
-        bench.receive(.end)
-        #expect(bench.hasSocket && !bench.lane.isAccepting && bench.frames[1] == nil)
-        let length = bench.output.count
-        bench.makeRoom(10)
-        #expect(bench.output.count == length + 10 && bench.hasSocket)
-        bench.attempts = [.connected]
-        bench.makeRoom(.max / 2)
-        #expect(bench.frames[1] == [nil])
-        // The frame was the last: audio that waited, and a status, nobody asked for.
-        #expect(Array(bench.output.suffix(1000)) == body(1, count: 1000))
-        #expect(bench.lane.droppedAudio == 1)
-        #expect(bench.beginningsAndEnds.map(\.closeReason) == [nil, Self.byPeer])
-        #expect(bench.ends == (reopens ? [] : [Self.byPeer]))
-        bench.pass(seconds: 1)
-        #expect(bench.connects == (reopens ? 2 : 1))
-    }
-
-    @Test func `a server that stops writing and does not read is left after the time of an orderly end`() throws {
-        let bench = try benchWithinFrame()
-        bench.receive(.end)
-        bench.pass(nanoseconds: SenderBench.second - 1)
-        #expect(bench.hasSocket)
-        bench.pass(nanoseconds: 1)
-        #expect(bench.frames[1] == [.connectionLost])
-        #expect(bench.beginningsAndEnds.map(\.closeReason) == [nil, Self.byPeer])
-    }
 
     @Test(arguments: [Errno.brokenPipe, .reset])
     func `a server that is completely gone is left at once`(failure: Errno) throws {
@@ -115,20 +81,6 @@ import Testing
         #expect(bench.isShutDown && bench.ends.isEmpty)
         bench.receive(.end)
         #expect(bench.ends == [.closedLocally(.callEnded)])
-    }
-
-    /// Shows P125.
-    @Test func `a close waits for the server's end no longer than allowed`() throws {
-        for isBlocked in [true, false] {
-            let bench = isBlocked ? try benchWithinFrame() : SenderBench.open()
-            bench.change { $0.close(.callEnded, bench) }
-            bench.pass(nanoseconds: SenderBench.second - 1)
-            #expect(bench.ends.isEmpty)
-            bench.pass(nanoseconds: 1)
-            #expect(bench.ends == [.closedLocally(.callEnded)])
-            #expect(bench.frames[1] == (isBlocked ? [.connectionLost] : nil))
-            #expect(bench.deadline == nil && !bench.hasSocket)
-        }
     }
 
     // MARK: Reasons

@@ -23,22 +23,6 @@ import Testing
 
     // MARK: Tokens
 
-    @Test(arguments: [1, 5, 9, 10, 11, 30, 1000])
-    func `bytes that the server writes after its token are read without another readiness event`(cut: Int) {
-        let bench = SenderBench { $0.tokens = token }
-        bench.attempts = [.connected]
-        bench.change { $0.open(bench) }
-        #expect(bench.output == token.own)
-        let bytes = token.expected + Self.hello.encoded() + ControlRequest.ping(7).encoded()
-        // One report for both pieces, as one change of the socket makes one.
-        bench.receive(.bytes(Array(bytes.prefix(cut))), .bytes(Array(bytes.dropFirst(cut))))
-        #expect(bench.requests == [Self.hello, .ping(7)])
-        #expect(bench.terms.last?.wants == [.frames, .audio])
-        let answers = SenderStatus(state: .live).encoded() + SenderStatus(state: .live, pong: 7).encoded()
-        #expect(bench.output == token.own + answers)
-        #expect(bench.states == [.started, .handshaking, .connected])
-    }
-
     @Test(arguments: [true, false])
     func `whether memory can be shared is known as long as the connection is open`(sharesMemory: Bool) {
         let bench = SenderBench.open(sharesMemory: sharesMemory)
@@ -83,9 +67,13 @@ import Testing
     }
 
     /// The pause until the next attempt after the server has ended the connection, in milliseconds.
-    private func pauseAfterEnd(_ bench: SenderBench, sending frame: FrameMessage? = nil) throws -> UInt64 {
+    private func pause(
+        _ bench: SenderBench,
+        after end: SenderBench.Input = .end,
+        of frame: FrameMessage? = nil
+    ) throws -> UInt64 {
         if let frame { try bench.submit(frame, ticket: 1) }
-        bench.receive(.end)
+        bench.receive(end)
         bench.input = []
         bench.attempts = [.connected]
         let (start, before) = (bench.now, bench.connects)
@@ -97,101 +85,22 @@ import Testing
     @Test func `connections that come to nothing are followed by growing pauses`() throws {
         let bench = SenderBench.open()
         let growing: [UInt64] = [100, 200, 400, 800, 1600, 3200, 5000, 5000]
-        for pause in growing { #expect(try pauseAfterEnd(bench) == pause) }
+        for time in growing { #expect(try pause(bench) == time) }
         // A frame was taken.
-        #expect(try pauseAfterEnd(bench, sending: frame(1)) == 100)
-        #expect(try pauseAfterEnd(bench) == 100)
-        // One that was not read counts for nothing.
+        #expect(try pause(bench, of: frame(1)) == 100)
+        #expect(try pause(bench) == 100)
+        // Of a failure it is not known, and a frame that was not read counts for nothing.
+        #expect(try pause(bench, after: .failure(.reset), of: frame(2)) == 200)
         bench.hasReadAll = false
-        #expect(try pauseAfterEnd(bench, sending: frame(2)) == 200)
+        #expect(try pause(bench, of: frame(3)) == 400)
         // A connection that lasts has not come to nothing, although there was nothing to send.
         bench.pass(seconds: 5)
-        #expect(try pauseAfterEnd(bench) == 100)
-        #expect(try pauseAfterEnd(bench) == 100)
-        #expect(try pauseAfterEnd(bench) == 200)
-    }
-
-    /// Shows P148.
-    @Test func `a caller with a limit gets an attempt during a long pause, and a failure counts as coming to nothing`()
-    {
-        let bench = SenderBench.open { $0.retryInterval = .seconds(4) }
-        bench.receive(.failure(.reset))
-        bench.input = []
-        bench.attempts = [.connected]
-        bench.pass(seconds: 4)
-        #expect(bench.connects == 2)
-        bench.receive(.failure(.reset))
-        bench.input = []
-        bench.attempts = [.connected]
-        bench.pass(nanoseconds: 4_900_000_000)
-        #expect(bench.connects == 2)
-        bench.open(waiter: 1, seconds: 0)
-        #expect(bench.connects == 3 && bench.openings[1] == [nil])
-    }
-
-    /// Shows P148.
-    @Test(arguments: [(1, 2), (60, 1)])
-    func `a caller that cannot wait for the pause after an end gets an attempt at once`(seconds: UInt64, connects: Int)
-        throws
-    {
-        let bench = SenderBench.open { $0.retryInterval = .seconds(4) }
-        bench.attempts = [.connected]
-        // The connection ends once the frame that has begun is out; the caller comes before that.
-        bench.room = 5
-        try bench.submit(frame(1), ticket: 1)
-        bench.receive(.end)
-        bench.input = []
-        bench.open(waiter: 1, seconds: seconds)
-        bench.makeRoom(.max)
-        #expect(bench.frames[1] == [nil] && bench.connects == connects)
+        #expect(try pause(bench) == 100)
+        #expect(try pause(bench) == 100)
+        #expect(try pause(bench) == 200)
     }
 
     // MARK: Obedience
-
-    /// Requests in one read or several, and a connection whose replies do not get out.
-    ///
-    /// Shows P44.
-    @Test(arguments: [Errno.brokenPipe, .reset], [false, true])
-    func `a stop is final even if the replies before it are not sent`(failure: Errno, isCut: Bool) {
-        for requests in [[Self.hello], [Self.hello, .ping(1)], [Self.hello, .pause, .ping(1), .resume, .refresh]] {
-            let bench = SenderBench.open()
-            bench.writeFailure = failure
-            let stop = ControlRequest.stop(.callEnded).encoded()
-            let bytes = requests.flatMap { $0.encoded() }
-            if isCut {
-                bench.receive(.bytes(bytes), .bytes(Array(stop.prefix(10))), .bytes(Array(stop.dropFirst(10))), .end)
-            } else {
-                bench.receive(.bytes(bytes + stop), .failure(.reset))
-            }
-            #expect(bench.requests == requests + [.stop(.callEnded)])
-            #expect(bench.ends == [.closedByPeer(.callEnded)])
-            bench.pass(seconds: 60)
-            #expect(bench.connects == 1)
-        }
-    }
-
-    /// Shows P24.
-    @Test func `a stop is answered with its reason, as the last message`() {
-        let bench = SenderBench.open()
-        bench.receive(Self.hello, .stop(.requestedByHost), .ping(1))
-        let answers =
-            SenderStatus(state: .live).encoded()
-            + SenderStatus(state: .stopped(.requestedByHost)).encoded()
-        #expect(bench.output == answers)
-        #expect(bench.isShutDown && bench.ends.isEmpty)
-        bench.receive(.end)
-        #expect(bench.ends == [.closedByPeer(.requestedByHost)])
-        #expect(bench.states == [.started, .connected, .ended(.closedByPeer(.requestedByHost))])
-    }
-
-    /// Shows P30.
-    @Test func `requests before the first hello have no effect, and are counted`() {
-        let bench = SenderBench.open()
-        bench.receive(.pause, .stop(.callEnded), .prefer(ControlRequest.Preferences(quality: 5)), .refresh, .ping(1))
-        #expect(bench.skippedRequests == 5)
-        #expect(bench.output.isEmpty && bench.requests.isEmpty && bench.ends.isEmpty)
-        #expect(bench.terms.count == 1)
-    }
 
     @Test func `a preference with a wrong field is refused by a status that counts it, and changes nothing`() throws {
         let bench = SenderBench.open()

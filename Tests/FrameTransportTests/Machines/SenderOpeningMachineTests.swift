@@ -30,35 +30,6 @@ import Testing
     }
 
     /// Shows P203.
-    @Test(arguments: Stage.allCases)
-    func `the limit of an opening ends it on time, whatever the attempt waits for`(stage: Stage) {
-        let bench = bench(at: stage)
-        bench.open(waiter: 1, seconds: 2)
-        bench.pass(nanoseconds: 2 * SenderBench.second - 1)
-        #expect(bench.openings[1] == nil)
-        bench.pass(nanoseconds: 1)
-        #expect(bench.openings[1] == [.openTimedOut])
-        // Nobody else wants the attempt.
-        #expect(!bench.hasSocket && bench.machine.publishedState == .idle && bench.deadline == nil)
-        #expect(bench.machine.waitingCount == 0)
-        bench.pass(seconds: 5000)
-        #expect(bench.connects == 1)
-    }
-
-    @Test(arguments: Stage.allCases)
-    func `a cancelled opening withdraws its attempt`(stage: Stage) {
-        let bench = bench(at: stage)
-        bench.open(waiter: 1)
-        bench.abandon(waiter: 1)
-        bench.abandon(waiter: 1)
-        #expect(bench.openings[1] == [.cancelled])
-        #expect(!bench.hasSocket && bench.machine.publishedState == .idle && bench.deadline == nil)
-        bench.change { $0.becameReady(readable: true, writable: true, bench) }
-        bench.pass(seconds: 5000)
-        #expect(bench.connects == 1 && bench.beginningsAndEnds.isEmpty)
-    }
-
-    /// Shows P203.
     @Test(arguments: Stage.allCases, [true, false])
     func `an attempt that somebody else wants continues`(stage: Stage, isForGood: Bool) {
         let bench = bench(at: stage)
@@ -82,20 +53,6 @@ import Testing
         bench.receive(.bytes([1, 2, 3]))
         #expect(bench.machine.publishedState == .connected)
         #expect(bench.openings[2] == (isForGood ? nil : [nil]))
-    }
-
-    /// Shows P203.
-    @Test func `a caller that waits for less than the time to the next attempt gets one of its own`() {
-        let bench = bench(at: .betweenAttempts) { $0.tokens = nil }
-        bench.change { $0.open(bench) }
-        bench.attempts = [.failed(.noEntry), .connected]
-        bench.open(waiter: 1, seconds: 0)
-        #expect(bench.openings[1] == [.openTimedOut])
-        bench.open(waiter: 2, seconds: 5)
-        #expect(bench.openings[2] == [nil])
-        bench.open(waiter: 3, seconds: 0)
-        #expect(bench.openings[3] == [nil])
-        #expect(bench.connects == 3)
     }
 
     /// Shows P203.
@@ -267,19 +224,5 @@ import Testing
         bench.change { $0.open(bench) }
         #expect(bench.connects == 1)
         #expect(try #require(bench.deadline) >= bench.now + 1_000_000)
-    }
-
-    @Test(arguments: [Stage.connecting, .handshaking])
-    func `an attempt that takes too long is given up and repeated`(stage: Stage) {
-        let bench = bench(at: stage) { settings in
-            settings.connectTimeout = .seconds(2)
-            settings.handshakeTimeout = .seconds(2)
-            settings.retryInterval = .seconds(1)
-        }
-        bench.change { $0.open(bench) }
-        bench.pass(seconds: 2)
-        #expect(bench.connects == 1 && !bench.hasSocket)
-        bench.pass(seconds: 1)
-        #expect(bench.connects == 2)
     }
 }

@@ -67,18 +67,6 @@ import Testing
 
     // MARK: Frames
 
-    @Test func `an announced frame is delivered, and its release goes to the sender`() {
-        let rig = rig()
-        rig.arrive(announcement() + frame(), passing: 1)
-        #expect(rig.mapped == [SharedFrameHeader.Buffer(index: 0, byteCount: 4096)] && rig.sharedFrames.count == 1)
-        rig.machine.bufferReleased(0, rig)
-        #expect(rig.written == hello(sharedMemory: 1) + release())
-        // Twice is once.
-        rig.machine.bufferReleased(0, rig)
-        rig.arrive(frame())
-        #expect(rig.written == hello(sharedMemory: 1) + release() && rig.sharedFrames.count == 2)
-    }
-
     /// Shows P96.
     @Test func `frames of both kinds are numbered together, and those that are not delivered have no number`() {
         let rig = rig()
@@ -143,18 +131,6 @@ import Testing
         #expect(rig.frames.count == 1 && rig.mapped.isEmpty && rig.dropped == 0 && rig.reason == nil)
     }
 
-    @Test func `memory for which there is no room is declined, once`() {
-        let rig = rig()
-        rig.arrive(announcement() + frame(), passing: 1)
-        rig.refusal = .some(nil)
-        for _ in 0..<2 { rig.arrive(announcement(1), passing: 1) }
-        #expect(rig.written == hello(sharedMemory: 1) + ControlRequest.decline.encoded() && rig.unmapped == 1)
-        // Held until now, and released to nobody.
-        rig.machine.bufferReleased(0, rig)
-        rig.arrive(jpeg)
-        #expect(rig.written == hello(sharedMemory: 1) + ControlRequest.decline.encoded() && rig.frames.count == 1)
-    }
-
     // MARK: Errors
 
     @Test func `a buffer that is not what it should be ends the connection, after what came before it`() {
@@ -175,12 +151,6 @@ import Testing
         let rig = rig()
         rig.arrive(jpeg, passing: 1)
         #expect(rig.reason?.error?.code == .sharedMemory && rig.frames.count == 1)
-    }
-
-    @Test func `a server that did not ask skips messages for shared memory`() {
-        let rig = ReceiverRig()
-        rig.arrive(announcement() + frame() + frame(3) + jpeg)
-        #expect(rig.frames.map(\.index) == [0] && rig.mapped.isEmpty && rig.written.isEmpty && rig.reason == nil)
     }
 
     // MARK: Ends

@@ -7,7 +7,6 @@ final class SenderBench: SenderMachine.System {
     enum Attempt {
         case connected
         case hanging
-        case connectedToItself
         case failed(Errno)
         case unusable(TransportError)
         case refused(TransportError)
@@ -52,7 +51,6 @@ final class SenderBench: SenderMachine.System {
     /// The states in which a connection has begun or ended.
     var beginningsAndEnds: [SocketConnection.State] { states.filter { $0 == .connected || $0.closeReason != nil } }
     private(set) var requests: [ControlRequest] = []
-    private(set) var info = ControlRequest.SessionInfo()
     private(set) var skippedRequests = 0
     private(set) var discardNotices = 0
     private(set) var terms: [ReceiverTerms] = []
@@ -109,15 +107,11 @@ final class SenderBench: SenderMachine.System {
     func receive(_ input: Input...) {
         self.input += input
         change { $0.becameReady(readable: true, writable: false, self) }
-        runTurns()
+        while wantsTurn { runTurn() }
     }
 
     func receive(_ requests: ControlRequest...) {
         receive(.bytes(requests.flatMap { $0.encoded() }))
-    }
-
-    func runTurns() {
-        while wantsTurn { runTurn() }
     }
 
     func runTurn() {
@@ -137,11 +131,6 @@ final class SenderBench: SenderMachine.System {
         write()
         let progress = lane.progress
         if progress != .sent { change { $0.laneChanged(to: progress, self) } }
-    }
-
-    /// A program gives up waiting for a frame.
-    func cancel(_ ticket: Int) {
-        settle(lane.cancel(ticket))
     }
 
     /// Moves the clock, and lets the deadlines pass that are due on the way.
@@ -165,7 +154,6 @@ final class SenderBench: SenderMachine.System {
         switch attempts.isEmpty ? .failed(.refused) : attempts.removeFirst() {
         case .connected: return .connected
         case .hanging: return .pending
-        case .connectedToItself: peer = .thisSide
         case .failed(let error): return .failed(error)
         case .unusable(let error): return .unusable(error)
         case .refused(let error): peer = .refused(error)
@@ -227,7 +215,7 @@ final class SenderBench: SenderMachine.System {
 
     func publish(_ state: SocketConnection.State) { states.append(state) }
     func publish(_ terms: ReceiverTerms) { self.terms.append(terms) }
-    func publish(_ info: ControlRequest.SessionInfo) { self.info = info }
+    func publish(_ info: ControlRequest.SessionInfo) {}
     func deliver(_ request: ControlRequest) { requests.append(request) }
     func countSkippedRequest() { skippedRequests += 1 }
     func noteDiscarded() { discardNotices += 1 }

@@ -58,23 +58,6 @@ import Testing
         #expect(isDeliveredAgain)
     }
 
-    @Test func `a release that has no room in the outbox is queued when there is some`() throws {
-        var (buffers, outbox) = (try buffers(8), RequestOutbox())
-        while outbox.add(.ping(1)) {}
-        for index in 0..<8 {
-            _ = try buffers.frame(frame(index))
-            buffers.released(index)
-        }
-        let hasQueued = buffers.queueRequests(in: &outbox)
-        #expect(!hasQueued && buffers.heldCount == 8)
-        outbox.didWrite(ReleaseRequest(buffer: 0).encoded().count * 3)
-        _ = buffers.queueRequests(in: &outbox)
-        #expect(buffers.heldCount < 8 && buffers.heldCount > 0)
-        outbox.didWrite(outbox.bytes.count)
-        _ = buffers.queueRequests(in: &outbox)
-        #expect(buffers.heldCount == 0 && requests(outbox).allSatisfy { $0 == "release" })
-    }
-
     /// Shows P265.
     @Test func `declining is said once, forgets every buffer, and waits for room`() throws {
         var (buffers, outbox) = (try buffers(2), RequestOutbox())

@@ -14,18 +14,6 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test func `a server that starts later is found`() async throws {
-        let connection = directory.connection()
-        connection.open()
-        async let opened: Void = connection.open(within: nil)
-        await connection.thread.settle()
-        #expect(!connection.isOpen)
-        let server = try directory.server()
-        try await opened
-        #expect(connection.isOpen)
-        #expect(try await firstConnection(of: server)?.peer?.processID == getpid())
-    }
-
     @Test(arguments: [Duration.zero, .milliseconds(20)])
     func `the wait ends at its deadline, with the system's last error`(limit: Duration) async throws {
         let connection = directory.connection()

@@ -188,6 +188,13 @@ final class SimSender {
         var isStatic: Bool
     }
 
+    /// What an opening calls, which the sender keeps.
+    ///
+    /// - Note: `@unchecked Sendable` holds because everything here runs on one thread.
+    struct Caller: @unchecked Sendable {
+        unowned let sender: SimSender
+    }
+
     struct Waiter {
         let id: Int
         let opening: Opening

@@ -155,10 +155,9 @@ extension World {
     private func openWithin(_ sender: SimSender, _ limit: UInt64, _ cancelledAfter: UInt64?) {
         sender.lastWaiter += 1
         let id = sender.lastWaiter
-        // Everything here runs on one thread.
-        nonisolated(unsafe) let caller = sender
+        let caller = SimSender.Caller(sender: sender)
         let opening = Opening(limit: Duration(nanoseconds: limit), deadline: now + limit) { result in
-            unsafe caller.settle(id, result)
+            caller.sender.settle(id, result)
         }
         sender.waiters.append(SimSender.Waiter(id: id, opening: opening))
         execute(.openWithin(id), for: .sender(sender.index), on: sender.plan.thread)

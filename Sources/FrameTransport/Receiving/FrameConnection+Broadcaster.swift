@@ -38,8 +38,9 @@ extension FrameConnection {
         public convenience init(of connection: FrameConnection) {
             self.init()
             let task = Task(preferring: connection.thread) { [weak self] in
+                var frames = connection.frames.makeAsyncIterator()
                 do throws(TransportError) {
-                    while let frame = try await connection.nextFrame() {
+                    while let frame = try await frames.next() {
                         guard let self else { return }
                         self.publish(frame)
                     }
@@ -66,12 +67,12 @@ extension FrameConnection {
         package func publish(_ frame: Frame) {
             order.withLock { _ in
                 // The frames that go are released outside the lock of the state, as those that the mailboxes replace.
-                let (readers, _) = state.withLock { state -> ([Mailbox<Frame>], Frame?) in
-                    guard state.ending == nil else { return ([], nil) }
+                let (readers, _) = state.withLock { state -> ([UInt64: Mailbox<Frame>], Frame?) in
+                    guard state.ending == nil else { return ([:], nil) }
                     defer { state.last = frame }
-                    return (Array(state.readers.values), state.last)
+                    return (state.readers, state.last)
                 }
-                for reader in readers { reader.put(frame) }
+                for (id, mailbox) in readers { mailbox.put(frame, to: id) }
             }
         }
 
@@ -86,7 +87,7 @@ extension FrameConnection {
                     defer { state.readers = [:] }
                     return state.readers
                 }
-                for reader in readers.values { reader.end(reason.error) }
+                for mailbox in readers.values { mailbox.end(reason.error) }
             }
         }
 
@@ -95,7 +96,7 @@ extension FrameConnection {
             let reader = Reader(of: self)
             state.withLock { state in
                 // Within the lock, so that no newer frame can precede it.
-                if let last = state.last { reader.mailbox.put(last) }
+                if let last = state.last { reader.mailbox.put(last, to: reader.id) }
                 if let ending = state.ending { return reader.mailbox.end(ending.error) }
                 state.readers[reader.id] = reader.mailbox
             }
@@ -124,39 +125,18 @@ extension FrameConnection {
             public var supersededFrames: Int { mailbox.replaced }
 
             /// Creates an iterator over the frames.
-            public func makeAsyncIterator() -> Iterator {
-                Iterator(reader: self)
-            }
-
-            /// An iterator over the frames of one fan-out.
-            public struct Iterator: AsyncIteratorProtocol {
-                fileprivate let reader: Reader
-
-                /// Returns the next frame; nil at the end, or if the calling task is cancelled.
-                ///
-                /// - Throws: The error with which the connection failed, or `departedSenderDropped`.
-                public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame?
-                {
-                    var frame = try await reader.mailbox.next(isolation: actor)
-                    frame?.reader = reader.id
-                    return frame
-                }
-
-                /// Returns the next frame; nil at the end, or if the calling task is cancelled.
-                ///
-                /// - Throws: The error with which the connection failed, or `departedSenderDropped`.
-                public mutating func next() async throws(TransportError) -> Frame? {
-                    try await next(isolation: nil)
-                }
+            public func makeAsyncIterator() -> Frames.Iterator {
+                Frames.Iterator(mailbox: mailbox, owner: self)
             }
         }
     }
 }
 
-extension FrameConnection {
-    /// Returns the next frame; nil if the frames have ended cleanly.
-    fileprivate func nextFrame() async throws(TransportError) -> Frame? {
-        var frames = frames.makeAsyncIterator()
-        return try await frames.next()
+extension Mailbox<Frame> {
+    /// Delivers a frame to the reader with this number.
+    fileprivate func put(_ frame: Frame, to reader: UInt64) {
+        var frame = frame
+        frame.reader = reader
+        put(frame)
     }
 }

@@ -130,18 +130,19 @@ public final class FrameConnection: Sendable, Identifiable {
 
         /// Creates an iterator over the frames.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(connection: connection)
+            Iterator(mailbox: connection.driver.mailbox, owner: connection)
         }
 
-        /// An iterator over the frames of one connection.
+        /// An iterator over the frames of one connection, or of a reader of its ``FrameConnection/Broadcaster``.
         public struct Iterator: AsyncIteratorProtocol {
-            fileprivate let connection: FrameConnection
+            let mailbox: Mailbox<Frame>
+            /// What the iterator keeps: the connection or the reader.
+            let owner: any AnyObject & Sendable
 
             /// Returns the next frame; nil at the end, or if the calling task is cancelled.
             ///
-            /// - Throws: The error with which the connection failed.
+            /// - Throws: The error with which the connection failed, or `departedSenderDropped`.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
-                let mailbox = connection.driver.mailbox
                 if Task.isCancelled { return nil }
                 if let frame = mailbox.take() { return frame }
                 return try await mailbox.wait(isolation: actor)
@@ -149,7 +150,7 @@ public final class FrameConnection: Sendable, Identifiable {
 
             /// Returns the next frame; nil at the end, or if the calling task is cancelled.
             ///
-            /// - Throws: The error with which the connection failed.
+            /// - Throws: The error with which the connection failed, or `departedSenderDropped`.
             public mutating func next() async throws(TransportError) -> Frame? {
                 try await next(isolation: nil)
             }

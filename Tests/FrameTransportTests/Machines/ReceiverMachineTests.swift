@@ -93,15 +93,6 @@ import Testing
         #expect(rig.frames.map(\.jpeg?.count) == [10] && rig.reason == nil)
     }
 
-    @Test func `audio that was asked for and exceeds its memory is skipped`() {
-        let rig = ReceiverRig {
-            $0.hello = ControlRequest.Hello(wants: [.frames, .audio])
-            $0.audioLimit = 1000
-        }
-        rig.arrive(otherMessage(audioFields, body: 1000) + otherMessage(audioFields, body: 1002))
-        #expect(rig.audio.count == 1 && rig.reason == nil)
-    }
-
     // MARK: Room and memory
 
     @Test func `nothing is read for a consumer without room, and no deadline runs meanwhile`() {

@@ -39,30 +39,11 @@ import Testing
 
     // MARK: What the sender is told
 
-    /// Shows P260.
-    @Test func `a receiver that accepts shared memory says hello although the program says none`() {
-        let accepting = rig()
-        #expect(accepting.written == hello(sharedMemory: 1))
-        let refusing = ReceiverRig()
-        #expect(refusing.written.isEmpty)
-    }
-
     @Test func `the program's hello says what the receiver accepts, whatever the program says`() {
         let accepting = rig { $0.hello = ControlRequest.Hello(wants: .audio) }
         #expect(accepting.written == hello(.audio, sharedMemory: 1))
         let refusing = ReceiverRig { $0.hello = ControlRequest.Hello(sharedMemory: 1) }
         #expect(refusing.written == hello(sharedMemory: nil))
-    }
-
-    /// Shows P265.
-    @Test func `a hello after declining does not offer shared memory again`() {
-        let rig = rig()
-        rig.machine.send(.hello(ControlRequest.Hello()), rig)
-        rig.machine.send(.decline, rig)
-        rig.machine.send(.hello(ControlRequest.Hello(sharedMemory: 1)), rig)
-        rig.machine.send(.decline, rig)
-        let said = hello(sharedMemory: 1) + hello(sharedMemory: 1) + ControlRequest.decline.encoded()
-        #expect(rig.written == said + hello(sharedMemory: nil) && rig.unmapped == 1)
     }
 
     // MARK: Frames
@@ -151,6 +132,12 @@ import Testing
         let rig = rig()
         rig.arrive(jpeg, passing: 1)
         #expect(rig.reason?.error?.code == .sharedMemory && rig.frames.count == 1)
+    }
+
+    @Test func `a server that did not ask skips messages for shared memory`() {
+        let rig = ReceiverRig()
+        rig.arrive(announcement() + frame() + frame(3) + jpeg)
+        #expect(rig.frames.map(\.index) == [0] && rig.mapped.isEmpty && rig.written.isEmpty && rig.reason == nil)
     }
 
     // MARK: Ends

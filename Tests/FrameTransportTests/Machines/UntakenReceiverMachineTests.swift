@@ -17,21 +17,6 @@ import Testing
         return rig
     }
 
-    /// Shows P153, P197.
-    @Test func `a large body asks for memory only when the program has taken its connection`() {
-        let rig = untaken()
-        // The usual ones need not wait, and no deadline runs for what does.
-        #expect(rig.frames.count == 1 && rig.requested.isEmpty && rig.deadline == nil)
-        rig.arrive(message(body(3, count: 10)))
-        #expect(rig.frames.count == 1 && rig.requested.isEmpty)
-        rig.machine.taken(rig)
-        #expect(rig.requested == [5000] && rig.deadline == nil)
-        rig.makeMemoryAvailable()
-        #expect(rig.frames.map(\.jpeg?.count) == [800, 5000, 10] && rig.deadline == nil)
-        rig.arrive(message(body(4, count: 6000)))
-        #expect(rig.requested == [5000, 5000, 6000])
-    }
-
     @Test func `a large body of a taken connection waits for the consumer's room before it asks for memory`() {
         let rig = untaken()
         rig.room = 0
@@ -40,15 +25,6 @@ import Testing
         rig.room = 1
         rig.machine.roomAvailable(rig)
         #expect(rig.requested == [5000])
-    }
-
-    /// Shows P197.
-    @Test func `a departed sender is read to its end, taken or not`() {
-        let rig = untaken()
-        rig.arrive([], end: true)
-        rig.resumeToTheEnd()
-        #expect(rig.requested.isEmpty && rig.frames.map(\.jpeg?.count) == [800, 5000])
-        #expect(rig.reason == .closedByPeer(.stoppedByUser))
     }
 
     /// Shows P197.

@@ -35,7 +35,8 @@ import Testing
         let server = try directory.server { $0.peers = Self.thisUser }
         let connection = directory.connection { $0.peers = Self.thisUser }
         try await connection.open(within: nil)
-        #expect(try await firstConnection(of: server)?.peer?.userID == geteuid())
+        let peer = try #require(try await firstConnection(of: server)?.peer)
+        #expect(peer.processID == getpid() && peer.userID == geteuid() && peer.groupID == getegid())
     }
 
     #if os(Linux)

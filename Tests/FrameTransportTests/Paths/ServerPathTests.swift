@@ -158,44 +158,6 @@ import Testing
         }
     }
 
-    /// Shows P240.
-    @Test func `closing removes the socket and its lock`() async throws {
-        let server = try directory.server()
-        #expect(directory.names == ["rtc_SSFD", "rtc_SSFD.lock"])
-        server.close()
-        try await server.closed()
-        #expect(directory.names.isEmpty)
-        // And the path is free again, at once.
-        _ = try directory.server()
-    }
-
-    @Test func `releasing a server removes the socket and its lock`() async throws {
-        do { _ = try directory.server() }
-        #expect(await becomesTrue { directory.names.isEmpty })
-    }
-
-    /// Shows P240.
-    @Test(arguments: [false, true])
-    func `a server whose path was taken over leaves it to the new owner`(isServer: Bool) async throws {
-        let first = try directory.server()
-        var (second, other): (FrameServer?, PeerSocket?)
-        try await IOThread.shared.whileHeld {
-            for name in isServer ? directory.names : ["rtc_SSFD"] {
-                try FileManager.default.removeItem(atPath: directory.path + "/" + name)
-            }
-            if isServer { second = try directory.server() } else { other = try .listening(at: directory.socket) }
-        }
-        let before = entry()
-        first.close()
-        try await first.closed()
-        #expect(entry()?.st_ino == before?.st_ino)
-        #expect(directory.names == (isServer ? ["rtc_SSFD", "rtc_SSFD.lock"] : ["rtc_SSFD"]))
-        let client = try PeerSocket.connected(to: directory.socket)
-        if let second { #expect(try await firstConnection(of: second) != nil) }
-        _ = try await other?.accepted()
-        _ = client
-    }
-
     /// Shows P243.
     @Test(arguments: [false, true]) func `of servers that start simultaneously exactly one wins`(
         isDeadSocketThere: Bool

@@ -9,13 +9,13 @@ internal import TurboJPEG
 struct EncodingWorkspace: Sendable {
     /// What determines the size of the buffers.
     private struct Geometry: Sendable, Hashable {
+        let image: BufferSize
         let canvas: BufferSize
         let format: PixelFormat
         let appliesOrientation: Bool
     }
 
     private var geometry: Geometry?
-    private var decodedSize: BufferSize?
 
     /// The watermark as it was drawn last.
     private(set) var watermark: DrawnWatermark?
@@ -29,15 +29,23 @@ struct EncodingWorkspace: Sendable {
     private(set) var marked = PixelBuffer.Pool(maximumIdleImages: 1)
     private(set) var encoder = JPEGEncoder()
     private(set) var strips = StripEncoder()
-    private var decoder = Self.newDecoder()
+    let decoder: JPEGDecoder
 
     /// A JPEG's memory has the size of the worst case, most of which is never touched, so a high limit costs only
     /// address space.
     private(set) var bytes = FrameBytes.Pool(maximumIdleBytes: 512 << 20)
 
+    init() {
+        var decoder = JPEGDecoder(pool: PixelBuffer.Pool(maximumIdleImages: 1))
+        // The JPEGs decoded here are the application's own.
+        decoder.limits = .ownFiles
+        self.decoder = decoder
+    }
+
     /// Returns the workspace for a recipe and a format; a new one if the images have another size or format than the last.
     mutating func prepared(for recipe: EncodingRecipe, _ format: PixelFormat) -> EncodingWorkspace {
         let geometry = Geometry(
+            image: recipe.output.image,
             canvas: recipe.output.canvas,
             format: format,
             appliesOrientation: recipe.appliesOrientation
@@ -45,9 +53,8 @@ struct EncodingWorkspace: Sendable {
         changedPart = nil
         if watermark != nil, recipe.watermark == nil { watermark = nil }
         if self.geometry != geometry {
-            let (decoder, decodedSize) = (decoder, decodedSize)
             self = EncodingWorkspace()
-            (self.geometry, self.decoder, self.decodedSize) = (geometry, decoder, decodedSize)
+            self.geometry = geometry
         }
         return self
     }
@@ -62,21 +69,5 @@ struct EncodingWorkspace: Sendable {
         let composed = try DrawnWatermark(placement, format)
         watermark = composed
         return composed
-    }
-
-    /// Returns the decoder for images of a size; a new one if the size differs from the last.
-    mutating func decoder(for size: BufferSize) -> JPEGDecoder {
-        if decodedSize != size {
-            decoder = Self.newDecoder()
-            decodedSize = size
-        }
-        return decoder
-    }
-
-    /// The JPEGs decoded here are the application's own.
-    private static func newDecoder() -> JPEGDecoder {
-        var decoder = JPEGDecoder(pool: PixelBuffer.Pool(maximumIdleImages: 1))
-        decoder.limits = .ownFiles
-        return decoder
     }
 }

@@ -118,11 +118,12 @@ final class FrameEncoder: Sendable {
         let header = try jpeg.withSpan { jpeg throws(TurboJPEGError) in try JPEGHeader(inspecting: jpeg) }
         let whole = OutputPlan(BufferSize(width: header.width, height: header.height))
         let (factor, plan) = (output ?? whole).scaledDecoding()
-        let decoder = workspace.withLock { $0.decoder(for: plan.image) }
+        let format = recipe.settings.decodedFormat(of: header)
+        let decoded = recipe.decoded(as: format, plan, orientation)
+        let decoder = workspace.withLock { $0.prepared(for: decoded, decoded.format ?? format).decoder }
         let image = try jpeg.withSpan { jpeg throws(TurboJPEGError) in
-            try decoder.decode(jpeg, as: recipe.settings.decodedFormat(of: header), scale: factor)
+            try decoder.decode(jpeg, as: format, scale: factor)
         }
-        let decoded = recipe.decoded(as: image.format, plan, orientation)
         return try encode(consume image, orientation, decoded, nil, quality)
     }
 }

@@ -4,7 +4,7 @@ internal import TurboJPEG
 /// How an image is prepared for encoding: a part of it is scaled and placed on a canvas.
 package struct OutputPlan: Sendable, Hashable {
     /// The size of the submitted image.
-    package let image: BufferSize
+    package private(set) var image: BufferSize
 
     /// The part of the image that is sent.
     package internal(set) var part: PixelBuffer.Rectangle
@@ -88,7 +88,8 @@ package struct OutputPlan: Sendable, Hashable {
         // Bars are not cut off again.
         guard other.canvas == other.scaled, self != other else { return nil }
         func side(_ length: Int, _ scaled: Int, _ whole: Int) -> Int { length * scaled / max(1, whole) }
-        var plan = OutputPlan(other.canvas)
+        var plan = self
+        plan.image = other.canvas
         let (x, y) = (max(0, part.x - other.part.x), max(0, part.y - other.part.y))
         plan.part.x = Self.evenHalf(2 * side(x, other.scaled.width, other.part.width))
         plan.part.y = Self.evenHalf(2 * side(y, other.scaled.height, other.part.height))
@@ -96,9 +97,7 @@ package struct OutputPlan: Sendable, Hashable {
         let height = side(part.height, other.scaled.height, other.part.height)
         plan.part.width = min(width, other.scaled.width - plan.part.x)
         plan.part.height = min(height, other.scaled.height - plan.part.y)
-        guard plan.part.width >= scaled.width, plan.part.height >= scaled.height else { return nil }
-        (plan.scaled, plan.canvas) = (scaled, canvas)
-        return plan.placed(as: self)
+        return plan.part.width >= scaled.width && plan.part.height >= scaled.height ? plan : nil
     }
 
     /// Converts between the plan for the buffer and the plan for the upright image.
@@ -120,14 +119,6 @@ package struct OutputPlan: Sendable, Hashable {
         plan.isPlacedFromBottom = orientation.reversesRows
         return plan
     }
-
-    /// Returns the plan with its place counted from the same sides as that of another plan.
-    func placed(as other: OutputPlan) -> OutputPlan {
-        var plan = self
-        plan.isPlacedFromRight = other.isPlacedFromRight
-        plan.isPlacedFromBottom = other.isPlacedFromBottom
-        return plan
-    }
 }
 
 /// Decoding at the size that is needed.
@@ -146,7 +137,8 @@ extension OutputPlan {
 
     private func decoded(by factor: JPEGDecoder.ScalingFactor) -> OutputPlan {
         let decoded = factor.scaled(width: image.width, height: image.height)
-        var plan = OutputPlan(BufferSize(width: decoded.width, height: decoded.height))
+        var plan = self
+        plan.image = BufferSize(width: decoded.width, height: decoded.height)
         let divisor = factor.denominator
         plan.part = PixelBuffer.Rectangle(
             x: part.x / (2 * divisor) * 2,
@@ -154,8 +146,6 @@ extension OutputPlan {
             width: part.width / divisor,
             height: part.height / divisor
         )
-        plan.scaled = scaled
-        plan.canvas = canvas
-        return plan.placed(as: self)
+        return plan
     }
 }

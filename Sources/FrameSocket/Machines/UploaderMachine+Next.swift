@@ -171,11 +171,6 @@ extension UploaderMachine {
     /// The ticket of the newest image.
     package var newestTicket: UInt64 { newest.ticket }
 
-    /// The number of images that are held.
-    package var heldImageCount: Int {
-        (content?.pixels == nil ? 0 : 1) + (work.stage == .encoding ? 1 : 0)
-    }
-
     /// The ticket of the frame that a new receiver would get; nil if there is none.
     package var latestTicket: UInt64? {
         let tickets = [content == nil ? 0 : newest.ticket, encoded.frame.ticket, work.frame.ticket]

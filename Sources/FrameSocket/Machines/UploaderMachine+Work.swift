@@ -85,8 +85,8 @@ extension UploaderMachine {
             job.quality = work.quality
             job.rows = strips.take(work.frame.recipe, followedBy: sinceWork)
         }
-        // The image of a copy is returned.
-        let keepsImage = !work.isShared && configuration.keepsLatestImage
+        // A copy leaves nothing else of the image.
+        let keepsImage = work.isShared || configuration.keepsLatestImage
         job.content = keepsImage ? content : content.take()
         return job
     }
@@ -120,16 +120,14 @@ extension UploaderMachine {
             if hasRoom || newest.ticket != work.frame.ticket || content == nil { keep(made) }
             let isGiven = hasRoom && barrier == nil && !isInVain(at: now)
             if isGiven { handOver(at: now) } else { giveUp() }
-        case .shared(var copy, let content, let digest):
+        case .shared(var copy, let digest):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(work.beganAt))
-            putBack(content)
             work.frame.digest = digest ?? work.frame.digest
             let isCurrent = sharing.isCurrent(copy.place)
             if isCurrent { sharing.copied(&copy) }
             let isGiven = isCurrent && barrier == nil && !isInVain(at: now)
             if isGiven { handOver(copy, at: now) } else { giveUp() }
-        case .notShared(let content):
-            putBack(content)
+        case .notShared:
             copies.putBack()
             // The connection may have ended meanwhile, or the receiver has declined.
             if let place = work.place, sharing.isCurrent(place) { stopSharing() }

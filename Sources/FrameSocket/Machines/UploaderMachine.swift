@@ -237,7 +237,7 @@ package struct UploaderMachine: Sendable {
 
     /// Gives up the image of the latest frame if its JPEG is there, or being made.
     package mutating func giveUpImages() {
-        let isBeingEncoded = work.stage == .encoding && work.frame.ticket == newest.ticket
+        let isBeingEncoded = work.stage == .encoding && !work.isShared && work.frame.ticket == newest.ticket
         if encoded.frame.ticket == newest.ticket || isBeingEncoded { effects.discard(content.take()) }
     }
 

@@ -35,10 +35,10 @@ package struct EncodingJob: Sendable {
 package enum EncodingResult: Sendable {
     /// The content's JPEG, with its size and orientation, and how much of it was encoded anew, if it consists of strips.
     case encoded(FrameMessage, digest: UInt64?, changedPart: Double? = nil)
-    /// The content has been copied to its shared buffer, and is returned.
-    case shared(SharedCopy, FrameContent, digest: UInt64?)
-    /// The system has no memory to share; the content is returned.
-    case notShared(FrameContent)
+    /// The content has been copied to its shared buffer.
+    case shared(SharedCopy, digest: UInt64?)
+    /// The system has no memory to share.
+    case notShared
     /// The content equals what it was compared with, and is returned.
     case unchanged(FrameContent, digest: UInt64)
     /// The content cannot be encoded.
@@ -69,10 +69,9 @@ extension EncodingJob {
                 let message = try encoder.encode(consume content, orientation, recipe, rows, quality)
                 return .encoded(message, digest: digest, changedPart: encoder.changedPart)
             }
-            guard let memory = try? sharing.memory(of: place) else { return .notShared(content) }
+            guard let memory = try? sharing.memory(of: place) else { return .notShared }
             let (image, orientation) = try encoder.prepare(content, orientation, recipe)
-            let copy = try sharing.copy(image, orientation, to: place, in: memory, rows)
-            return .shared(copy, content, digest: digest)
+            return .shared(try sharing.copy(image, orientation, to: place, in: memory, rows), digest: digest)
         } catch {
             return .failed(error)
         }

@@ -217,7 +217,7 @@ struct DamageRig {
         if let deadline = machine.timer, deadline <= now { machine.deadlinePassed(at: now) }
         if var job {
             self.job = nil
-            let result = mayFail && chance(25) ? fail(&job) : try encode(&job)
+            let result = mayFail && chance(25) ? fail(job) : try encode(&job)
             machine.encoded(result, at: now)
         } else if let message {
             self.message = nil
@@ -234,8 +234,8 @@ struct DamageRig {
         takeEffects()
     }
 
-    private mutating func fail(_ job: inout EncodingJob) -> EncodingResult {
-        if job.place != nil, chance(2), let content = job.content.take() { return .notShared(content) }
+    private mutating func fail(_ job: EncodingJob) -> EncodingResult {
+        if job.place != nil, chance(2) { return .notShared }
         isNewestLost = true
         return .failed(TurboJPEGError(.encodeFailed, "as told"))
     }
@@ -254,7 +254,7 @@ struct DamageRig {
             let expected = try FrameEncoder().encode(content, whole.orientation, whole.recipe)
             let isSame = message.jpeg.array() == expected.jpeg.array()
             #expect(isSame, "\(name): another JPEG")
-        case .shared(let copy, _, _):
+        case .shared(let copy, _):
             let expected = try FrameEncoder().prepare(content, whole.orientation, whole.recipe).image
             #expect(copy.pixels.hasSamePixels(as: expected), "\(name): other pixels")
             copied = copy.pixels

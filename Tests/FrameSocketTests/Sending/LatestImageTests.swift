@@ -267,7 +267,7 @@ import Testing
         let job = try rig.begin()
         try #require(job.place != nil)
         rig.change(settles: false) { $0.acceptsSharedMemory = false }
-        rig.end(job) { .notShared($0) }
+        rig.end(job) { _ in .notShared }
         #expect(rig.messages.map(\.bufferSize.width) == [64, 16])
     }
 
@@ -334,6 +334,11 @@ import Testing
         if isAloneMeanwhile { rig.change { ($0.connection, $0.isConnected, $0.preferences) = (2, true, .init()) } }
         #expect(rig.messages.map(\.bufferSize.width) == [64, 60])
     }
+}
+
+extension UploaderMachine {
+    /// The number of images that are held.
+    fileprivate var heldImageCount: Int { (content?.pixels == nil ? 0 : 1) + (work.stage == .encoding ? 1 : 0) }
 }
 
 /// An image of 64x64 pixels in memory of its own, and what is called once nothing refers to it.

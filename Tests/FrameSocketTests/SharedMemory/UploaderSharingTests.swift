@@ -86,7 +86,7 @@ import Testing
         let second = try rig.begin()
         #expect(rig.offer(try content(), settles: false) == .deferred(.paced))
         rig.change(settles: false) { $0.acceptsSharedMemory = false }
-        rig.end(second) { .notShared($0) }
+        rig.end(second) { _ in .notShared }
         #expect(rig.messages.count == 2 && rig.machine.statistics.sent == 2)
         #expect(rig.machine.statistics.drops == [.superseded: 1])
     }
@@ -97,7 +97,7 @@ import Testing
         rig.offer(try content(), settles: false)
         let first = try rig.begin()
         rig.change(settles: false) { $0.connection += 1 }
-        rig.end(first) { .notShared($0) }
+        rig.end(first) { _ in .notShared }
         #expect(rig.machine.sharing.isOpen && rig.jobs.count == 2 && rig.jobs[1].place != nil)
     }
 

@@ -75,8 +75,6 @@ enum Promise: Int, CaseIterable {
     case toldOnce
     /// P240: the place is free when a server has closed.
     case reusableAtOnce
-    /// P192: an uploader holds no more images than it has places for.
-    case heldImages
     /// P74: one frame is encoded or sent at a time.
     case oneFrameAtATime
     /// P69: a silent source is kept alive.

@@ -83,7 +83,7 @@ extension World {
         let isEarlier = !(sender.uploader?.machine.sharing.isCurrent(place) ?? false)
         guard !(isEarlier && sender.racing.chance(50)), let memory = memory ?? self.memory(of: place, sender) else {
             coverage.count(.notShared)
-            return .notShared(content)
+            return .notShared
         }
         let size = job.recipe?.output.canvas ?? BufferSize(width: 1, height: 1)
         let image = content.pixels.flatMap { pixels in
@@ -100,7 +100,7 @@ extension World {
                 damagedRows(of: job, isWhole: isWhole)
             )
             coverage.count(.copiedFrame)
-            return .shared(copy, content, digest: digest)
+            return .shared(copy, digest: digest)
         } catch {
             return .failed(error)
         }

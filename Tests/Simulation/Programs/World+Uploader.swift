@@ -53,7 +53,7 @@ extension World {
     func handle<Result>(_ sender: SimSender, _ event: (inout UploaderMachine) -> Result) -> Result? {
         guard let uploader = sender.uploader else { return nil }
         checkIsAlive(sender, uploader)
-        var (result, effects, images) = Self.report(event, to: &uploader.machine)
+        var (result, effects) = Self.report(event, to: &uploader.machine)
         effects.release()
         if isAdapted(sender) {
             sender.hasCompared = true
@@ -61,7 +61,6 @@ extension World {
         } else {
             (sender.byteRate, sender.bytesSent) = (nil, [])
         }
-        check(.heldImages, images <= 2, "uploader \(sender.index) holds \(images) images")
         for id in effects.finished { finished(id, of: sender) }
         if effects.statesRate { stateRate(of: sender) }
         if let message = effects.message {
@@ -96,10 +95,10 @@ extension World {
 
     /// Changes the machine in its place, which a read of the property would copy.
     private static func report<Result>(_ event: (inout UploaderMachine) -> Result, to machine: inout UploaderMachine)
-        -> (Result, UploaderMachine.Effects, heldImages: Int)
+        -> (Result, UploaderMachine.Effects)
     {
         let result = event(&machine)
-        return (result, machine.takeEffects(), machine.heldImageCount)
+        return (result, machine.takeEffects())
     }
 
     // MARK: Frames

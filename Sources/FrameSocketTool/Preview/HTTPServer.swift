@@ -222,12 +222,11 @@ struct HTTPResponse: Error {
     private func values(_ kind: MHD_ValueKind, of connection: OpaquePointer) -> [String: [String]] {
         var values: [String: [String]] = [:]
         let add: MHD_KeyValueIterator = { context, kind, name, value in
-            guard let context = unsafe context, let name = unsafe name.map({ unsafe String(cString: $0) }) else {
-                return .NO
-            }
+            // An argument may have no value.
+            guard let context = unsafe context, let name = unsafe name, let value = unsafe value else { return .YES }
             let values = unsafe context.assumingMemoryBound(to: [String: [String]].self)
-            let value = unsafe value.map { unsafe String(cString: $0) } ?? ""
-            unsafe values.pointee[kind == .HEADER_KIND ? name.lowercased() : name, default: []].append(value)
+            let key = unsafe kind == .HEADER_KIND ? String(cString: name).lowercased() : String(cString: name)
+            unsafe values.pointee[key, default: []].append(String(cString: value))
             return .YES
         }
         unsafe withUnsafeMutablePointer(to: &values) { values in
@@ -280,8 +279,9 @@ struct HTTPResponse: Error {
         func read(into room: UnsafeMutableRawBufferPointer) -> Int {
             rest.withLock { rest in
                 if rest.isEmpty {
+                    guard let next else { return Self.end }
                     server.set(socket, Client(.answered))
-                    guard let part = next?({ server.hasLeft(socket) }) else { return Self.end }
+                    guard let part = next({ server.hasLeft(socket) }) else { return Self.end }
                     server.set(socket, Client(.answered, within: HTTPServer.answerLimit))
                     rest = part[...]
                 }

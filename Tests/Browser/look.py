@@ -1,21 +1,25 @@
-"""Opens a page in headless Chromium and waits for conditions in it to become true, one after another.
+"""Opens a page in a headless browser and waits for conditions in it to become true, one after another.
 
 Each STEP is a JavaScript expression, which may be a promise: it is evaluated until it is truthy, and its value is then printed
-as a line of JSON. `screenshot=FILE` writes what the page looks like as a PNG. At the end a line tells the errors that the
-page has logged, such as what its content security policy refused. With several tabs, which are windows of their own and so
-all visible, each step has to become true in every one of them before the next, and the line has a list of the values.
+as a line of JSON. `axe` checks the accessibility of the page with axe-core. `screenshot=FILE` writes what the page looks like as
+a PNG. At the end a line tells the errors that the page has logged, such as what its content security policy refused. With
+several tabs, which are windows of their own and so all visible, each step has to become true in every one of them before the
+next, and the line has a list of the values.
 
-Chromium is driven by its DevTools protocol over a pair of pipes, so that neither a port nor a library is needed.
+Chromium is driven by its DevTools protocol over a pair of pipes, and Firefox by Marionette over a port, so that no library is
+needed. Firefox only evaluates.
 """
 
 import argparse
 import base64
 import fcntl
+import importlib.util
 import json
 import os
 import pathlib
 import select
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -30,16 +34,65 @@ PATIENCE = 60 * float(os.environ.get("TEST_PATIENCE", "1"))
 # How often an expression is evaluated again, in seconds.
 INTERVAL = 0.1
 
+AXE = "axe.run().then((result) => result.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`)))"
 
-class Chromium:
-    """A browser and its tabs, the last of which is the one that is spoken to."""
 
-    def __init__(self, program, deadline):
+class Browser:
+    """A browser and its tabs, of which it is spoken to one at a time."""
+
+    def __init__(self, deadline):
         self.deadline = deadline
         self.profile = tempfile.mkdtemp(prefix="look-")
         self.errors = []
-        self.buffer = b""
         self.count = 0
+        self.tabs = []
+
+    def start(self, program, arguments, **options):
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen([program, *arguments], **quiet, **options)
+
+    def close(self):
+        try:
+            self.quit()
+            self.process.wait(10)
+        except (OSError, EOFError, RuntimeError, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    def wait_for_all(self, expression):
+        """The values in all tabs, in their order; just the value if there is one tab."""
+        values = []
+        for tab in self.tabs:
+            self.select(tab)
+            values.append(self.wait_for(expression))
+        return values if len(values) > 1 else values[0]
+
+    def wait_for(self, expression):
+        while True:
+            value = self.evaluate(expression)
+            if value:
+                return value
+            # While the browser can still be asked.
+            if time.monotonic() > self.deadline - 2:
+                text = self.evaluate("document.body ? document.body.innerText : ''")
+                raise TimeoutError(f"it never came true: {expression}\nthe page says: {text}")
+            time.sleep(INTERVAL)
+
+    def check_accessibility(self):
+        package = pathlib.Path(importlib.util.find_spec("axe_core_python").origin).parent
+        self.evaluate((package / "axe.min.js").read_text() + "\ntrue")
+        findings = self.evaluate(AXE)
+        if findings:
+            raise RuntimeError("axe: " + "\n".join(findings))
+
+
+class Chromium(Browser):
+    def __init__(self, program, deadline, options):
+        super().__init__(deadline)
+        self.options = options
+        self.buffer = b""
+        self.session = None
         commands, self.commands = os.pipe()
         self.answers, answers = os.pipe()
 
@@ -50,38 +103,34 @@ class Chromium:
                 os.dup2(end, number)
                 os.close(end)
 
-        # Chromium's sandbox refuses root, and needs what containers lack; only the project's own pages are opened.
-        self.process = subprocess.Popen(
-            [program, *FLAGS, "--no-sandbox", f"--user-data-dir={self.profile}", "about:blank"],
-            # Python's own descriptors are not inherited anyway.
-            close_fds=False,
-            preexec_fn=connect,
-            stderr=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )
+        # Chromium's sandbox refuses root, and needs what containers lack; only the project's own pages are opened. Python's own
+        # descriptors are not inherited anyway.
+        arguments = [*FLAGS, "--no-sandbox", f"--user-data-dir={self.profile}", "about:blank"]
+        self.start(program, arguments, close_fds=False, preexec_fn=connect)
         os.close(commands)
         os.close(answers)
-        self.session = None
-        self.sessions = []
-        self.open()
 
-    def open(self):
+    def open(self, url):
         self.session = None
         target = self.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        self.sessions.append(self.session)
+        self.tabs.append(self.session)
         for domain in "Page", "Runtime", "Log":
             self.call(f"{domain}.enable")
+        width, height = map(int, self.options.size.split("x"))
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        scheme = "dark" if self.options.dark else "light"
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        failure = self.call("Page.navigate", url=url).get("errorText")
+        if failure:
+            raise RuntimeError(f"{url}: {failure}")
 
-    def close(self):
-        try:
-            self.session = None
-            self.call("Browser.close")
-            self.process.wait(10)
-        except (OSError, EOFError, RuntimeError, subprocess.TimeoutExpired):
-            self.process.kill()
-            self.process.wait()
-        shutil.rmtree(self.profile, ignore_errors=True)
+    def select(self, tab):
+        self.session = tab
+
+    def quit(self):
+        self.session = None
+        self.call("Browser.close")
 
     def call(self, method, **parameters):
         self.count += 1
@@ -128,27 +177,62 @@ class Chromium:
             raise RuntimeError(f"{expression}: {result['result'].get('description', 'it throws')}")
         return result["result"].get("value")
 
-    def wait_for_all(self, expression):
-        """The values in all tabs, in their order; just the value if there is one tab."""
-        values = []
-        for self.session in self.sessions:
-            values.append(self.wait_for(expression))
-        return values if len(values) > 1 else values[0]
-
-    def wait_for(self, expression):
-        while True:
-            value = self.evaluate(expression)
-            if value:
-                return value
-            # While the browser can still be asked.
-            if time.monotonic() > self.deadline - 2:
-                text = self.evaluate("document.body ? document.body.innerText : ''")
-                raise TimeoutError(f"it never came true: {expression}\nthe page says: {text}")
-            time.sleep(INTERVAL)
-
     def screenshot(self, path):
         data = self.call("Page.captureScreenshot", format="png")["data"]
         pathlib.Path(path).write_bytes(base64.b64decode(data))
+
+
+class Firefox(Browser):
+    def __init__(self, program, deadline):
+        super().__init__(deadline)
+        profile = pathlib.Path(self.profile)
+        (profile / "user.js").write_text('user_pref("marionette.port", 0);\n')
+        self.start(program, ["--headless", "--marionette", "--no-remote", "--profile", self.profile])
+        port = profile / "MarionetteActivePort"
+        while not port.exists() or not port.read_text():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise EOFError("the browser does not start")
+            time.sleep(INTERVAL)
+        self.connection = socket.create_connection(("127.0.0.1", int(port.read_text())), PATIENCE)
+        self.answers = self.connection.makefile("rb")
+        self.receive()
+        self.call("WebDriver:NewSession", capabilities={})
+
+    def open(self, url):
+        if self.tabs:
+            tab = self.call("WebDriver:NewWindow", type="window")["handle"]
+        else:
+            tab = self.call("WebDriver:GetWindowHandle")["value"]
+        self.tabs.append(tab)
+        self.select(tab)
+        self.call("WebDriver:Navigate", url=url)
+
+    def select(self, tab):
+        self.call("WebDriver:SwitchToWindow", handle=tab)
+
+    def quit(self):
+        self.call("Marionette:Quit", flags=["eForceQuit"])
+
+    def call(self, method, **parameters):
+        self.count += 1
+        data = json.dumps([0, self.count, method, parameters]).encode()
+        self.connection.sendall(b"%d:%s" % (len(data), data))
+        _, _, error, result = self.receive()
+        if error:
+            raise RuntimeError(f"{method}: {error['message']}")
+        return result
+
+    def receive(self):
+        """A message, which its length and a colon precede."""
+        length = b""
+        while (byte := self.answers.read(1)) != b":":
+            if not byte:
+                raise EOFError("the browser has ended")
+            length += byte
+        return json.loads(self.answers.read(int(length)))
+
+    def evaluate(self, expression):
+        return self.call("WebDriver:ExecuteScript", script=f"return {expression}", args=[], newSandbox=False)["value"]
 
 
 def main():
@@ -156,31 +240,25 @@ def main():
     parser.add_argument("url")
     parser.add_argument("steps", nargs="*", metavar="STEP")
     parser.add_argument("--chromium", default="chromium", metavar="PROGRAM")
-    parser.add_argument("--size", default="1280x800", metavar="WxH", help="of the window (1280x800)")
+    parser.add_argument("--firefox", metavar="PROGRAM", help="in place of Chromium")
+    parser.add_argument("--size", default="1280x800", metavar="WxH", help="of Chromium's window (1280x800)")
     parser.add_argument("--tabs", type=int, default=1, metavar="N", help="open the page in N tabs (1)")
-    parser.add_argument("--dark", action="store_true", help="prefer dark colours")
+    parser.add_argument("--dark", action="store_true", help="prefer dark colours, in Chromium")
     parser.add_argument("--timeout", type=float, default=PATIENCE, metavar="SECONDS", help="for each step (60)")
     options = parser.parse_args()
-    width, height = map(int, options.size.split("x"))
-    scheme = "dark" if options.dark else "light"
-    browser = Chromium(options.chromium, time.monotonic() + options.timeout)
+    deadline = time.monotonic() + options.timeout
+    browser = Firefox(options.firefox, deadline) if options.firefox else Chromium(options.chromium, deadline, options)
     try:
-        for number in range(options.tabs):
-            if number:
-                browser.open()
-            browser.call(
-                "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-            )
-            browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-            failure = browser.call("Page.navigate", url=options.url).get("errorText")
-            if failure:
-                raise RuntimeError(f"{options.url}: {failure}")
+        for _ in range(options.tabs):
+            browser.open(options.url)
         browser.wait_for_all("document.readyState == 'complete'")
         for step in options.steps:
             browser.deadline = time.monotonic() + options.timeout
-            if step.startswith("screenshot="):
+            value = True
+            if step == "axe":
+                browser.check_accessibility()
+            elif step.startswith("screenshot="):
                 browser.screenshot(step.partition("=")[2])
-                value = True
             else:
                 value = browser.wait_for_all(step)
             print(json.dumps({"value": value}), flush=True)

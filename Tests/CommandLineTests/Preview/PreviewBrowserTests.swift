@@ -47,6 +47,9 @@ struct PreviewBrowserTests {
         """
     }
 
+    /// axe-core finds nothing.
+    private static let isAccessible = "axe"
+
     private static func box(_ id: String) -> String { "document.getElementById('\(id)').getBoundingClientRect()" }
 
     /// Nothing is over the image, and the page is not wider than the window.
@@ -99,7 +102,7 @@ struct PreviewBrowserTests {
     {
         let site = try await PreviewSite(place)
         let browser = try site.browser([
-            Self.says("No sender"),
+            Self.says("No sender"), Self.isAccessible,
             Self.text("command", "^framesocket send \(place.socket.replacing("/", with: "\\/")) "),
             "location.search === ''",
             "document.addEventListener('copy', () => (globalThis.copied = String(getSelection()))) ?? true",
@@ -112,25 +115,29 @@ struct PreviewBrowserTests {
             Self.fact("Sender", "process [0-9]+, user [0-9]+, has left$"), Self.fact("Last frame", "^[0-9]+ s ago$"),
             Self.fact("Rate", "^–$"), Self.isUncovered,
         ])
-        try await browser.lines(7)
+        try await browser.lines(8)
         let screens = Places.fixture("screens/phone-scroll")
         let arguments = ["send", place.socket, screens, "--scale", "1/2", "--loop", "0", "--fps", "10", "--quiet"]
         let sender = try place.framesocket(arguments)
-        try await browser.lines(17)
+        try await browser.lines(18)
         sender.send(.terminate)
         try await expectClean(browser)
     }
 
-    @Test func `an image that is sent once stays, and so does it in a pause and after the end`() async throws {
+    @Test func `an image that is sent once stays in a pause and after the end, and axe finds nothing in any state`()
+        async throws
+    {
         let site = try await PreviewSite(place)
         let once = try await place.framesocket(["send", place.socket, photo, "--passthrough", "--quiet"]).ended()
         #expect(once.status == 0, "\(once)")
         let browser = try site.browser([
-            Self.says("No sender"), Self.shows(451, 300), Self.isDimmed, Self.says("Waiting"), Self.isDimmed,
-            Self.says("Live"), Self.isBright, Self.fact("Last frame", "^[3-9] s ago$"),
-            Self.says("Paused"), Self.text("message", "The sender has paused"), Self.isDimmed,
+            Self.says("No sender"), Self.shows(451, 300), Self.isDimmed,
+            Self.says("Waiting"), Self.isDimmed, Self.isAccessible,
+            Self.says("Live"), Self.isBright, Self.isAccessible, Self.fact("Last frame", "^[3-9] s ago$"),
+            Self.says("Paused"), Self.text("message", "The sender has paused"), Self.isDimmed, Self.isAccessible,
             Self.says("Live"), Self.says("Preview ended"), Self.text("message", "It ended at"), Self.isDimmed,
             Self.fact("Frames", "^–$"), Self.fact("Sender", "process"), "document.getElementById('save').hidden",
+            Self.isAccessible,
         ])
         try await browser.lines(3)
         let sender = try PeerSocket.connected(to: place.socket)
@@ -139,11 +146,11 @@ struct PreviewBrowserTests {
             return PeerMessage(startLine: "HTTP/1.1 200 OK", fields: fields.map { (name: $0, value: $1) })
         }
         let frame = PeerMessage.frame(try Data.bytes(at: photo), width: 451, height: 300)
-        for (count, message) in [(5, frame), (8, status("paused")), (11, status("live"))] {
+        for (count, message) in [(6, frame), (10, status("paused")), (14, status("live"))] {
             try await browser.lines(count)
             try await sender.write(message.bytes)
         }
-        try await browser.lines(12)
+        try await browser.lines(15)
         site.program.send(.interrupt)
         #expect(await site.program.ended().status == 130)
         let ending = await browser.ended()
@@ -218,45 +225,6 @@ struct PreviewBrowserTests {
         #expect(ending.status == 0, "\(ending)")
     }
 
-    /// The position of the red, green, blue and white quarters when the image is upright, for each orientation.
-    private static let rotations = [
-        (1, 96, 64, ["red", "green", "blue", "white"]), (2, 96, 64, ["green", "red", "white", "blue"]),
-        (3, 96, 64, ["white", "blue", "green", "red"]), (6, 64, 96, ["green", "white", "red", "blue"]),
-        (8, 64, 96, ["blue", "red", "white", "green"]),
-    ]
-
-    /// The colour at a place of the image, in parts of its sides.
-    private static let colour = """
-        !!(globalThis.colour = (x, y) => {
-          const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
-          canvas.drawImage(image, 0, 0);
-          const [r, g, b] = canvas.getImageData(x * image.width, y * image.height, 1, 1).data;
-          const isHigh = [r > 128, g > 128, b > 128].join();
-          return { "true,false,false": "red", "false,true,false": "green", "false,false,true": "blue",
-            "true,true,true": "white" }[isHigh];
-        })
-        """
-
-    @Test func `the image of a rotated sender is upright, and its own Exif orientation is ignored`() async throws {
-        let site = try await PreviewSite(place)
-        let places = ["0.25, 0.25", "0.75, 0.25", "0.25, 0.75", "0.75, 0.75"]
-        let steps = Self.rotations.map { _, width, height, colours in
-            ([Self.shows(width, height)] + zip(places, colours).map { "colour(\($0)) === '\($1)'" })
-                .joined(separator: " && ")
-        }
-        // One sender after the other, each of which the page shows as soon as it is the latest.
-        let browser = try site.browser([Self.colour] + steps + [Self.shows(300, 451)])
-        for (index, rotation) in Self.rotations.enumerated() {
-            try await browser.lines(1 + index)
-            let options = ["--size", "96x64", "--format", "rgb", "--orientation", "\(rotation.0)", "--quiet"]
-            let sender = try place.framesocket(["send", place.socket, "-"] + options, input: .pipe(InputPipe()))
-            sender.write(Quarters.pixels(width: 96, height: 64))
-        }
-        try await browser.lines(1 + Self.rotations.count)
-        try site.sender(showing: Places.fixture("jpeg/chelsea-exif-6.jpg"))
-        try await expectClean(browser)
-    }
-
     @Test func `frames that nobody can decode are reported, and the next one is shown`() async throws {
         let site = try await PreviewSite(place)
         let good = PeerMessage.frame(try Data.bytes(at: photo), width: 451, height: 300)
@@ -282,27 +250,30 @@ struct PreviewBrowserTests {
 
     // MARK: When it does not get through
 
-    @Test func `twelve pages of one browser all show frames and rates, and recover when the preview is back`()
-        async throws
-    {
+    @Test(arguments: Browser.allCases)
+    func `twelve pages of one browser all show frames and rates, and recover when the preview is back`(
+        in browser: Browser
+    ) async throws {
+        if Places.program(of: browser) == nil { try Test.cancel("\(browser) is not installed") }
         let site = try await PreviewSite(place, "--http-token", "a.token-for_both")
         try sendImages(to: site)
         let figures = [
             Self.shows(451, 300), Self.says("Live"), Self.fact("Shown here", "^[1-9].* frames.s$"),
             Self.fact("Viewers", "12 of 16"),
         ]
-        let browser = try site.browser(
+        let pages = try site.browser(
             figures + [Self.says("Not reachable"), Self.text("message", "Cannot connect"), Self.isDimmed] + figures,
-            options: ["--tabs", "12"]
+            options: ["--tabs", "12"],
+            in: browser
         )
-        try await browser.lines(4)
+        try await pages.lines(4)
         // Without a word.
         site.program.kill()
         _ = await site.program.ended()
-        try await browser.lines(7)
+        try await pages.lines(7)
         let again = try await PreviewSite(place, "--http-token", "a.token-for_both", http: "127.0.0.1:\(site.port)")
         try sendImages(to: again)
-        let ending = await browser.ended()
+        let ending = await pages.ended()
         #expect(ending.status == 0, "\(ending)")
     }
 

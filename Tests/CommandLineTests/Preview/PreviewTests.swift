@@ -56,24 +56,18 @@ import Testing
         # Whoever knows the token, for any port that a tunnel has.
         200 GET /state HTTP/1.1; Host: localhost; T
         200 GET /state?token=the-token-1 HTTP/1.1; Host: localhost
-        200 GET /?token=the-token-1 HTTP/1.1; Host: [::1]:9000
         200 GET /state HTTP/1.1; Host: 127.0.0.1:9000; Cookie: framesocket-9000=the-token-1
         403 GET / HTTP/1.1; Host: localhost
-        403 GET /?token=the-token-2 HTTP/1.1; Host: localhost
-        403 GET /?token= HTTP/1.1; Host: localhost
         403 GET /state HTTP/1.1; Host: localhost:81; T
-        403 GET /state HTTP/1.1; Host: localhost; T1
         403 GET /none HTTP/1.1; Host: localhost
         # Under a name of this machine.
         200 GET /state HTTP/1.1; Host: Studio; T
         421 GET /state HTTP/1.1; Host: evil.example; T
-        421 GET /state?token=the-token-1 HTTP/1.1; Host: evil.example
         400 GET /state HTTP/1.1; Host: localhost; host: localhost; T
         400 GET /state HTTP/1.1; T
         # In the absolute form, whose authority counts.
         200 GET http://localhost/state HTTP/1.1; Host: evil.example; T
         200 GET HTTP://localhost HTTP/1.1; Host: localhost; T
-        421 GET http://evil.example/state HTTP/1.1; Host: localhost; T
         # From pages of other sites, which may link to the page alone.
         200 GET / HTTP/1.1; Host: localhost; T; Sec-Fetch-Site: cross-site
         200 GET /state HTTP/1.1; Host: localhost; T; Sec-Fetch-Site: same-origin
@@ -92,8 +86,8 @@ import Testing
         404 GET // HTTP/1.1; Host: localhost; T
         404 GET /../etc/passwd HTTP/1.1; Host: localhost; T
         404 GET /?action=none HTTP/1.1; Host: localhost; T
+        200 GET /?action&token HTTP/1.1; Host: localhost; T
         400 GET /state?sender=%00 HTTP/1.1; Host: localhost; T
-        400 GET /stream?sender=-1 HTTP/1.1; Host: localhost; T
         400 GET /image?sender=1x HTTP/1.1; Host: localhost; T
         400 GET /snapshot.jpg?sender=%D9%A1 HTTP/1.1; Host: localhost; T
         404 GET /image?sender=1 HTTP/1.1; Host: localhost; T
@@ -212,6 +206,32 @@ import Testing
         #expect(state.undecodable == 2 && state.state == "live" && state.width == 300 && state.height == 451)
         #expect(try await site.get("/snapshot.jpg")["status"] == 200)
         withExtendedLifetime(sender) {}
+    }
+
+    /// Where the red, green, blue and white quarters of the sender's image are in the preview's.
+    @Test(arguments: [(1, "RGBW"), (2, "GRWB"), (3, "WBGR"), (6, "GWRB"), (8, "BRWG")])
+    func `the image of a rotated sender is upright`(orientation: Int, quarters: String) async throws {
+        let site = try await PreviewSite(place)
+        let options = ["--size", "96x64", "--format", "rgb", "--orientation", "\(orientation)", "--quiet"]
+        let sender = try place.framesocket(["send", place.socket, "-"] + options, input: .pipe(InputPipe()))
+        let row = { (left: [UInt8], right: [UInt8]) in (0..<96).flatMap { $0 < 48 ? left : right } }
+        let (upper, lower) = (row([255, 0, 0], [0, 255, 0]), row([0, 0, 255], [255, 255, 255]))
+        sender.write((0..<64).flatMap { $0 < 32 ? upper : lower })
+        let state = try await site.state { $0.frames == 1 }
+        #expect(try await site.get("/snapshot.jpg", "--output", place.path("seen.jpg"))["status"] == 200)
+        let (width, height) = try (#require(state.width), #require(state.height))
+        let pixels = try await place.djpeg(place.path("seen.jpg"))
+        try #require(pixels.count == 96 * 64 * 3 && (orientation < 5) == (width == 96))
+        let seen = [(1, 1), (3, 1), (1, 3), (3, 3)].map { x, y in
+            let start = (y * height / 4 * width + x * width / 4) * 3
+            return switch pixels[start..<start + 3].map({ $0 > 128 }) {
+            case [true, false, false]: "R"
+            case [false, true, false]: "G"
+            case [false, false, true]: "B"
+            case let other: other.allSatisfy(\.self) ? "W" : "?"
+            }
+        }
+        #expect(seen.joined() == quarters)
     }
 
     // MARK: One image after another

@@ -92,10 +92,15 @@ struct PreviewSite {
         return sender
     }
 
-    /// Opens the page in Chromium, and waits for each of the steps; see Tests/Browser/look.py.
-    func browser(_ steps: [String], options: [String] = [], query: String = "") throws -> Program {
-        let chromium = try Places.chromium ?? Places.tool("chromium")
-        let arguments = ["-B", Places.package + "Tests/Browser/look.py", "--chromium", chromium] + options
+    /// Opens the page in a browser, and waits for each of the steps; see Tests/Browser/look.py.
+    func browser(
+        _ steps: [String],
+        options: [String] = [],
+        query: String = "",
+        in browser: Browser = .chromium
+    ) throws -> Program {
+        let program = try Places.program(of: browser) ?? Places.tool(browser.rawValue)
+        let arguments = ["-B", Places.package + "Tests/Browser/look.py", "--\(browser)", program] + options
         return try place.start(Places.python, arguments + [self.url(query)] + steps)
     }
 }
@@ -109,58 +114,32 @@ struct PreviewReport: Decodable, Sendable {
     }
 
     let choices: [Choice]
-    let state: String
-    let path: String
-    let senders: Int
-    let viewers: Int
-    let maximumViewers: Int
-    let connection: Int?
-    let pid: Int?
-    let uid: Int?
-    let frames: Int?
-    let bytes: Int?
-    let missing: Int?
-    let superseded: Int?
-    let undecodable: Int?
+    let state, path: String
+    let senders, viewers, maximumViewers: Int
+    let connection, pid, uid: Int?
+    let frames, bytes, missing, superseded, undecodable: Int?
     let framesPerSecond: Double?
-    let bytesPerSecond: Int?
-    let latency: Int?
-    let latencyMaximum: Int?
-    let width: Int?
-    let height: Int?
-    let orientation: Int?
-    let age: Int?
+    let bytesPerSecond, latency, latencyMaximum: Int?
+    let width, height, orientation, age: Int?
     let lastEnd: String?
     let last: Choice?
 }
 
-extension Places {
-    /// The browser that opens the page; nil if none runs.
-    static let chromium = ["chromium", "chromium-browser", "google-chrome"].lazy
-        .compactMap { try? tool($0) }
-        .first(where: tellsVersion)
-
-    /// Whether a program does as it is asked: what some systems install under a browser's name only tells where to get it.
-    private static func tellsVersion(_ program: String) -> Bool {
-        (try? ChildProcess(program, ["--version"]))?.status == 0
-    }
+/// A browser that opens the page.
+enum Browser: String, CaseIterable {
+    case chromium, firefox
 }
 
-/// An image of four quarters, each of one colour.
-enum Quarters {
-    /// Red and green above, blue and white below.
-    static let colours: [[UInt8]] = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]
+extension Places {
+    /// The program of Chromium; nil if none runs.
+    static let chromium = running(["chromium", "chromium-browser", "google-chrome"])
+    private static let firefox = running(["firefox-esr", "firefox"])
 
-    /// The pixels: red, green and blue, row by row.
-    static func pixels(width: Int, height: Int) -> [UInt8] {
-        var pixels: [UInt8] = []
-        for y in 0..<height {
-            for x in 0..<width {
-                let isBelow = y * 2 >= height
-                let isRight = x * 2 >= width
-                pixels += colours[(isBelow ? 2 : 0) + (isRight ? 1 : 0)]
-            }
-        }
-        return pixels
+    /// The program of a browser; nil if none runs.
+    static func program(of browser: Browser) -> String? { browser == .chromium ? chromium : firefox }
+
+    /// The first program that does as it is asked: what some systems install under a browser's name only tells where to get it.
+    private static func running(_ names: [String]) -> String? {
+        names.lazy.compactMap { try? tool($0) }.first { (try? ChildProcess($0, ["--version"]))?.status == 0 }
     }
 }

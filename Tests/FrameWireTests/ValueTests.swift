@@ -13,7 +13,8 @@ struct ValueTests {
         ("Shared-Bytes", 1, 1 << 30), ("Shared-Offset", 0, 1 << 30), ("Shared-Offset-2", 0, 1 << 30),
         ("Shared-Offset-3", 0, 1 << 30), ("Shared-Stride", 1, 1 << 30), ("Shared-Stride-2", 1, 1 << 30),
         ("Shared-Stride-3", 1, 1 << 30), ("Changed-Row", 0, 65_535), ("Changed-Rows", 0, 65_535),
-        ("Wants-Pictures", 0, 1), ("Wants-Audio", 0, 1), ("Wants-Info", 0, 1), ("Shared-Memory", 1, 9_999),
+        ("Frame-Rate", 1, 1_000_000), ("Offers-Audio", 0, 1), ("Wants-Pictures", 0, 1), ("Wants-Audio", 0, 1),
+        ("Wants-Info", 0, 1), ("Shared-Memory", 1, 9_999),
         ("Prefer-Frame-Rate", 1, 1_000_000), ("Prefer-Width", 1, 16_384), ("Prefer-Height", 1, 16_384),
         ("Prefer-Quality", 1, 100), ("Prefer-Byte-Rate", 1, 9_999_999_999), ("Ping-Number", 0, .max),
     ]

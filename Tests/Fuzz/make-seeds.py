@@ -1,10 +1,18 @@
 """Writes the first inputs of each fuzzer, and the words it is told, to Fixtures/fuzz. It needs cjpeg (libjpeg-turbo-progs)."""
 
+import re
 import struct
 import subprocess
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2] / "Fixtures" / "fuzz"
+PACKAGE = Path(__file__).resolve().parents[2]
+ROOT = PACKAGE / "Fixtures" / "fuzz"
+
+
+def found(pattern, *paths):
+    """The first group of every match in files of the sources, each once."""
+    texts = [path.read_text() for name in paths for path in sorted((PACKAGE / "Sources").glob(name))]
+    return sorted({match for text in texts for match in re.findall(pattern, text)})
 
 
 def head(length, *fields, status="HTTP/1.1 200 OK"):
@@ -23,6 +31,10 @@ def audio(body, kind="app", rate=44100, channels=2, *more):
 
 def status(state, *more):
     return head(0, "Message-Type: status", f"Sender-State: {state}", *more, "Control-Version: 1")
+
+
+def info(body, *fields):
+    return head(len(body), "Message-Type: info", *fields) + body
 
 
 def shared_buffer(index, size):
@@ -54,6 +66,8 @@ MESSAGES = {
     "lower-case": frame(b"ab").lower().replace(b"http/1.1 200 ok", b"HTTP/1.0 200 ok"),
     "audio": audio(b"\0\1\2\3" * 4) + audio(b"\0\1" * 3, "microphone", 8000, 1, "Buffer-Sequence: 1"),
     "status": status("live") + status("paused", "Pong-Number: 42") + status("stopped", "Finish-Reason: 10006"),
+    "status-refusing": status("live", "Refused-Preferences: 1"),
+    "info": info(b"channelName=lobby\nuser=Ana\n", "Buffer-Width: 562", "Buffer-Height: 1218", "Frame-Rate: 15000", "Offers-Audio: 1"),
     "unknown-kind": head(3, "Message-Type: cursor") + b"abc" + frame(b"x"),
     "shared-bgra": shared_buffer(0, 4096) + shared_frame(0, "bgra", (0, 24)) + frame(b"x"),
     "shared-i420": shared_buffer(7, 1 << 30)
@@ -71,6 +85,9 @@ CONTROL = {
     "prefer": request(
         "prefer", "Prefer-Frame-Rate: 15000", "Prefer-Width: 640", "Prefer-Height: 360", "Prefer-Quality: 70"
     ),
+    "prefer-bytes": request("prefer", "Prefer-Byte-Rate: 100000"),
+    "info": request("hello", "Control-Version: 1", "Wants-Info: 1") + request("info", length=6) + b"a=1\nb=" + request("info", length=4)
+    + b"a=1\n" + request("info", "Info-Continues: 1", length=2) + b"a=" + request("info", length=2) + b"1\n" + request("discarded"),
     "refresh-ping": request("refresh") + request("ping", "Ping-Number: 18446744073709551615"),
     "unknown": request("dance", "How: well", length=3) + b"abc" + request("refresh"),
 }
@@ -167,35 +184,29 @@ PIXELS = {
     "strips": image(7, 80, 2, 9, 2, width=200, height=250),
 }
 
+# The tests of FrameWire compare the dictionaries with the names and words that the parser knows.
+NAMES = found(r'\("([A-Z][A-Za-z0-9-]+)", \.', "FrameWire/Parsing/HeaderField.swift")
+WORDS_OF_FIELDS = ["audio", "status", "info", "shared-buffer", "shared-frame", "app", "microphone", "live", "paused", "stopped"] + found(
+    r"(?m)^    case (\w+)$", "PixelFormats/PixelFormat.swift"
+)
+REQUESTS = found(r"enum ControlName.*\n    case (.*)", "FrameWire/Control/ControlRequest.swift")[0].split(", ")
+
 WORDS = {
     "jpeg": [
         "\xff\xd8", "\xff\xd9", "\xff\xda", "\xff\xdb", "\xff\xc0", "\xff\xc1", "\xff\xc2", "\xff\xc4", "\xff\xdd", "\xff\xe0",
         "\xff\xee", "\xff\xfe", "\xff\xd0", "\xff\xd7", "\xff\0", "JFIF\0", "Adobe", "\0\0", "\xff\xff", "\x11", "\x22", "\x08",
     ],
-    "options": [
-        "--count", "--output", "--decode", "--json", "--mjpeg", "--raw", "bgra", "--upright", "--newest", "--audio", "--timeout",
-        "--prefer-rate", "--prefer-size", "--prefer-quality", "--stop-after", "--token-file", "--peer-token-file", "--quiet",
-        "--fps", "--loop", "--quality", "--subsampling", "4:2:0", "--scale", "1/2", "--width", "--fit", "--letterbox", "--fill", "--stretch", "--preset",
-        "--agora", "--rotate", "--rate", "--every", "--skip-unchanged", "--plain", "--orientation", "--passthrough", "--size",
-        "--format", "--once", "--overwrite", "--speed", "--wire-log", "--stats", "9223372036854775808", "-9223372036854775808", "1e309", "nan", "0x10", "1/0", "tcp:", "65536", "\n", "=",
-        "P1", "P2", "P3", "P5", "P6", "65535",
-        "--http", "--http-open", "--http-name", "--viewers", "127.0.0.1:0", "[::1]:0", "--lenient", "--force",
+    "options": found(r"(--[a-z][a-z-]+)", "FrameSocketTool/Commands/*.swift", "FrameSocketTool/Program/*.swift") + [
+        "bgra", "4:2:0", "1/2", "9223372036854775808", "-9223372036854775808", "1e309", "nan", "0x10", "1/0", "tcp:", "65536", "\n", "=",
+        "P1", "P2", "P3", "P5", "P6", "65535", "127.0.0.1:0", "[::1]:0",
     ],
-    "messages": [
-        "HTTP/1.1 200 OK\r\n", "HTTP/1.0 200 OK\r\n", "\r\n", "\r\n\r\n", ": ", "Content-Length: ", "Buffer-Width: ",
-        "Buffer-Height: ", "Buffer-Orientation: ", "Buffer-Presentation-Time: ", "Buffer-Sequence: ", "Message-Type: ",
-        "audio", "status", "Audio-Kind: ", "app", "microphone", "Audio-Sample-Rate: ", "Audio-Channels: ",
-        "Sender-State: ", "live", "paused", "stopped", "Finish-Reason: ", "Control-Version: ", "Pong-Number: ",
-        "shared-buffer", "shared-frame", "Shared-Buffer: ", "Shared-Bytes: ", "Shared-Format: ", "Shared-Offset: ", "Shared-Stride: ",
-        "Shared-Offset-2: ", "Shared-Stride-2: ", "Shared-Offset-3: ", "Shared-Stride-3: ", "Changed-Row: ", "Changed-Rows: ",
-        "bgra", "rgba", "argb", "abgr", "bgrx", "rgb", "bgr", "gray", "i420", "nv12", "1073741824", "1073741825", "65535",
+    "messages": [f"{name}: " for name in NAMES] + WORDS_OF_FIELDS + [
+        "HTTP/1.1 200 OK\r\n", "HTTP/1.0 200 OK\r\n", "\r\n", "\r\n\r\n", ": ", "=", "1073741824", "1073741825", "65535",
         "Transfer-Encoding: chunked", "2147483648", "9223372036854775808", "18446744073709551616", "00", "-1", "4294967296",
         "\x85", "\x7f", "\0", "\t", " ",
     ],
-    "control": [
-        "POST /", " HTTP/1.1\r\n", "\r\n", "\r\n\r\n", "Content-Length: 0", "hello", "pause", "resume", "stop", "prefer",
-        "refresh", "ping", "release", "decline", "Shared-Memory: ", "Shared-Buffer: ", "Control-Version: ", "Wants-Pictures: ", "Wants-Audio: ", "Finish-Reason: ", "Prefer-Frame-Rate: ",
-        "Prefer-Width: ", "Prefer-Height: ", "Prefer-Quality: ", "Ping-Number: ", "18446744073709551616", "\0", "\x85",
+    "control": [f"{name}: " for name in NAMES] + REQUESTS + [
+        "POST /", " HTTP/1.1\r\n", "\r\n", "\r\n\r\n", "=", "18446744073709551616", "\0", "\x85",
     ],
 }
 

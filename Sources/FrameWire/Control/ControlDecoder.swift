@@ -35,19 +35,8 @@ package struct ControlDecoder: Sendable {
         case body(isLast: Bool)
     }
 
-    /// The result of one call.
-    package struct Step: Sendable, Hashable {
-        /// The number of bytes taken from the front of the span.
-        package var consumed: Int
-        /// What they were.
-        package var event: Event
-
-        /// Creates a step.
-        package init(consumed: Int, event: Event) {
-            self.consumed = consumed
-            self.event = event
-        }
-    }
+    /// The result of one call: the number of bytes taken from the front of the span, and what they were.
+    package typealias Step = (consumed: Int, event: Event)
 
     private var stream: StreamReader
     /// Whether the next `info` is the rest of one that an earlier version has divided, which is skipped.
@@ -87,24 +76,24 @@ package struct ControlDecoder: Sendable {
         var index = 0
         while true {
             switch try stream.next(bytes, from: &index) {
-            case .incomplete: return Step(consumed: index, event: .incomplete)
-            case .body: return Step(consumed: index, event: .body(isLast: stream.bodyRemaining == 0))
+            case .incomplete: return (index, .incomplete)
+            case .body: return (index, .body(isLast: stream.bodyRemaining == 0))
             case .header:
-                if let event = try endHeader() { return Step(consumed: index, event: event) }
-            case .text:
-                let event = endText()
-                return Step(consumed: index, event: event)
+                if let event = try endHeader() { return (index, event) }
+            case .text: return (index, endText())
             }
         }
     }
 
     /// Ends a header; nil if it is that of an `info`, whose body follows.
     private mutating func endHeader() throws(WireError) -> Event? {
-        guard let length = stream.header.fields[count: .contentLength] else {
-            let name = HeaderField.contentLength.definition.name
+        guard stream.header.fields.has(.contentLength) else {
+            let name = HeaderField.contentLength.name
             throw stream.fail(HeaderFault(.fieldMissing, at: stream.header.byteCount - 1, detail: name))
         }
-        var event = event
+        let length = stream.header.fields.contentLength
+        var event = stream.header.request.map { Event($0, from: &stream.header.fields) } ?? skipped
+        if stream.header.isInvalid || stream.header.fields.missing != 0 { event = skipped }
         switch event {
         case .request(.info) where skipsInfo: (event, skipsInfo) = (skipped, false)
         case .request(.info) where length > 0:
@@ -125,12 +114,6 @@ package struct ControlDecoder: Sendable {
         return event
     }
 
-    /// What a complete header is.
-    private var event: Event {
-        guard let request = stream.header.request, !stream.header.isInvalid else { return skipped }
-        return stream.header.fields.event(request) ?? skipped
-    }
-
     private var skipped: Event { .skipped(isPreference: stream.header.request == .prefer) }
 
     /// Marks the end of the stream.
@@ -142,87 +125,41 @@ package struct ControlDecoder: Sendable {
     package mutating func finish() throws(WireError) { try stream.finish() }
 }
 
-/// The names that request lines of this version have: those of a ``ControlRequest``, and of what connections say themselves.
-///
-/// The compiler does not compare them with ``ControlRequest/name``: a request without a case here is written, and skipped by
-/// the sender that reads it.
-enum ControlName: String, CaseIterable {
-    case hello, pause, resume, stop, prefer, refresh, ping, release, decline, info, discarded
-
+extension ControlName {
     private static let names = allCases.map { Array($0.rawValue.utf8) }
-
-    /// Returns the request with a name; nil if there is none.
-    static func named(_ name: Span<UInt8>) -> Self? {
-        for place in names.indices
-        where names[place].count == name.count && name.indices.allSatisfy({ names[place][$0] == name[$0] }) {
-            return allCases[place]
-        }
-        return nil
+    private static let fields = allCases.map { name in
+        var set = FieldSet()
+        _ = ControlDecoder.Event(name, from: &set)
+        return set.bits
     }
 
-    /// The bits of the fields that have a meaning in this request; every other one is skipped.
-    var fields: UInt64 {
-        switch self {
-        case .hello: HeaderField.bits([.version, .wantsPictures, .wantsAudio, .sharedMemory, .wantsInfo])
-        case .stop: HeaderField.finishReason.bit
-        case .prefer:
-            HeaderField.bits([.preferredFrameRate, .preferredWidth, .preferredHeight, .quality, .byteRate])
-        case .ping: HeaderField.ping.bit
-        case .release: HeaderField.sharedBuffer.bit
-        case .info: HeaderField.infoContinues.bit
-        case .pause, .resume, .refresh, .decline, .discarded: 0
-        }
+    /// Returns the request with a name, and the bits of the fields that have a meaning in it; nil if there is none.
+    static func named(_ name: Span<UInt8>) -> (name: Self, fields: UInt64)? {
+        guard let place = names.firstIndex(where: { name.isEqual(to: $0) }) else { return nil }
+        return (allCases[place], fields[place])
     }
 }
 
-// What the fields of a complete request mean.
-extension HeaderFields {
-    /// Returns the request with this name that the fields describe; nil if a required field is missing.
-    fileprivate func event(_ name: ControlName) -> ControlDecoder.Event? {
+extension ControlDecoder.Event {
+    /// Reads the fields of a request behind its length.
+    fileprivate init(_ name: ControlName, from coder: inout some FieldCoder) {
         switch name {
-        case .hello: hello.map { .request(.hello($0)) }
-        case .pause: .request(.pause)
-        case .resume: .request(.resume)
-        case .stop:
-            self[count: .finishReason].flatMap(ControlRequest.FinishReason.init(rawValue:)).map {
-                .request(.stop($0))
-            }
-        case .prefer: preferences.map { .request(.prefer($0)) }
-        case .refresh: .request(.refresh)
-        case .ping: self[.ping].map { .request(.ping($0)) }
-        case .release: self[count: .sharedBuffer].map { .release(ReleaseRequest(buffer: $0)) }
-        case .decline: .request(.decline)
-        case .discarded: .discarded
-        // Its values are in the body.
-        case .info: .request(.info(ControlRequest.SessionInfo()))
+        case .hello: self = .request(.hello(coder.read(ControlRequest.Hello())))
+        case .pause: self = .request(.pause)
+        case .resume: self = .request(.resume)
+        case .stop: self = .request(.stop(coder.read(.error)))
+        case .prefer: self = .request(.prefer(coder.read(ControlRequest.Preferences())))
+        case .refresh: self = .request(.refresh)
+        case .ping: self = .request(.ping(coder.read(PingNumber(value: 0)).value))
+        case .release: self = .release(coder.read(ReleaseRequest(buffer: 0)))
+        case .decline: self = .request(.decline)
+        case .info:
+            // A receiver of an earlier version divides its values if they are many; this one writes no such field.
+            var continues: Int?
+            coder.code(.infoContinues, &continues)
+            // Its values are in the body.
+            self = .request(.info(ControlRequest.SessionInfo()))
+        case .discarded: self = .discarded
         }
-    }
-
-    private var hello: ControlRequest.Hello? {
-        guard let version = self[count: .version] else { return nil }
-        var wants: ControlRequest.Wants = []
-        if self[.wantsPictures] == 1 { wants.insert(.frames) }
-        if self[.wantsAudio] == 1 { wants.insert(.audio) }
-        return ControlRequest.Hello(
-            version: version,
-            wants: wants,
-            sharedMemory: self[count: .sharedMemory],
-            wantsInfo: self[.wantsInfo] == 1
-        )
-    }
-
-    private var preferences: ControlRequest.Preferences? {
-        var size: BufferSize?
-        switch (self[count: .preferredWidth], self[count: .preferredHeight]) {
-        case (nil, nil): break
-        case (let width?, let height?): size = BufferSize(width: width, height: height)
-        default: return nil
-        }
-        return ControlRequest.Preferences(
-            frameRateInMillihertz: self[count: .preferredFrameRate],
-            size: size,
-            quality: self[count: .quality],
-            byteRate: self[count: .byteRate]
-        )
     }
 }

@@ -131,8 +131,8 @@ extension ControlRequest.SessionInfo {
     public func encoded() -> [UInt8] {
         let body = body
         return HeaderWriter.bytes(bodyByteCount: body.count) { writer in
-            writeHeader(bodyByteCount: body.count, to: &writer)
-            writer.append(bytes: body)
+            Header(self, bodyByteCount: body.count).write(to: &writer)
+            writer.append(body)
         }
     }
 
@@ -153,34 +153,36 @@ extension ControlRequest.SessionInfo {
 
     /// Appends the header of the message; false, with nothing appended, if `output` has no room for it.
     package func encodeHeader(bodyByteCount: Int, into output: inout OutputSpan<UInt8>) -> Bool {
-        HeaderWriter.append(to: &output) { writeHeader(bodyByteCount: bodyByteCount, to: &$0) }
+        Header(self, bodyByteCount: bodyByteCount).encode(into: &output)
     }
 
-    private func writeHeader(bodyByteCount: Int, to writer: inout HeaderWriter) {
-        writer.append("HTTP/1.1 200 OK\r\nContent-Length: ", UInt64(clamping: bodyByteCount))
-        writer.append("\r\nMessage-Type: info")
-        if let size, Self.sides.contains(size.width), Self.sides.contains(size.height) {
-            writer.append("\r\nBuffer-Width: ", UInt64(clamping: size.width))
-            writer.append("\r\nBuffer-Height: ", UInt64(clamping: size.height))
+    /// The header of the message, which lacks the values.
+    struct Header: WireMessage {
+        private(set) var info: ControlRequest.SessionInfo
+        private var bodyByteCount: Int
+
+        /// Creates the header of an info, without a size or a rate that is not allowed.
+        init(_ info: ControlRequest.SessionInfo = .init(), bodyByteCount: Int = 0) {
+            (self.info, self.bodyByteCount) = (info, bodyByteCount)
+            if let size = info.size, !sides.contains(size.width) || !sides.contains(size.height) {
+                self.info.size = nil
+            }
+            if let rate = info.frameRateInMillihertz, !frameRates.contains(rate) {
+                self.info.frameRateInMillihertz = nil
+            }
         }
-        if let rate = frameRateInMillihertz, Self.frameRates.contains(rate) {
-            writer.append("\r\nFrame-Rate: ", UInt64(clamping: rate))
+
+        package mutating func code(with coder: inout some FieldCoder) {
+            coder.begin(.info, bodyByteCount: &bodyByteCount)
+            coder.code(.width, .height, &info.size)
+            coder.code(.frameRate, &info.frameRateInMillihertz)
+            coder.code(.offersAudio, &info.offersAudio)
         }
-        if let offersAudio { writer.append("\r\nOffers-Audio: ", offersAudio ? 1 : 0) }
-        writer.append("\r\n\r\n")
     }
 
     /// The sides that a header may state, in pixels: those of a JPEG.
     private static let sides = 1...65_535
     static let frameRates = 1...1_000_000
-
-    /// Writes the request `info`.
-    func writeRequest(to writer: inout HeaderWriter) {
-        let body = body
-        writer.append("POST /info HTTP/1.1\r\nContent-Length: ", UInt64(clamping: body.count))
-        writer.append("\r\n\r\n")
-        writer.append(bytes: body)
-    }
 
     /// Reads the values in a body: lines of a key, `=`, a value and a line feed.
     ///

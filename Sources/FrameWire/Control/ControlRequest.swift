@@ -22,60 +22,78 @@ public enum ControlRequest: Sendable, Hashable {
     case info(SessionInfo)
 
     /// The name in the request line, such as `hello`.
-    public var name: String {
-        switch self {
-        case .hello: "hello"
-        case .pause: "pause"
-        case .resume: "resume"
-        case .stop: "stop"
-        case .prefer: "prefer"
-        case .refresh: "refresh"
-        case .ping: "ping"
-        case .decline: "decline"
-        case .info: "info"
-        }
-    }
-}
+    public var name: String { wireName.rawValue }
 
-extension ControlRequest {
     /// Returns the request in its wire format.
     public func encoded() -> [UInt8] {
-        var bodyByteCount = 0
-        if case .info(let info) = self { bodyByteCount = info.body.count }
-        return HeaderWriter.bytes(bodyByteCount: bodyByteCount, write)
+        switch self {
+        case .hello(let hello): wireName.request(hello)
+        case .stop(let reason): wireName.request(reason)
+        case .prefer(let preferences): wireName.request(preferences)
+        case .ping(let number): wireName.request(PingNumber(value: number))
+        case .info(let info): wireName.request(body: info.body)
+        case .pause, .resume, .refresh, .decline: wireName.request()
+        }
     }
 
-    private func write(to writer: inout HeaderWriter) {
-        if case .info(let info) = self { return info.writeRequest(to: &writer) }
-        writer.append("POST /")
-        writer.append(bytes: name.utf8)
-        writer.append(" HTTP/1.1\r\nContent-Length: 0")
+    private var wireName: ControlName {
         switch self {
-        case .hello(let hello):
-            writer.append("\r\nControl-Version: ", UInt64(clamping: hello.version))
-            writer.append("\r\nWants-Pictures: ", hello.wants.contains(.frames) ? 1 : 0)
-            writer.append("\r\nWants-Audio: ", hello.wants.contains(.audio) ? 1 : 0)
-            if let version = hello.sharedMemory { writer.append("\r\nShared-Memory: ", UInt64(clamping: version)) }
-            if hello.wantsInfo { writer.append("\r\nWants-Info: ", 1) }
-        case .stop(let reason): writer.append("\r\nFinish-Reason: ", UInt64(clamping: reason.rawValue))
-        case .prefer(let preferences): preferences.write(to: &writer)
-        case .ping(let number): writer.append("\r\nPing-Number: ", number)
-        case .pause, .resume, .refresh, .decline, .info: break
+        case .hello: .hello
+        case .pause: .pause
+        case .resume: .resume
+        case .stop: .stop
+        case .prefer: .prefer
+        case .refresh: .refresh
+        case .ping: .ping
+        case .decline: .decline
+        case .info: .info
         }
-        writer.append("\r\n\r\n")
     }
 }
 
-extension ControlRequest.Preferences {
-    fileprivate func write(to writer: inout HeaderWriter) {
-        if let rate = frameRateInMillihertz { writer.append("\r\nPrefer-Frame-Rate: ", UInt64(clamping: rate)) }
-        if let size {
-            writer.append("\r\nPrefer-Width: ", UInt64(clamping: size.width))
-            writer.append("\r\nPrefer-Height: ", UInt64(clamping: size.height))
-        }
-        if let quality { writer.append("\r\nPrefer-Quality: ", UInt64(clamping: quality)) }
-        if let byteRate { writer.append("\r\nPrefer-Byte-Rate: ", UInt64(clamping: byteRate)) }
+/// The names that request lines of this version have: those of a ``ControlRequest``, and of what connections say themselves.
+package enum ControlName: String, CaseIterable {
+    case hello, pause, resume, stop, prefer, refresh, ping, release, decline, info, discarded
+}
+
+// The fields of each request behind its length.
+
+extension ControlRequest.Hello: WireFields {
+    package mutating func code(with coder: inout some FieldCoder) {
+        coder.code(.version, &version)
+        var (frames, audio): (Bool?, Bool?) = (wants.contains(.frames), wants.contains(.audio))
+        coder.code(.wantsPictures, &frames)
+        coder.code(.wantsAudio, &audio)
+        wants = frames == true ? .frames : []
+        if audio == true { wants.insert(.audio) }
+        coder.code(.sharedMemory, &sharedMemory)
+        var asks: Bool? = wantsInfo ? true : nil
+        coder.code(.wantsInfo, &asks)
+        wantsInfo = asks == true
     }
+}
+
+extension ControlRequest.FinishReason: WireFields {
+    package mutating func code(with coder: inout some FieldCoder) {
+        var code = rawValue
+        coder.code(.finishReason, &code)
+        self = Self(rawValue: code) ?? self
+    }
+}
+
+extension ControlRequest.Preferences: WireFields {
+    package mutating func code(with coder: inout some FieldCoder) {
+        coder.code(.preferredFrameRate, &frameRateInMillihertz)
+        coder.code(.preferredWidth, .preferredHeight, &size)
+        coder.code(.quality, &quality)
+        coder.code(.byteRate, &byteRate)
+    }
+}
+
+struct PingNumber: WireFields {
+    var value: UInt64
+
+    package mutating func code(with coder: inout some FieldCoder) { coder.code(.ping, &value) }
 }
 
 /// The request `release`: the sender may use the shared buffer with this index again.
@@ -84,7 +102,7 @@ extension ControlRequest.Preferences {
 /// the last reference to the image in the buffer.
 package struct ReleaseRequest: Sendable, Hashable {
     /// The index of the buffer: the field `Shared-Buffer`.
-    package let buffer: Int
+    package private(set) var buffer: Int
 
     /// Creates a release without checking the index.
     package init(buffer: Int) {
@@ -92,12 +110,11 @@ package struct ReleaseRequest: Sendable, Hashable {
     }
 
     /// Returns the request in its wire format; a negative index is written as 0.
-    package func encoded() -> [UInt8] {
-        HeaderWriter.bytes { writer in
-            writer.append("POST /release HTTP/1.1\r\nContent-Length: 0\r\nShared-Buffer: ", UInt64(clamping: buffer))
-            writer.append("\r\n\r\n")
-        }
-    }
+    package func encoded() -> [UInt8] { ControlName.release.request(self) }
+}
+
+extension ReleaseRequest: WireFields {
+    package mutating func code(with coder: inout some FieldCoder) { coder.code(.sharedBuffer, &buffer) }
 }
 
 extension ControlRequest {
@@ -244,29 +261,27 @@ extension ControlRequest {
         static let codes = stoppedByUser.rawValue...error.rawValue
 
         /// The stable name, such as `stoppedByUser`, for programs to print and compare.
-        public var name: String {
-            switch self {
-            case .stoppedByUser: "stoppedByUser"
-            case .requestedByHost: "requestedByHost"
-            case .disconnected: "disconnected"
-            case .versionMismatch: "versionMismatch"
-            case .tokenRejected: "tokenRejected"
-            case .callEnded: "callEnded"
-            case .superseded: "superseded"
-            case .noHost: "noHost"
-            case .suspended: "suspended"
-            case .error: "error"
-            }
-        }
+        public var name: String { facts.name }
 
         /// Whether somebody intended the session to end, so that there is no error to report to a person.
         ///
         /// True for ``stoppedByUser``, ``requestedByHost``, ``callEnded``, ``superseded`` and ``suspended``. The other five
         /// ended or prevented a session that both sides wanted.
-        public var isOrderly: Bool {
+        public var isOrderly: Bool { facts.isOrderly }
+
+        fileprivate var facts: (name: String, isOrderly: Bool, sentence: String) {
             switch self {
-            case .stoppedByUser, .requestedByHost, .callEnded, .superseded, .suspended: true
-            case .disconnected, .versionMismatch, .tokenRejected, .noHost, .error: false
+            case .stoppedByUser: ("stoppedByUser", true, "Screen sharing stopped.")
+            case .requestedByHost: ("requestedByHost", true, "The app that shows the screen ended screen sharing.")
+            case .disconnected: ("disconnected", false, "The connection to the other side was lost.")
+            case .versionMismatch: ("versionMismatch", false, "The versions of the two sides are incompatible.")
+            case .tokenRejected:
+                ("tokenRejected", false, "The other side did not prove that it belongs to this session.")
+            case .callEnded: ("callEnded", true, "The call has ended.")
+            case .superseded: ("superseded", true, "Another screen is being shared instead.")
+            case .noHost: ("noHost", false, "No app is running to show the screen.")
+            case .suspended: ("suspended", true, "The system suspended screen sharing.")
+            case .error: ("error", false, "Screen sharing failed.")
             }
         }
     }
@@ -274,18 +289,5 @@ extension ControlRequest {
 
 extension ControlRequest.FinishReason: CustomStringConvertible {
     /// A description for a person, in one sentence.
-    public var description: String {
-        switch self {
-        case .stoppedByUser: "Screen sharing stopped."
-        case .requestedByHost: "The app that shows the screen ended screen sharing."
-        case .disconnected: "The connection to the other side was lost."
-        case .versionMismatch: "The versions of the two sides are incompatible."
-        case .tokenRejected: "The other side did not prove that it belongs to this session."
-        case .callEnded: "The call has ended."
-        case .superseded: "Another screen is being shared instead."
-        case .noHost: "No app is running to show the screen."
-        case .suspended: "The system suspended screen sharing."
-        case .error: "Screen sharing failed."
-        }
-    }
+    public var description: String { facts.sentence }
 }

@@ -47,18 +47,13 @@ public struct AudioHeader: Sendable, Hashable {
 }
 
 extension AudioHeader: WireMessage {
-    package func write(to writer: inout HeaderWriter) {
-        writer.append("HTTP/1.1 200 OK\r\nContent-Length: ", UInt64(clamping: contentLength))
-        writer.append("\r\nMessage-Type: audio\r\nAudio-Kind: ")
-        switch kind {
-        case .app: writer.append("app")
-        case .microphone: writer.append("microphone")
-        }
-        writer.append("\r\nAudio-Sample-Rate: ", UInt64(clamping: sampleRate))
-        writer.append("\r\nAudio-Channels: ", UInt64(clamping: channels))
-        if let timestamp { writer.append("\r\nBuffer-Presentation-Time: ", timestamp) }
-        if let sequence { writer.append("\r\nBuffer-Sequence: ", sequence) }
-        writer.append("\r\n\r\n")
+    package mutating func code(with coder: inout some FieldCoder) {
+        coder.begin(.audio, bodyByteCount: &contentLength)
+        coder.code(.audioKind, &kind)
+        coder.code(.sampleRate, &sampleRate)
+        coder.code(.channels, &channels)
+        coder.code(.timestamp, &timestamp)
+        coder.code(.sequence, &sequence)
     }
 }
 

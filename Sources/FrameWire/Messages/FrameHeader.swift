@@ -27,11 +27,11 @@ extension FrameHeader: WireMessage {
     /// Returns the header in its wire format.
     public func encoded() -> [UInt8] { HeaderWriter.bytes(write) }
 
-    package func write(to writer: inout HeaderWriter) {
-        writer.append("HTTP/1.1 200 OK\r\nContent-Length: ", UInt64(clamping: contentLength))
-        info.writeImage(to: &writer)
-        info.writeTiming(to: &writer)
-        writer.append("\r\n\r\n")
+    @inline(__always)
+    package mutating func code(with coder: inout some FieldCoder) {
+        coder.code(.contentLength, &contentLength)
+        info.codeImage(with: &coder)
+        info.codeTiming(with: &coder)
     }
 }
 
@@ -66,17 +66,24 @@ public struct FrameInfo: Sendable, Hashable {
 }
 
 extension FrameInfo {
-    /// Writes the fields of the image, which come first in existing senders.
-    func writeImage(to writer: inout HeaderWriter) {
-        writer.append("\r\nBuffer-Width: ", UInt64(clamping: bufferSize.width))
-        writer.append("\r\nBuffer-Height: ", UInt64(clamping: bufferSize.height))
-        writer.append("\r\nBuffer-Orientation: ", UInt64(orientation.rawValue))
+    /// Of a message that is about to be read.
+    static let unread = Self(bufferSize: BufferSize(width: 0, height: 0), orientation: .unknown)
+
+    /// The fields of the image, which come first in existing senders.
+    @inline(__always)
+    mutating func codeImage(with coder: inout some FieldCoder) {
+        coder.code(.width, &bufferSize.width)
+        coder.code(.height, &bufferSize.height)
+        var number = Int(orientation.rawValue)
+        coder.code(.orientation, &number)
+        orientation = FrameOrientation(rawValue: UInt8(clamping: number)) ?? .unknown
     }
 
-    /// Writes the fields of the time and the number, if they are set, which come last.
-    func writeTiming(to writer: inout HeaderWriter) {
-        if let timestamp { writer.append("\r\nBuffer-Presentation-Time: ", timestamp) }
-        if let sequence { writer.append("\r\nBuffer-Sequence: ", sequence) }
+    /// The fields of the time and the number, which come last.
+    @inline(__always)
+    mutating func codeTiming(with coder: inout some FieldCoder) {
+        coder.code(.timestamp, &timestamp)
+        coder.code(.sequence, &sequence)
     }
 }
 

@@ -96,7 +96,7 @@ public struct FrameMessageDecoder: Sendable {
             case .body: return Step(consumed: index, event: .body(isLast: stream.bodyRemaining == 0))
             case .header:
                 let message = try message()
-                let length = stream.header.fields.number(.contentLength)
+                let length = stream.header.fields.contentLength
                 if case .info = message, length > 0 {
                     stream.beginText(of: length)
                     continue
@@ -135,7 +135,7 @@ public struct FrameMessageDecoder: Sendable {
     @inline(__always)
     private mutating func message() throws(WireError) -> Message {
         do {
-            return try stream.header.fields.message(limits)
+            return try Message(&stream.header.fields, limits)
         } catch {
             throw stream.fail(HeaderFault(error.code, at: stream.header.byteCount - 1, detail: error.detail))
         }

@@ -3,7 +3,7 @@
 /// Writing a header byte by byte through the span takes six times as long. The writer never writes past the memory:
 /// what does not fit is omitted, but counted.
 @safe
-package struct HeaderWriter: ~Copyable {
+package struct HeaderWriter {
     /// The number of bytes that is enough for every header, whatever its numbers.
     private static let longest = 1_024
 
@@ -39,24 +39,24 @@ package struct HeaderWriter: ~Copyable {
         count += length
     }
 
-    /// Appends bytes that are not known beforehand.
-    mutating func append(bytes: some Sequence<UInt8>) {
-        for byte in bytes {
-            if let target = unsafe room(for: 1) { unsafe target.pointee = byte }
-            count += 1
+    /// Appends bytes that are not known beforehand, or the given ones of them.
+    mutating func append(_ bytes: [UInt8], _ range: Range<Int>? = nil) {
+        let range = range ?? bytes.indices
+        if let target = unsafe room(for: range.count) {
+            unsafe bytes.withUnsafeBufferPointer { source in
+                let part = unsafe UnsafeBufferPointer(rebasing: source[range])
+                if let start = part.baseAddress { unsafe target.update(from: start, count: part.count) }
+            }
         }
+        count += range.count
     }
 
-    /// Appends ASCII text, then a number in decimal digits.
-    @inline(__always)
-    mutating func append(_ text: StaticString, _ number: UInt64) {
-        append(text)
-        append(number)
-    }
-
+    /// Appends a number in decimal digits.
     @inline(never)
     private mutating func append(_ number: UInt64) {
-        let length = Self.digitCount(number)
+        var (length, bound): (Int, UInt64) = (1, 10)
+        // 20 digits are the maximum, and their bound does not fit.
+        while number >= bound, length < 20 { (length, bound) = (length + 1, bound &* 10) }
         if let target = unsafe room(for: length) {
             var rest = number
             for index in stride(from: length - 1, through: 0, by: -1) {
@@ -72,30 +72,52 @@ package struct HeaderWriter: ~Copyable {
         guard unsafe buffer.count - count >= length else { return nil }
         return unsafe buffer.baseAddress.map { unsafe $0 + count }
     }
-
-    private static func digitCount(_ number: UInt64) -> Int {
-        var count = 1
-        var bound: UInt64 = 10
-        // 20 digits are the maximum, and their bound does not fit.
-        while number >= bound, count < 20 {
-            count += 1
-            bound &*= 10
-        }
-        return count
-    }
 }
 
-/// What is written in one way: the header of a message, or a whole one that has no body.
-package protocol WireMessage {
-    /// Writes it; a negative number becomes 0, and whether a decoder accepts the others is not checked.
+extension HeaderWriter: FieldCoder {
+    package mutating func code(_ field: HeaderField, _ value: inout UInt64?) {
+        guard let value else { return }
+        let table = HeaderField.table
+        append(table.beginnings, table.beginning(of: field))
+        if table.words & field.bit == 0 { append(value) } else { append(table.word(value, of: field)) }
+    }
+
+    package mutating func miss(_ field: HeaderField) {}
+}
+
+/// The header of a message, or a whole message that has no body.
+package protocol WireMessage: WireFields {
+    /// Writes it; whether a decoder accepts its values is not checked.
     func write(to writer: inout HeaderWriter)
 }
 
 extension WireMessage {
+    package func write(to writer: inout HeaderWriter) {
+        writer.append("HTTP/1.1 200 OK")
+        _ = writer.read(self)
+        writer.append("\r\n\r\n")
+    }
+
     /// Appends it in its wire format without an allocation; false, with nothing appended, if `output` has no room for it.
     @discardableResult
     package func encode(into output: inout OutputSpan<UInt8>) -> Bool { HeaderWriter.append(to: &output, write) }
 
     /// Returns it in its wire format.
     package func encoded() -> [UInt8] { HeaderWriter.bytes(write) }
+}
+
+extension ControlName {
+    /// Returns a request of this name with the given fields behind the length of its body.
+    func request(_ fields: (some WireFields)? = ReleaseRequest?.none, body: [UInt8] = []) -> [UInt8] {
+        HeaderWriter.bytes(bodyByteCount: body.count) { writer in
+            writer.append("POST /")
+            writer.append(Array(rawValue.utf8))
+            writer.append(" HTTP/1.1")
+            var count = body.count
+            writer.code(.contentLength, &count)
+            if let fields { _ = writer.read(fields) }
+            writer.append("\r\n\r\n")
+            writer.append(body)
+        }
+    }
 }

@@ -35,17 +35,29 @@ public struct SenderStatus: Sendable, Hashable {
 }
 
 extension SenderStatus: WireMessage {
-    package func write(to writer: inout HeaderWriter) {
-        writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: status\r\nSender-State: ")
+    package mutating func code(with coder: inout some FieldCoder) {
+        coder.begin(.status)
+        var (word, reason): (StateWord, ControlRequest.FinishReason) = (.stopped, .error)
         switch state {
-        case .live: writer.append("live")
-        case .paused: writer.append("paused")
-        case .stopped(let reason):
-            writer.append("stopped\r\nFinish-Reason: ", UInt64(clamping: reason.rawValue))
+        case .live: word = .live
+        case .paused: word = .paused
+        case .stopped(let stated): reason = stated
         }
-        writer.append("\r\nControl-Version: ", UInt64(clamping: version))
-        if let pong { writer.append("\r\nPong-Number: ", pong) }
-        if refusedPreferences > 0 { writer.append("\r\nRefused-Preferences: ", refusedPreferences) }
-        writer.append("\r\n\r\n")
+        coder.code(.state, &word)
+        switch word {
+        case .live: state = .live
+        case .paused: state = .paused
+        case .stopped: state = .stopped(coder.read(reason))
+        }
+        coder.code(.version, &version)
+        coder.code(.pong, &pong)
+        var refused = refusedPreferences > 0 ? refusedPreferences : nil
+        coder.code(.refusedPreferences, &refused)
+        refusedPreferences = refused ?? 0
     }
+}
+
+/// The states that `Sender-State` distinguishes.
+enum StateWord: String, CaseIterable {
+    case live, paused, stopped
 }

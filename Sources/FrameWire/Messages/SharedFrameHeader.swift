@@ -65,32 +65,28 @@ public struct SharedFrameHeader: Sendable, Hashable {
 }
 
 extension SharedFrameHeader: WireMessage {
-    package func write(to writer: inout HeaderWriter) {
-        writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: shared-frame")
-        writer.append("\r\nShared-Buffer: ", UInt64(clamping: buffer))
-        info.writeImage(to: &writer)
-        writer.append("\r\nShared-Format: ")
-        writer.append(bytes: format.rawValue.utf8)
-        for (index, plane) in planes.prefix(3).enumerated() {
-            switch index {
-            case 0:
-                writer.append("\r\nShared-Offset: ", UInt64(clamping: plane.offset))
-                writer.append("\r\nShared-Stride: ", UInt64(clamping: plane.bytesPerRow))
-            case 1:
-                writer.append("\r\nShared-Offset-2: ", UInt64(clamping: plane.offset))
-                writer.append("\r\nShared-Stride-2: ", UInt64(clamping: plane.bytesPerRow))
-            default:
-                writer.append("\r\nShared-Offset-3: ", UInt64(clamping: plane.offset))
-                writer.append("\r\nShared-Stride-3: ", UInt64(clamping: plane.bytesPerRow))
-            }
+    private static let positions: [(offset: HeaderField, stride: HeaderField)] = [
+        (.offset, .stride), (.secondOffset, .secondStride), (.thirdOffset, .thirdStride),
+    ]
+
+    package mutating func code(with coder: inout some FieldCoder) {
+        coder.begin(.sharedFrame)
+        coder.code(.sharedBuffer, &buffer)
+        info.codeImage(with: &coder)
+        coder.code(.sharedFormat, &format)
+        // None are there before they are read.
+        let given = planes
+        for place in 0..<min(given.isEmpty ? format.planeCount : given.count, Self.positions.count) {
+            var plane = given.isEmpty ? Plane(offset: 0, bytesPerRow: 0) : given[place]
+            coder.code(Self.positions[place].offset, &plane.offset)
+            coder.code(Self.positions[place].stride, &plane.bytesPerRow)
+            if given.isEmpty { planes.append(plane) }
         }
         // Clamped first: the number of rows of an extreme range is not an integer.
-        if let changedRows = changedRows?.clamped(to: 0..<Int.max) {
-            writer.append("\r\nChanged-Row: ", UInt64(clamping: changedRows.lowerBound))
-            writer.append("\r\nChanged-Rows: ", UInt64(clamping: changedRows.count))
-        }
-        info.writeTiming(to: &writer)
-        writer.append("\r\n\r\n")
+        var rows = changedRows.map { $0.clamped(to: 0..<Int.max) }.map { ($0.lowerBound, $0.count) }
+        coder.code(.changedRow, .changedRows, &rows)
+        changedRows = rows.map { first, count in first..<(first + count) }
+        info.codeTiming(with: &coder)
     }
 }
 
@@ -123,11 +119,10 @@ extension SharedFrameHeader {
 }
 
 extension SharedFrameHeader.Buffer: WireMessage {
-    package func write(to writer: inout HeaderWriter) {
-        writer.append("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nMessage-Type: shared-buffer")
-        writer.append("\r\nShared-Buffer: ", UInt64(clamping: index))
-        writer.append("\r\nShared-Bytes: ", UInt64(clamping: byteCount))
-        writer.append("\r\n\r\n")
+    package mutating func code(with coder: inout some FieldCoder) {
+        coder.begin(.sharedBuffer)
+        coder.code(.sharedBuffer, &index)
+        coder.code(.sharedBytes, &byteCount)
     }
 }
 

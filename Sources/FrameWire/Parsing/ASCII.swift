@@ -30,6 +30,11 @@ enum ASCII {
 }
 
 extension Span<UInt8> {
+    /// Whether these are the same bytes as others.
+    func isEqual(to other: [UInt8]) -> Bool { count == other.count && indices.allSatisfy { self[$0] == other[$0] } }
+
+    func isToken(from start: Int, to end: Int) -> Bool { (start..<end).allSatisfy { ASCII.isToken(self[$0]) } }
+
     /// Returns the eight bytes at `index`, the first one lowest.
     @inline(__always)
     func word(at index: Int) -> UInt64 {

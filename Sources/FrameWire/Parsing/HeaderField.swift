@@ -1,9 +1,8 @@
 /// The fields that have a meaning in messages or requests; every other one is skipped.
 ///
-/// To add a field, add a case and its entry in ``definition``; if messages have it, before `wantsPictures`. Its name must
-/// have 8 to 24 bytes: one of any other length is skipped as unknown. `MessageFields` or `ControlDecoder` turns its value
-/// into what a message or request says. The order of the cases is the one in which missing fields are reported.
-enum HeaderField: Int, CaseIterable, Sendable {
+/// To add a field, add a case, its entry in ``definition``, and a line in the `code(with:)` of whatever has it, which
+/// reads and writes it. The order of the cases is the one in which missing fields are reported.
+package enum HeaderField: Int, CaseIterable, Sendable {
     case contentLength, transferEncoding
     // Of messages.
     case messageType, sharedBuffer, width, height, orientation, audioKind, sampleRate, channels
@@ -62,18 +61,18 @@ enum HeaderField: Int, CaseIterable, Sendable {
         }
     }
 
+    /// The name on the wire, of 8 to 24 bytes: no other name is compared.
+    package var name: String { definition.name }
+
+    /// The words that the field may have; none if it has a number.
+    package var words: [String] { if case .word(let words, _) = definition.value { words } else { [] } }
+
     /// The field's bit in a set of fields; there are fewer than 64.
     @inline(__always)
-    var bit: UInt64 { 1 << UInt64(truncatingIfNeeded: rawValue) }
-
-    /// The bits of several fields.
-    static func bits(_ fields: [Self]) -> UInt64 { fields.reduce(0) { $0 | $1.bit } }
+    var bit: UInt64 { 1 &<< UInt64(truncatingIfNeeded: rawValue) }
 
     /// The bits of the fields that determine where the next header begins.
     static var framing: UInt64 { contentLength.bit | transferEncoding.bit }
-
-    /// The bits of the fields that have a meaning in messages.
-    static let ofMessages = bits(allCases.filter { $0.rawValue < wantsPictures.rawValue })
 
     static let table = FieldTable()
 }
@@ -95,110 +94,118 @@ enum FieldValue: Sendable {
     static var largestLimit: Int { 9_999_999_999 }
 }
 
-/// The kinds of messages that `Message-Type` distinguishes; a frame has no such field.
-enum MessageKind: String, CaseIterable {
-    case audio, status, info
-    case sharedBuffer = "shared-buffer"
-    case sharedFrame = "shared-frame"
-}
-
-/// The states that `Sender-State` distinguishes.
-enum StateWord: String, CaseIterable {
-    case live, paused, stopped
-}
-
-/// The names and words of every field, which all parsers share.
+/// The names and words of every field, which all parsers and writers share.
 struct FieldTable: Sendable {
     private struct Entry: Sendable {
         let field: HeaderField
         let name: NameKey
     }
 
-    /// By the number of bytes of their names.
-    private let entries: [[Entry]]
-    /// The bits of the fields that have words, and of those that must not occur.
-    let words, refused: UInt64
-    /// By the fields' raw values.
-    private let wordLists: [(words: [[UInt8]], isOpen: Bool)]
-    let values: [FieldValue]
+    private var entries: [Entry] = []
+    /// The indices of entries at the places that their names give them, or behind those if they are taken.
+    private var places = [UInt8](repeating: .max, count: 256)
+    /// The bits of the fields that have words, any word, or none.
+    private(set) var words: UInt64 = 0, open: UInt64 = 0, refused: UInt64 = 0
+    /// The words, by the fields' raw values.
+    private let wordLists: [[[UInt8]]]
+    /// What precedes the value of each field in a header, one after another, and where each ends.
+    private(set) var beginnings: [UInt8] = []
+    private var ends: [Int] = [0]
 
     init() {
-        values = HeaderField.allCases.map(\.definition.value)
-        var entries: [[Entry]] = []
-        var wordLists: [(words: [[UInt8]], isOpen: Bool)] = []
-        var (words, refused): (UInt64, UInt64) = (0, 0)
-        for field in HeaderField.allCases {
-            let name = Array(field.definition.name.utf8)
-            while entries.count <= name.count { entries.append([]) }
-            let bytes = name[...]
-            if let key = NameKey(bytes.span) { entries[name.count].append(Entry(field: field, name: key)) }
-            wordLists.append(([], false))
-            switch field.definition.value {
-            case .word(let list, let isOpen):
+        let fields = HeaderField.allCases
+        wordLists = fields.map { $0.words.map { Array($0.utf8) } }
+        for field in fields {
+            let (name, value) = field.definition
+            beginnings += "\r\n\(name): ".utf8
+            ends.append(beginnings.count)
+            if case .refused = value { refused |= field.bit }
+            if case .word(_, let isOpen) = value {
                 words |= field.bit
-                wordLists[field.rawValue] = (list.map { Array($0.utf8) }, isOpen)
-            case .refused: refused |= field.bit
-            case .number, .limited, .any: break
+                open |= isOpen ? field.bit : 0
             }
+            let bytes = Array(name.utf8)[...]
+            guard let key = NameKey(bytes.span, from: 0, to: bytes.count) else { continue }
+            var place = key.place
+            while places[place] != .max { place = (place + 1) & 0xFF }
+            places[place] = UInt8(clamping: entries.count)
+            entries.append(Entry(field: field, name: key))
         }
-        (self.entries, self.wordLists) = (entries, wordLists)
-        (self.words, self.refused) = (words, refused)
     }
 
-    /// Returns the value of a word of a field; nil if the field must not have it.
-    func value(of word: Span<UInt8>, in field: HeaderField) -> UInt64? {
-        let (words, isOpen) = wordLists[field.rawValue]
-        for (place, other) in words.enumerated()
-        where other.count == word.count && other.indices.allSatisfy({ other[$0] == word[$0] }) {
-            return UInt64(clamping: place)
-        }
-        return isOpen ? UInt64(clamping: words.count) : nil
+    /// The place of a field in ``beginnings``.
+    func beginning(of field: HeaderField) -> Range<Int> { ends[field.rawValue]..<ends[field.rawValue + 1] }
+
+    /// Returns the word of a field that a value stands for.
+    func word(_ value: UInt64, of field: HeaderField) -> [UInt8] {
+        wordLists[field.rawValue].dropFirst(Int(clamping: value)).first ?? []
     }
 
-    /// Returns the field with a name, ignoring case; nil if there is none.
-    @inline(never)
-    func field(named name: Span<UInt8>) -> HeaderField? {
-        guard name.count < entries.count, let key = NameKey(name) else { return nil }
-        for entry in entries[name.count] {
+    /// Returns the place of a word among those of a field; nil if it is not one of them.
+    func place(of word: Span<UInt8>, in field: HeaderField) -> UInt64? {
+        wordLists[field.rawValue].firstIndex { word.isEqual(to: $0) }.map { UInt64(clamping: $0) }
+    }
+
+    /// Returns the field with the name from `start` to `end`, ignoring case; nil if there is none.
+    @inline(__always)
+    func field(named bytes: Span<UInt8>, from start: Int, to end: Int) -> HeaderField? {
+        guard let key = NameKey(bytes, from: start, to: end) else { return nil }
+        var place = key.place
+        while places[place] != .max {
+            let entry = entries[Int(places[place])]
             let difference = key.difference(from: entry.name)
-            guard difference & ~NameKey.cases == 0 else { continue }
-            // The bit that tells cases apart also turns `-` into a carriage return, and digits into control bytes.
-            return difference == 0 || name.indices.allSatisfy { ASCII.isToken(name[$0]) } ? entry.field : nil
+            if difference & ~NameKey.cases == 0 {
+                // The bit that tells cases apart also turns `-` into a carriage return, and digits into control bytes.
+                return difference == 0 || bytes.isToken(from: start, to: end) ? entry.field : nil
+            }
+            place = (place + 1) & 0xFF
         }
         return nil
     }
 }
 
-/// A name of 8 to 24 bytes as three words that overlap, for comparing it at once.
+/// A name of 8 to 24 bytes as three words that overlap, and its length, for comparing it at once.
 private struct NameKey: Sendable {
     /// The bit of each byte that differs between the cases of a letter.
     static var cases: UInt64 { 0x2020_2020_2020_2020 }
 
-    private let first, middle, last: UInt64
+    private let first, middle, last, count: UInt64
 
     @inline(__always)
-    init?(_ name: Span<UInt8>) {
-        guard name.count >= 8, name.count <= 24 else { return nil }
-        first = name.word(at: 0)
-        middle = name.word(at: min(8, name.count - 8))
-        last = name.word(at: name.count - 8)
+    init?(_ bytes: Span<UInt8>, from start: Int, to end: Int) {
+        let count = end - start
+        guard count >= 8, count <= 24 else { return nil }
+        self.count = UInt64(truncatingIfNeeded: count)
+        first = bytes.word(at: start)
+        middle = bytes.word(at: start + min(8, count - 8))
+        last = bytes.word(at: end - 8)
+    }
+
+    /// A number below 256 that does not depend on the case of letters.
+    @inline(__always)
+    var place: Int {
+        let letters = ((first | Self.cases) &* 31) ^ (last | Self.cases)
+        return Int(truncatingIfNeeded: ((letters &+ count) &* 0x9E37_79B9_7F4A_7C15) >> 56)
     }
 
     @inline(__always)
     func difference(from other: Self) -> UInt64 {
-        (first ^ other.first) | (middle ^ other.middle) | (last ^ other.last)
+        (first ^ other.first) | (middle ^ other.middle) | (last ^ other.last) | (count ^ other.count) << 8
     }
 }
 
-/// The values of one header's fields.
+/// The values of one header's fields, as which a message or request is read.
 ///
 /// Every value is a number; that of a word is its index among the words of its field.
-struct HeaderFields: Sendable {
+struct HeaderFields: Sendable, FieldCoder {
     /// By the fields' raw values.
     private var values = [UInt64](repeating: 0, count: HeaderField.allCases.count)
 
     /// A bit for each field that has occurred.
     private(set) var seen: UInt64 = 0
+
+    /// A bit for each field that has not, although what has been read needs it.
+    private(set) var missing: UInt64 = 0
 
     /// Whether a field has occurred.
     @inline(__always)
@@ -208,19 +215,9 @@ struct HeaderFields: Sendable {
     @inline(__always)
     subscript(field: HeaderField) -> UInt64? { has(field) ? values[field.rawValue] : nil }
 
-    /// The value of a field as a number for the API, if it occurred.
+    /// The length of the body; 0 if it is missing.
     @inline(__always)
-    subscript(count field: HeaderField) -> Int? { self[field].map { Int(clamping: $0) } }
-
-    /// A number for the API; 0 if the field is missing.
-    @inline(__always)
-    func number(_ field: HeaderField) -> Int { self[count: field] ?? 0 }
-
-    /// The word of a field, if it occurred and is one of those that the field names.
-    func word<Word: CaseIterable>(_ field: HeaderField) -> Word? where Word.AllCases == [Word] {
-        guard let place = self[count: field], Word.allCases.indices.contains(place) else { return nil }
-        return Word.allCases[place]
-    }
+    var contentLength: Int { Int(clamping: self[.contentLength] ?? 0) }
 
     @inline(__always)
     mutating func store(_ value: UInt64, in field: HeaderField) {
@@ -228,20 +225,24 @@ struct HeaderFields: Sendable {
         values[field.rawValue] = value
     }
 
+    @inline(__always)
+    package mutating func code(_ field: HeaderField, _ value: inout UInt64?) { value = self[field] }
+
+    @inline(__always)
+    package mutating func miss(_ field: HeaderField) { missing |= field.bit }
+
     /// Prepares for the next header.
     @inline(__always)
-    mutating func reset() { seen = 0 }
+    mutating func reset() { (seen, missing) = (0, 0) }
 
-    /// Throws `field.missing` for the first field of a set that has not occurred.
+    /// Throws `field.missing` for the first field that is missing.
     @inline(__always)
-    func require(_ fields: UInt64) throws(HeaderFault) {
-        let missing = fields & ~seen
-        guard missing == 0 else { throw Self.missing(missing) }
+    func checkMissing() throws(HeaderFault) {
+        guard missing == 0 else { throw missingFault }
     }
 
     @inline(never)
-    private static func missing(_ fields: UInt64) -> HeaderFault {
-        let name = HeaderField(rawValue: fields.trailingZeroBitCount)?.definition.name
-        return HeaderFault(.fieldMissing, detail: name ?? "")
+    private var missingFault: HeaderFault {
+        HeaderFault(.fieldMissing, detail: HeaderField(rawValue: missing.trailingZeroBitCount)?.name ?? "")
     }
 }

@@ -14,7 +14,7 @@ struct StreamReader: Sendable {
     }
 
     /// The current header; complete while a text is read.
-    private(set) var header: HeaderParser
+    var header: HeaderParser
     /// The body that is kept instead of being skipped: the values of an `info`.
     private(set) var text: [UInt8] = []
     private var textLength = 0
@@ -29,8 +29,8 @@ struct StreamReader: Sendable {
     /// The number of bytes of the stream before the current header.
     private(set) var headerOffset: UInt64 = 0
 
-    init(_ kind: StartLine.Kind, limits: FrameMessageDecoder.Limits) {
-        header = HeaderParser(kind, limits: limits)
+    init(_ start: StartLine, limits: FrameMessageDecoder.Limits) {
+        header = HeaderParser(start, limits: limits)
     }
 
     /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.

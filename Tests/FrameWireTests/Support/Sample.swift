@@ -46,7 +46,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
     static let size = BufferSize(width: 562, height: 1_218)
     static let timing = ["Buffer-Presentation-Time: 1700000000", "Buffer-Sequence: 0"]
 
-    static var all: [Sample] { frames + audio + statuses + shared + requests }
+    static var all: [Sample] { frames + audio + statuses + [info] + shared + requests }
 
     private static var frames: [Sample] {
         let lines = ["Content-Length: 4", "Buffer-Width: 562", "Buffer-Height: 1218", "Buffer-Orientation: 6"]
@@ -108,6 +108,21 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 required: ["Finish-Reason"]
             ),
         ]
+    }
+
+    /// An info without values.
+    private static var info: Sample {
+        var info = ControlRequest.SessionInfo()
+        (info.size, info.frameRateInMillihertz, info.offersAudio) = (size, 15_000, true)
+        return Sample(
+            .info(info),
+            [
+                "Content-Length: 0", "Message-Type: info", "Buffer-Width: 562", "Buffer-Height: 1218",
+                "Frame-Rate: 15000", "Offers-Audio: 1",
+            ],
+            required: ["Content-Length", "Buffer-Width", "Buffer-Height"],
+            info.encoded()
+        )
     }
 
     /// Announcements, and frames of every pixel format; the last one has every field.

@@ -7,30 +7,28 @@ import Testing
     @Test(arguments: FrameOrientation.allCases)
     func `a frame is rotated without loss`(_ orientation: FrameOrientation) async throws {
         let image = try OutputPixelTests.gradient(.bgra, width: 96, height: 64)
-        try await Wire.run { wire in
-            wire.uploader.send(image, orientation: orientation, timestamp: 77)
-            let frame = try await wire.next()
-            let message = try frame.uprightJPEG()
-            #expect(message.orientation == .up)
-            #expect(message.timestamp == 77)
-            #expect(message.sequence == frame.sequence)
-            let size = orientation.swapsAxes ? BufferSize(width: 64, height: 96) : BufferSize(width: 96, height: 64)
-            #expect(message.bufferSize == size)
-            let found = try JPEGDecoder().decode(bytes: message.jpeg.array(), as: .gray)
-            let expected = try FrameDecoder(isUpright: true).decode(frame, as: .gray).image
-            #expect(try found.peakSignalToNoiseRatio(against: expected) > 50)
-        }
+        var wire = try await SharedPair(try TemporaryDirectory(), .init(), accepts: false)
+        wire.uploader.send(image, orientation: orientation, timestamp: 77)
+        let frame = try await wire.next()
+        let message = try frame.uprightJPEG()
+        #expect(message.orientation == .up)
+        #expect(message.timestamp == 77)
+        #expect(message.sequence == frame.sequence)
+        let size = orientation.swapsAxes ? BufferSize(width: 64, height: 96) : BufferSize(width: 96, height: 64)
+        #expect(message.bufferSize == size)
+        let found = try JPEGDecoder().decode(bytes: message.jpeg.array(), as: .gray)
+        let expected = try FrameDecoder(isUpright: true).decode(frame, as: .gray).image
+        #expect(try found.peakSignalToNoiseRatio(against: expected) > 50)
     }
 
     @Test func `partial blocks are cut, refused or kept`() async throws {
         let image = try OutputPixelTests.gradient(.bgra, width: 100, height: 70)
-        try await Wire.run { wire in
-            wire.uploader.send(image, orientation: .down)
-            let frame = try await wire.next()
-            #expect(try frame.uprightJPEG().bufferSize == BufferSize(width: 96, height: 64))
-            #expect(try frame.uprightJPEG(edges: .keep).bufferSize == BufferSize(width: 100, height: 70))
-            #expect(throws: TurboJPEGError.self) { try frame.uprightJPEG(edges: .perfect) }
-        }
+        var wire = try await SharedPair(try TemporaryDirectory(), .init(), accepts: false)
+        wire.uploader.send(image, orientation: .down)
+        let frame = try await wire.next()
+        #expect(try frame.uprightJPEG().bufferSize == BufferSize(width: 96, height: 64))
+        #expect(try frame.uprightJPEG(edges: .keep).bufferSize == BufferSize(width: 100, height: 70))
+        #expect(throws: TurboJPEGError.self) { try frame.uprightJPEG(edges: .perfect) }
     }
 
     @Test(arguments: FrameOrientation.allCases, ChromaSubsampling.allCases)
@@ -69,18 +67,21 @@ import Testing
         let (width, height) = (100, 70)
         let image = try OutputPixelTests.gradient(.bgra, width: width, height: height)
         let jpeg: [UInt8] = try JPEGEncoder(quality: 95).encode(image)
-        try await Wire.run(.init(quality: 95, appliesOrientation: true)) { wire in
-            wire.uploader.send(
-                jpeg: FrameBytes(jpeg),
-                bufferSize: BufferSize(width: width, height: height),
-                orientation: .left
-            )
-            let frame = try await wire.next()
-            #expect(frame.orientation == .up)
-            #expect(frame.bufferSize == BufferSize(width: height, height: width))
-            let found = try FrameDecoder().decode(frame).image
-            #expect(try found.peakSignalToNoiseRatio(against: image.upright(from: .left)) > 30)
-        }
+        var wire = try await SharedPair(
+            try TemporaryDirectory(),
+            .init(quality: 95, appliesOrientation: true),
+            accepts: false
+        )
+        wire.uploader.send(
+            jpeg: FrameBytes(jpeg),
+            bufferSize: BufferSize(width: width, height: height),
+            orientation: .left
+        )
+        let frame = try await wire.next()
+        #expect(frame.orientation == .up)
+        #expect(frame.bufferSize == BufferSize(width: height, height: width))
+        let found = try FrameDecoder().decode(frame).image
+        #expect(try found.peakSignalToNoiseRatio(against: image.upright(from: .left)) > 30)
     }
 
     /// A phone that is turned while it sends: every frame arrives, in its own size.
@@ -91,20 +92,23 @@ import Testing
         let steps: [(PixelBuffer, FrameOrientation)] = [
             (wide, .up), (wide, .left), (high, .up), (wide, .right), (high, .down), (high, .leftMirrored), (wide, .up),
         ]
-        try await Wire.run(.init(quality: 95, appliesOrientation: appliesOrientation)) { wire in
-            let decoder = FrameDecoder(isUpright: true)
-            for (index, (image, orientation)) in (steps + steps).enumerated() {
-                #expect(wire.uploader.send(image, orientation: orientation) == .taken)
-                let frame = try await wire.next()
-                #expect(frame.sequence == UInt64(index))
-                let expected = try image.upright(from: orientation)
-                let found = try decoder.decode(frame, as: image.format).image
-                #expect(try found.peakSignalToNoiseRatio(against: expected) > 30, "step \(index)")
-                try await wire.uploader.finish()
-            }
-            #expect(wire.uploader.statistics.sent == 2 * steps.count)
-            #expect(wire.uploader.statistics.drops.isEmpty)
+        var wire = try await SharedPair(
+            try TemporaryDirectory(),
+            .init(quality: 95, appliesOrientation: appliesOrientation),
+            accepts: false
+        )
+        let decoder = FrameDecoder(isUpright: true)
+        for (index, (image, orientation)) in (steps + steps).enumerated() {
+            #expect(wire.uploader.send(image, orientation: orientation) == .taken)
+            let frame = try await wire.next()
+            #expect(frame.sequence == UInt64(index))
+            let expected = try image.upright(from: orientation)
+            let found = try decoder.decode(frame, as: image.format).image
+            #expect(try found.peakSignalToNoiseRatio(against: expected) > 30, "step \(index)")
+            try await wire.uploader.finish()
         }
+        #expect(wire.uploader.statistics.sent == 2 * steps.count)
+        #expect(wire.uploader.statistics.drops.isEmpty)
     }
 
     @Test(arguments: [PixelFormat.i420, .nv12, .bgra], [false, true])
@@ -112,19 +116,18 @@ import Testing
         async throws
     {
         let image = try OutputPixelTests.gradient(format, width: 75, height: 41)
-        try await Wire.run(.init(quality: 100)) { wire in
-            wire.uploader.send(image, orientation: .right, timestamp: 123_456_789)
-            let frame = try await wire.next()
-            let decoded = try FrameDecoder(isUpright: isUpright).decode(frame, as: format)
-            #expect(decoded.timestamp == 123_456_789)
-            #expect(decoded.orientation == (isUpright ? .up : .right))
-            let received = decoded.image
-            #expect((received.width, received.height) == (isUpright ? (41, 75) : (75, 41)))
-            let counts = received.withPlanes { luma, blue, red in [luma.count, blue.count, red.count] }
-            let planes: [PixelFormat: [Int]] = [.i420: [0, 1, 2], .nv12: [0, 1, 1], .bgra: [0, 0, 0]]
-            #expect(counts == planes[format]?.map { received.plane($0).byteCount })
-            let expected = isUpright ? try image.upright(from: .right) : image
-            #expect(try received.peakSignalToNoiseRatio(against: expected) > 40)
-        }
+        var wire = try await SharedPair(try TemporaryDirectory(), .init(quality: 100), accepts: false)
+        wire.uploader.send(image, orientation: .right, timestamp: 123_456_789)
+        let frame = try await wire.next()
+        let decoded = try FrameDecoder(isUpright: isUpright).decode(frame, as: format)
+        #expect(decoded.timestamp == 123_456_789)
+        #expect(decoded.orientation == (isUpright ? .up : .right))
+        let received = decoded.image
+        #expect((received.width, received.height) == (isUpright ? (41, 75) : (75, 41)))
+        let counts = received.withPlanes { luma, blue, red in [luma.count, blue.count, red.count] }
+        let planes: [PixelFormat: [Int]] = [.i420: [0, 1, 2], .nv12: [0, 1, 1], .bgra: [0, 0, 0]]
+        #expect(counts == planes[format]?.map { received.plane($0).byteCount })
+        let expected = isUpright ? try image.upright(from: .right) : image
+        #expect(try received.peakSignalToNoiseRatio(against: expected) > 40)
     }
 }

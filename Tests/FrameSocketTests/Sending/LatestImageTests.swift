@@ -141,20 +141,19 @@ import Testing
     // MARK: Memory
 
     @Test func `a program that gives the image up holds none while it makes the next one`() async throws {
-        try await Wire.run { wire in
-            let uploader = wire.uploader
-            #expect(await becomesTrue { uploader.hasReceiver })
-            let released = Counter()
-            uploader.send(try imageInProgramsMemory { released.increment() })
-            try await uploader.finish()
-            let sent = try await wire.next()
-            #expect(released.value == 0, "it is kept for other receivers")
-            uploader.giveUpImages()
-            #expect(released.value == 1)
-            uploader.requestFrame()
-            let again = try await wire.next()
-            #expect(again.jpeg?.array() == sent.jpeg?.array(), "its JPEG is kept")
-        }
+        var wire = try await SharedPair(try TemporaryDirectory(), .init(), accepts: false)
+        let uploader = wire.uploader
+        #expect(await becomesTrue { uploader.hasReceiver })
+        let released = Counter()
+        uploader.send(try imageInProgramsMemory { released.increment() })
+        try await uploader.finish()
+        let sent = try await wire.next()
+        #expect(released.value == 0, "it is kept for other receivers")
+        uploader.giveUpImages()
+        #expect(released.value == 1)
+        uploader.requestFrame()
+        let again = try await wire.next()
+        #expect(again.jpeg?.array() == sent.jpeg?.array(), "its JPEG is kept")
     }
 
     @Test func `an image that was sent in shared memory is not given up before there is a newer one`() async throws {

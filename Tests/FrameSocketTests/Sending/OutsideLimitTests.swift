@@ -16,14 +16,13 @@ import Testing
         size: BufferSize,
         isAccepted: Bool
     ) async throws {
-        try await Wire.run { wire in
-            let outcome = wire.uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: size)
-            #expect(outcome == (isAccepted ? .taken : .dropped(.outsideLimits)))
-            try await wire.uploader.finish()
-            wire.uploader.send(try testImage(10, 10))
-            if isAccepted { #expect(try await wire.next().bufferSize == size) }
-            #expect(try await wire.next().bufferSize == BufferSize(width: 10, height: 10))
-        }
+        var wire = try await SharedPair(try TemporaryDirectory(), .init(), accepts: false)
+        let outcome = wire.uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: size)
+        #expect(outcome == (isAccepted ? .taken : .dropped(.outsideLimits)))
+        try await wire.uploader.finish()
+        wire.uploader.send(try testImage(10, 10))
+        if isAccepted { #expect(try await wire.next().bufferSize == size) }
+        #expect(try await wire.next().bufferSize == BufferSize(width: 10, height: 10))
     }
 
     /// Shows P77.
@@ -46,31 +45,30 @@ import Testing
         async throws
     {
         let wide = try testImage(16_385, 1)
-        try await Wire.run { wire in
-            let uploader = wire.uploader
-            #expect(uploader.send(wide) == .dropped(.outsideLimits))
-            #expect(uploader.send(copying: wide) == .dropped(.outsideLimits))
-            let jpeg = FrameBytes(try JPEGEncoder(quality: 80).encode(wide))
-            #expect(uploader.send(resizing: jpeg) == .dropped(.outsideLimits))
-            let body = FrameBytes([UInt8](repeating: 0, count: 32 << 20 + 1))
-            #expect(
-                uploader.send(jpeg: body, bufferSize: BufferSize(width: 562, height: 1218)) == .dropped(.outsideLimits)
-            )
-            uploader.update { $0.scale = .letterbox(width: 20_000, height: 20) }
-            #expect(uploader.send(try testImage(10, 10)) == .dropped(.outsideLimits))
-            // Scaled, the wide image is within the limits.
-            uploader.update { $0.scale = .half }
-            #expect(uploader.send(wide) == .taken)
-            #expect(try await wire.next().bufferSize == BufferSize(width: 8192, height: 1))
-            // What only the encoder shows.
-            uploader.update { $0.limits.maximumContentLength = 500 }
-            #expect(uploader.send(try testImage(200, 200)) == .taken)
-            await #expect(throws: TransportError.self) { try await uploader.finish() }
-            #expect(uploader.statistics.drops == [.outsideLimits: 6])
-            uploader.update { $0 = .init() }
-            #expect(uploader.send(try testImage(10, 10)) == .taken)
-            #expect(try await wire.next().bufferSize == BufferSize(width: 10, height: 10))
-        }
+        var wire = try await SharedPair(try TemporaryDirectory(), .init(), accepts: false)
+        let uploader = wire.uploader
+        #expect(uploader.send(wide) == .dropped(.outsideLimits))
+        #expect(uploader.send(copying: wide) == .dropped(.outsideLimits))
+        let jpeg = FrameBytes(try JPEGEncoder(quality: 80).encode(wide))
+        #expect(uploader.send(resizing: jpeg) == .dropped(.outsideLimits))
+        let body = FrameBytes([UInt8](repeating: 0, count: 32 << 20 + 1))
+        #expect(
+            uploader.send(jpeg: body, bufferSize: BufferSize(width: 562, height: 1218)) == .dropped(.outsideLimits)
+        )
+        uploader.update { $0.scale = .letterbox(width: 20_000, height: 20) }
+        #expect(uploader.send(try testImage(10, 10)) == .dropped(.outsideLimits))
+        // Scaled, the wide image is within the limits.
+        uploader.update { $0.scale = .half }
+        #expect(uploader.send(wide) == .taken)
+        #expect(try await wire.next().bufferSize == BufferSize(width: 8192, height: 1))
+        // What only the encoder shows.
+        uploader.update { $0.limits.maximumContentLength = 500 }
+        #expect(uploader.send(try testImage(200, 200)) == .taken)
+        await #expect(throws: TransportError.self) { try await uploader.finish() }
+        #expect(uploader.statistics.drops == [.outsideLimits: 6])
+        uploader.update { $0 = .init() }
+        #expect(uploader.send(try testImage(10, 10)) == .taken)
+        #expect(try await wire.next().bufferSize == BufferSize(width: 10, height: 10))
     }
 
     @Test(arguments: [true, false])

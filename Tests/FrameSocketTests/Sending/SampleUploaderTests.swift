@@ -27,10 +27,9 @@ import Testing
 
     /// An uploader to a plain socket, and that.
     private func rawPair(
-        _ configuration: SampleUploader.Configuration = .init(),
-        _ change: (inout SocketConnection.Configuration) -> Void = { _ in }
+        _ configuration: SampleUploader.Configuration = .init()
     ) async throws -> (SampleUploader, server: PeerSocket, peer: PeerSocket) {
-        let (connection, server, peer) = try await directory.openConnection(change)
+        let (connection, server, peer) = try await directory.openConnection()
         return (SampleUploader(connection: connection, configuration: configuration), server, peer)
     }
 
@@ -86,40 +85,6 @@ import Testing
         #expect(try JPEGHeader(inspecting: jpeg.span).width == 120)
         try await uploader.finish()
         #expect(peer.isQuiet)
-        _ = server
-    }
-
-    @Test func `short bodies are not padded if that is turned off`() async throws {
-        let (uploader, server, peer) = try await rawPair(.init(sendsTiming: false)) { $0.padsShortBodies = false }
-        uploader.send(jpeg: FrameBytes([0xFF, 0xD8, 0xFF, 0xD9]), bufferSize: Self.size)
-        let expected = message([0xFF, 0xD8, 0xFF, 0xD9])
-        #expect(try await peer.read(expected.count) == expected)
-        try await uploader.finish()
-        #expect(peer.isQuiet)
-        _ = server
-    }
-
-    @Test(arguments: [
-        (SampleUploader.OutputScale.half, (1125, 2436), (562, 1218)), (.full, (37, 23), (37, 23)),
-        (.fraction(numerator: 3, denominator: 4), (1125, 2436), (843, 1827)), (.half, (1, 1), (1, 1)),
-    ])
-    func `the size that is sent is scaled and rounded down`(
-        scale: SampleUploader.OutputScale,
-        size: (Int, Int),
-        sent: (Int, Int)
-    )
-        async throws
-    {
-        let (uploader, server, received) = try await pair(.init(scale: scale))
-        for format in [PixelFormat.bgra, .nv12] {
-            uploader.send(try PixelBuffer(width: size.0, height: size.1, format: format, zeroFilled: true))
-            var frames = received.frames.makeAsyncIterator()
-            let frame = try #require(try await frames.next())
-            #expect(frame.bufferSize == BufferSize(width: sent.0, height: sent.1))
-            let jpeg = try #require(frame.jpeg)
-            let header = try JPEGHeader(inspecting: jpeg.array().span)
-            #expect((header.width, header.height) == sent)
-        }
         _ = server
     }
 

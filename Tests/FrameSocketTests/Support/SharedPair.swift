@@ -5,8 +5,9 @@ import Testing
 
 @testable import FrameSocket
 
-/// An uploader that allows shared memory, and the connection on which a server received it.
+/// An uploader, which allows shared memory if nothing else is said, and the connection on which a server received it.
 struct SharedPair {
+    private let directory: TemporaryDirectory
     let server: FrameServer
     let received: FrameConnection
     let uploader: SampleUploader
@@ -19,8 +20,13 @@ struct SharedPair {
     ) async throws {
         var settings = FrameServer.Configuration()
         settings.acceptsSharedMemory = accepts
+        // Other tests may keep the machine busy for longer than a sender gets.
+        settings.limits.firstFrameTimeout = nil
+        settings.limits.bodyTimeout = .seconds(600)
+        self.directory = directory
         server = try FrameServer(at: directory.socket, configuration: settings)
         let connection = SocketConnection(path: directory.socket)
+        try await connection.open(within: nil)
         uploader = SampleUploader(connection: connection, configuration: configuration)
         // A test that keeps buffers may take its time.
         uploader.machine.withLock { $0.sharing.longestWait = 3_600_000_000_000 }

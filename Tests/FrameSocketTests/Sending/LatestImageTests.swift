@@ -66,6 +66,33 @@ import Testing
         #expect(await becomesTrue { receiver.uploader.statistics.repeats == 2 })
     }
 
+    /// Shows P65.
+    @Test(arguments: [false, true])
+    func `a frame that is sent again is identical in every byte`(isImage: Bool) async throws {
+        let receiver = try RawReceiver()
+        let visit = try await receiver.accept()
+        try await visit.ask(.helloForImages)
+        _ = try await visit.framesBeforePong(1)
+        if isImage {
+            receiver.uploader.send(try testImage(64, 48), orientation: .left, timestamp: 4711)
+        } else {
+            receiver.uploader.offer(1, orientation: .left, timestamp: 4711)
+        }
+        let first = try #require(try await visit.frame())
+        #expect(first.timestamp == 4711 && first.sequence == 0 && first.field("Buffer-Orientation") == "8")
+        try await receiver.uploader.settle()
+        try await visit.ask(.refresh)
+        let again = try #require(try await visit.frame())
+        #expect(again.header == first.header && again.body == first.body)
+        visit.socket.close()
+        let next = try await receiver.accept()
+        let other = try #require(try await next.frame())
+        #expect(other.header == first.header && other.body == first.body)
+        // A new frame has the next number: nothing is missing.
+        receiver.uploader.offer(2)
+        #expect(try await next.frame()?.sequence == 1)
+    }
+
     /// Shows P304.
     @Test(arguments: Submission.allCases)
     func `a preference that arrives while the source is still applies to the latest image at once`(

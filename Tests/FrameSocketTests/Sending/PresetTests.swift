@@ -62,14 +62,4 @@ import Testing
             }
         }
     }
-
-    /// Shows P333.
-    @Test(arguments: Scale.Preset.allCases, Scale.Rotation.allCases)
-    func `a preset enlarges no image`(preset: Scale.Preset, rotation: Scale.Rotation) {
-        for (width, height) in [(1, 1), (2, 3), (320, 180), (180, 320), (359, 639), (65_500, 1), (1, 65_500)] {
-            let size = Scale.preset(preset, rotation: rotation).size(forWidth: width, height: height)
-            #expect(size.width <= width && size.height <= height, "\(size) from \(width)x\(height)")
-            #expect(size.width >= 1 && size.height >= 1)
-        }
-    }
 }

@@ -147,26 +147,6 @@ import Testing
         _ = server
     }
 
-    /// Shows P207.
-    @Test func `frames that are submitted meanwhile do not prolong the wait`() async throws {
-        let (uploader, server, peer) = try await pair()
-        let reading = Task { while try await !peer.readSome(upTo: 1 << 20).isEmpty {} }
-        let jpeg = FrameBytes(body(1, count: 20_000))
-        let offering = Task {
-            while !Task.isCancelled {
-                uploader.send(jpeg: jpeg, bufferSize: Self.size)
-                await Task.yield()
-            }
-        }
-        // If newer frames counted, there would always be one.
-        for _ in 0..<20 { try await uploader.finish() }
-        offering.cancel()
-        await offering.value
-        uploader.connection.close()
-        try await reading.value
-        _ = server
-    }
-
     // MARK: Time
 
     /// Shows P65, P69.

@@ -10,7 +10,8 @@ struct SendOptions {
           --max-rate B     at most B bytes of JPEG a second: images are encoded at lower
                            qualities, from 30 unless --quality says another, or left out
           --prefer-motion  lower the quality before any image is left out; by default,
-                           images are left out first, down to 5 a second
+                           images are left out first, down to 5 a second, or to 1
+                           while little of each changes
           --subsampling S  4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1 or gray (4:2:0)
 
         Size:

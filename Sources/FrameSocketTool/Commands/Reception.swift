@@ -9,18 +9,9 @@ import Locking
 actor Reception {
     nonisolated let listening: Listening
 
-    /// A connected sender.
-    private final class Sender: Sendable {
-        let connection: FrameConnection
-        let received = Locked(ReceptionStatistics())
-
-        init(_ connection: FrameConnection) {
-            self.connection = connection
-        }
-    }
-
     private struct Counters {
-        var senders: [Int: Sender] = [:]
+        /// Who is connected, and what has come from it.
+        var senders: [Int: (connection: FrameConnection, received: ReceptionStatistics)] = [:]
         /// The totals, without what is known only of each sender.
         var statistics = ReceptionTotals()
         var meter = ReceptionMeter()
@@ -29,7 +20,7 @@ actor Reception {
 
         var totals: ReceptionTotals {
             senders.values.reduce(statistics) { totals, sender in
-                totals.adding(sender.received.withLock { $0 }, sender.connection.statistics.supersededFrames)
+                totals.adding(sender.received, sender.connection.statistics.supersededFrames)
             }
         }
     }
@@ -184,9 +175,9 @@ actor Reception {
 
     /// Receives the frames of one sender to its end.
     func follow(_ connection: FrameConnection) async {
-        let sender = Sender(connection)
+        let id = connection.id
         counters.withLock { counters in
-            counters.senders[connection.id] = sender
+            counters.senders[id] = (connection, ReceptionStatistics())
             counters.statistics.connections += 1
         }
         report(.connected(connection))
@@ -202,12 +193,12 @@ actor Reception {
         do throws(TransportError) {
             for try await frame in connection.frames {
                 guard listening.goesOn else { break }
-                sender.received.withLock { $0.add(frame) }
+                counters.withLock { $0.senders[id]?.received.add(frame) }
                 take(frame, of: connection)
             }
         } catch {
             failure = error
-            report(.broken(connection: connection.id, error))
+            report(.broken(connection: id, error))
         }
         if !listening.goesOn {
             // This may come before `stopSenders()`.
@@ -215,12 +206,11 @@ actor Reception {
         }
         let reason = await connection.ended()
         await others.value
-        let (received, superseded) = (sender.received.withLock { $0 }, connection.statistics.supersededFrames)
         counters.withLock { counters in
-            counters.senders[connection.id] = nil
-            counters.statistics = counters.statistics.adding(received, superseded)
+            guard let sender = counters.senders.removeValue(forKey: id) else { return }
+            counters.statistics = counters.statistics.adding(sender.received, connection.statistics.supersededFrames)
         }
-        report(.closed(connection: connection.id, reason: reason, told: failure))
+        report(.closed(connection: id, reason: reason, told: failure))
     }
 
     private func followStatuses(of connection: FrameConnection) async {

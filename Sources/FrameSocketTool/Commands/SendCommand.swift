@@ -173,7 +173,7 @@ struct SendCommand: Command {
 
     private func makeSource() throws(CommandFailure) -> any ImageSource {
         if let rawFormat {
-            return try RawSource(
+            return try VideoSource(
                 width: rawFormat.width,
                 height: rawFormat.height,
                 format: rawFormat.format,
@@ -181,7 +181,7 @@ struct SendCommand: Command {
             )
         }
         if paths == ["-"] { return StreamSource(rawOptions, isPassthrough: isPassthrough) }
-        return FileSource(try ImageFile.expand(paths), loops: loops, over: background)
+        return FileSource(try InputFiles.expand(paths), loops: loops, over: background)
     }
 
     func run() async throws(CommandFailure) {

@@ -205,7 +205,7 @@ struct WatermarkFile {
 
     func read() throws(CommandFailure) -> SampleUploader.Watermark {
         let pool = PixelBuffer.Pool()
-        var image = InputImage(name: path, content: try ImageFile(FilePath(path), over: nil, pool: pool).content)
+        var image = try InputImage(file: FilePath(path), over: nil, pool: pool)
         let pixels = try image.pixels(pool, isLenient: false)
         do throws(TurboJPEGError) {
             return try SampleUploader.Watermark(pixels, x: place[0], y: place[1], scale: place[2])

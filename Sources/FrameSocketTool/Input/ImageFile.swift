@@ -3,73 +3,12 @@ import JPEGStreams
 import Locking
 import PNGReading
 
-/// An image file: JPEG or PNG, detected from its first bytes and not from its name.
-struct ImageFile {
+/// The files that a command names.
+enum InputFiles {
     /// The file name extensions that are picked from a directory.
-    static let extensions = [".jpg", ".jpeg", ".jpe", ".jfif", ".png"]
+    private static let extensions = [".jpg", ".jpeg", ".jpe", ".jfif", ".png"]
 
-    let content: InputImage.Content
-    /// What is not sent of the file: images behind the first.
-    let omission: InputImage.Omission?
-
-    /// Reads a file; its pixels, if any, into memory of `pool`, and those of a PNG over a background, or with their alpha.
-    init(
-        _ path: FilePath,
-        over background: PNGBackground?,
-        pool: PixelBuffer.Pool
-    ) throws(CommandFailure) {
-        let bytes: [UInt8]
-        do {
-            bytes = try Files.contents(of: path)
-        } catch {
-            throw Self.unreadable(path.text, error)
-        }
-        let kind = FileKind(bytes)
-        switch kind {
-        case .jpeg, .png: break
-        case .empty: throw CommandFailure(.badData, "\(path.text): the file is empty")
-        case .foreign(let name):
-            if let video = kind.video(in: path.text) {
-                throw CommandFailure(.badData, "\(path.text): no image file, but \(video)")
-            }
-            throw CommandFailure(
-                .badData,
-                "\(path.text): \(name) files are not supported; convert it to JPEG or PNG"
-            )
-        case .unknown:
-            // A stream of them, such as multipart/x-mixed-replace.
-            let remedy =
-                FurtherImage.hasJPEG(bytes)
-                ? ", but a stream of JPEGs; send it with \(kind.commandForAll(in: path.text))" : ""
-            throw CommandFailure(.badData, "\(path.text): not a JPEG or PNG file\(remedy)")
-        }
-        let slice = bytes[...]
-        let end: Int?
-        do throws(TurboJPEGError) {
-            if case .png = kind {
-                content = .pixels(try PixelBuffer(png: slice.span, over: background, pool: pool))
-                end = FurtherImage.endOfPNG(bytes) ?? bytes.count
-            } else {
-                // Checked here, so that an image that is sent unchanged has at least a size.
-                _ = try JPEGHeader.size(of: slice.span)
-                content = .jpeg(bytes)
-                end = JPEGHeader.endOfImage(in: slice.span)
-            }
-        } catch {
-            throw CommandFailure(ExitCode(error), "\(path.text): \(Self.complaint(error, about: bytes))")
-        }
-        omission = FurtherImage.offset(in: bytes, kind, behind: end).map { offset in
-            InputImage.Omission(offset: offset, command: kind.commandForAll(in: path.text))
-        }
-    }
-
-    /// Returns the error's message, with libpng's own if it comes from there.
-    private static func complaint(_ error: TurboJPEGError, about bytes: [UInt8]) -> String {
-        guard case .png = FileKind(bytes) else { return "\(error)" }
-        return error.libraryMessage.map { "\(error.message) (libpng: \($0))" } ?? error.message
-    }
-
-    private static func unreadable(_ path: String, _ failure: CommandFailure) -> CommandFailure {
+    static func unreadable(_ path: String, _ failure: CommandFailure) -> CommandFailure {
         failure.systemError == ENOENT ? CommandFailure(.noInput, "\(path): no such file") : failure
     }
 
@@ -128,17 +67,77 @@ struct InputImage: Sendable {
     /// The version of the image's file; nil for one of a stream or a pipe.
     let version: Files.Version?
     /// What is not sent of the image's file.
-    var omission: Omission?
+    let omission: Omission?
 
-    init(name: String, content: Content, version: Files.Version? = nil) {
-        (self.name, self.content, self.version) = (name, content, version)
+    /// An image of a pipe.
+    init(name: String, _ pixels: PixelBuffer) {
+        (self.name, content) = (name, .pixels(pixels))
+        (isComplete, isBeforeZeros, version, omission) = (true, false, nil, nil)
+    }
+
+    /// Reads a file: JPEG or PNG, detected from its first bytes and not from its name.
+    ///
+    /// Its pixels, if any, are in memory of `pool`, and those of a PNG over a background, or with their alpha.
+    init(
+        file path: FilePath,
+        over background: PNGBackground?,
+        pool: PixelBuffer.Pool
+    ) throws(CommandFailure) {
+        name = path.text
+        version = Files.Version(of: path)
         (isComplete, isBeforeZeros) = (true, false)
+        let bytes: [UInt8]
+        do {
+            bytes = try Files.contents(of: path)
+        } catch {
+            throw InputFiles.unreadable(name, error)
+        }
+        let kind = FileKind(bytes)
+        switch kind {
+        case .jpeg, .png: break
+        case .empty: throw CommandFailure(.badData, "\(name): the file is empty")
+        case .foreign(let format):
+            if let video = kind.video(in: name) {
+                throw CommandFailure(.badData, "\(name): no image file, but \(video)")
+            }
+            throw CommandFailure(
+                .badData,
+                "\(name): \(format) files are not supported; convert it to JPEG or PNG"
+            )
+        case .unknown:
+            // A stream of them, such as multipart/x-mixed-replace.
+            let remedy =
+                FurtherImage.hasJPEG(bytes)
+                ? ", but a stream of JPEGs; send it with \(kind.commandForAll(in: name))" : ""
+            throw CommandFailure(.badData, "\(name): not a JPEG or PNG file\(remedy)")
+        }
+        let slice = bytes[...]
+        let end: Int?
+        do throws(TurboJPEGError) {
+            if case .png = kind {
+                content = .pixels(try PixelBuffer(png: slice.span, over: background, pool: pool))
+                end = FurtherImage.endOfPNG(bytes) ?? bytes.count
+            } else {
+                // Checked here, so that an image that is sent unchanged has at least a size.
+                _ = try JPEGHeader.size(of: slice.span)
+                content = .jpeg(bytes)
+                end = JPEGHeader.endOfImage(in: slice.span)
+            }
+        } catch {
+            // libpng's own message says more.
+            let detail = error.libraryMessage.map { "\(error.message) (libpng: \($0))" } ?? error.message
+            throw CommandFailure(ExitCode(error), "\(name): \(kind.isPNG ? detail : "\(error)")")
+        }
+        omission = FurtherImage.offset(in: bytes, kind, behind: end).map { offset in
+            Omission(offset: offset, command: kind.commandForAll(in: path.text))
+        }
     }
 
     /// The image of a stream.
     init(name: String, _ image: JPEGStreamImage) {
         (self.name, content) = (name, .jpeg(image.bytes))
-        (isComplete, isBeforeZeros, version) = (image.isComplete, image.isBeforeZeros, nil)
+        (isComplete, isBeforeZeros) = (image.isComplete, image.isBeforeZeros)
+        (version, omission) = (nil, nil)
     }
 
     /// The failure of a command that was to send video and read none, which looks as if all were well to whoever does not check how
@@ -181,6 +180,10 @@ enum FileKind {
     /// A format that is not supported, with its name.
     case foreign(String)
     case unknown
+
+    var isPNG: Bool {
+        if case .png = self { true } else { false }
+    }
 
     /// The number of bytes that tell one kind from another.
     static let byteCount = 16
@@ -238,7 +241,7 @@ enum FileKind {
 
     /// The command that sends every image of a file that holds several of this kind.
     func commandForAll(in path: String) -> String {
-        guard case .png = self else { return "framesocket send PATH - < \(path.shellWord)" }
+        guard isPNG else { return "framesocket send PATH - < \(path.shellWord)" }
         return
             "ffmpeg -f image2pipe -c:v png -i \(path.shellWord) -c:v mjpeg -q:v 2 -f mjpeg - | framesocket send PATH -"
     }
@@ -306,7 +309,7 @@ enum FurtherImage {
     /// The offset of a PNG that nothing but padding separates from the first image.
     private static func nextPNG(in bytes: [UInt8], from end: Int) -> Int? {
         let rest = bytes[end...].drop { $0 == 0 || $0 == 0x20 || (0x09...0x0D).contains($0) }
-        guard case .png = FileKind(rest) else { return nil }
+        guard FileKind(rest).isPNG else { return nil }
         return rest.startIndex
     }
 

@@ -66,43 +66,70 @@ struct FileSource: ImageSource {
         }
         guard loopsLeft > 0, !paths.isEmpty else { return nil }
         defer { index += 1 }
-        let version = Files.Version(of: paths[index])
-        if let last, lastPath == paths[index], last.version == version { return last }
+        if let last, lastPath == paths[index], last.version == Files.Version(of: paths[index]) { return last }
         last = nil
         makeRoom()
-        let file = try ImageFile(paths[index], over: background, pool: pool)
-        var image = InputImage(name: paths[index].text, content: file.content, version: version)
-        image.omission = file.omission
+        let image = try InputImage(file: paths[index], over: background, pool: pool)
         (last, lastPath) = (image, paths[index])
         return image
     }
 }
 
-/// Raw video on standard input: contiguous frames of one size.
-struct RawSource: ImageSource {
+/// Raw video on standard input, whose images follow each other at once, or YUV4MPEG2, which describes itself.
+struct VideoSource: ImageSource {
+    private let input: InputFile
     private let reader: RawReader
-
+    /// The first line of Y4M as it was read, without its magic and its end; nil for raw video.
+    private let header: String?
     private var index = 0
 
     init(width: Int, height: Int, format: PixelFormat, _ options: RawVideoOptions) throws(CommandFailure) {
-        let (input, color) = (try InputFile("-"), options.color(orElse: .jpeg))
+        let color = options.color(orElse: .jpeg)
+        (input, header) = (try InputFile("-"), nil)
+        reader = try RawReader(input, width: width, height: height, format: format, color: color, options.strides)
+    }
+
+    /// Continues a stream whose magic has been read.
+    init(y4m input: InputFile, _ options: RawVideoOptions) throws(CommandFailure) {
+        guard let line = try Y4MHeader.line(of: input) else {
+            throw CommandFailure(.badData, "standard input ends within the first line of the Y4M stream")
+        }
+        (self.input, header) = (input, line)
+        let header = try Y4MHeader(parsing: line)
         reader = try RawReader(
             input,
-            width: width,
-            height: height,
-            format: format,
-            color: color,
-            strides: options.strides
+            width: header.size.width,
+            height: header.size.height,
+            format: .i420,
+            color: options.color(orElse: PixelBuffer.Color(range: header.range, matrix: .bt601)),
+            isMono: header.isMono
         )
     }
 
     mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage? {
-        guard let pixels = try reader.read(index, advice: "are --size and --format right?", makeRoom) else {
-            guard index > 0 else { throw InputImage.missing("it is empty") }
-            return nil
+        if header != nil {
+            guard let line = try Y4MHeader.line(of: input) else { return try end() }
+            guard line == "FRAME" || line.hasPrefix("FRAME ") else {
+                throw CommandFailure(.badData, "the Y4M stream has no frame header where frame \(index) should begin")
+            }
+        }
+        let advice = header == nil ? "are --size and --format right?" : "was the stream cut off?"
+        guard let pixels = try reader.read(index, advice: advice, makeRoom) else {
+            guard header == nil else {
+                throw CommandFailure(.badData, "the Y4M stream ends within frame \(index)")
+            }
+            return try end()
         }
         defer { index += 1 }
-        return InputImage(name: "frame \(index)", content: .pixels(pixels))
+        return InputImage(name: "frame \(index)", pixels)
+    }
+
+    /// The end of the stream, which has to have had an image.
+    private func end() throws(CommandFailure) -> InputImage? {
+        guard index == 0 else { return nil }
+        throw InputImage.missing(
+            header.map { "it ends behind the header \"\(Y4MHeader.magic)\($0)\"" } ?? "it is empty"
+        )
     }
 }
 
@@ -144,51 +171,7 @@ struct StreamSource: ImageSource {
             throw CommandFailure(.usage, "--passthrough sends JPEGs unchanged, and standard input has Y4M")
         }
         _ = try input.skip(UInt64(magic.count))
-        return try Y4MSource(input, options)
-    }
-}
-
-/// A YUV4MPEG2 stream on standard input, which describes itself.
-struct Y4MSource: ImageSource {
-    private let header: Y4MHeader
-    /// The header as it was read, without its magic and the end of the line.
-    private let line: String
-    private let input: InputFile
-    private let reader: RawReader
-    private var index = 0
-
-    /// Continues a stream whose first bytes, its magic, have been read.
-    init(_ input: InputFile, _ options: RawVideoOptions) throws(CommandFailure) {
-        guard let line = try Y4MHeader.line(of: input) else {
-            throw CommandFailure(.badData, "standard input ends within the first line of the Y4M stream")
-        }
-        (self.input, self.line) = (input, line)
-        header = try Y4MHeader(parsing: line)
-        reader = try RawReader(
-            input,
-            width: header.size.width,
-            height: header.size.height,
-            format: .i420,
-            color: options.color(orElse: PixelBuffer.Color(range: header.range, matrix: .bt601)),
-            isMono: header.isMono
-        )
-    }
-
-    mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage? {
-        guard let line = try Y4MHeader.line(of: input) else {
-            guard index > 0 else {
-                throw InputImage.missing("it ends behind the header \"\(Y4MHeader.magic)\(self.line)\"")
-            }
-            return nil
-        }
-        guard line == "FRAME" || line.hasPrefix("FRAME ") else {
-            throw CommandFailure(.badData, "the Y4M stream has no frame header where frame \(index) should begin")
-        }
-        guard let pixels = try reader.read(index, advice: "was the stream cut off?", makeRoom) else {
-            throw CommandFailure(.badData, "the Y4M stream ends within frame \(index)")
-        }
-        defer { index += 1 }
-        return InputImage(name: "frame \(index)", content: .pixels(pixels))
+        return try VideoSource(y4m: input, options)
     }
 }
 

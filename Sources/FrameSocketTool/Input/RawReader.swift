@@ -23,7 +23,7 @@ struct RawReader {
         height: Int,
         format: PixelFormat,
         color: PixelBuffer.Color,
-        strides: [Int]? = nil,
+        _ strides: [Int]? = nil,
         isMono: Bool = false
     ) throws(CommandFailure) {
         (self.input, self.width, self.height, self.format, self.color) = (input, width, height, format, color)

@@ -89,7 +89,7 @@ struct ImageSender: Cargo {
     /// Offers an image and waits until it is sent, so that none is dropped.
     mutating func send(_ image: InputImage) async throws(CommandFailure) -> Handover {
         guard let uploader else { return .unsent }
-        let timestamp = await schedule.wait()
+        let timestamp = schedule.wait()
         let before = uploader.statistics
         do throws(CommandFailure) {
             switch try submit(image, to: uploader, at: timestamp) {

@@ -35,12 +35,12 @@ struct SendingSchedule {
     ///
     /// - Returns: the frame's own time, so that pacing follows the schedule and not the moment at which a frame is
     ///   ready; nil without a rate.
-    mutating func wait() async -> UInt64? {
+    mutating func wait() -> UInt64? {
         guard interval != nil else { return nil }
         let due = next(after: clock.now)
         let start = start ?? (due, MonotonicClock.now())
         self.start = start
-        try? await clock.sleep(until: due)
+        clock.block(until: due)
         return start.timestamp &+ UInt64(min(max(0, (due - start.instant) / .nanoseconds(1)), 1e18))
     }
 }
@@ -92,8 +92,18 @@ struct ReplayPace {
     }
 
     /// Waits until it is due.
-    func wait() async {
+    func wait() {
         guard speed > 0 else { return }
-        try? await clock.sleep(until: start + .seconds(min(Double(elapsed) / 1e9 / speed, 1e9)))
+        clock.block(until: start + .seconds(min(Double(elapsed) / 1e9 / speed, 1e9)))
+    }
+}
+
+extension ContinuousClock {
+    /// Blocks the thread, which is the command's own: a task that sleeps wakes two others for each frame.
+    fileprivate func block(until instant: Instant) {
+        let parts = max(.zero, instant - now).components
+        var time = timespec(tv_sec: Int(parts.seconds), tv_nsec: Int(parts.attoseconds / 1_000_000_000))
+        var rest = timespec()
+        while unsafe nanosleep(&time, &rest) != 0, errno == EINTR { time = rest }
     }
 }

@@ -42,7 +42,7 @@ struct FileReplay: Cargo {
     mutating func next() async throws(CommandFailure) -> FrameMessage? {
         while let entry = try nextEntry() {
             pace.advance(to: entry.time)
-            await pace.wait()
+            pace.wait()
             do throws(CommandFailure) {
                 return try message(for: entry)
             } catch {

@@ -30,17 +30,18 @@ import Testing
         #expect(due == example.due.map { .milliseconds($0) })
     }
 
-    @Test func `without a rate every frame is due at once, and has no time of the schedule`() async {
+    @Test func `without a rate every frame is due at once, and has no time of the schedule`() {
         var schedule = SendingSchedule(framesPerSecond: nil)
         let now = ContinuousClock.now
         #expect(schedule.next(after: now) == now && schedule.next(after: now - .seconds(9)) == now - .seconds(9))
-        #expect(await schedule.wait() == nil)
+        let time = schedule.wait()
+        #expect(time == nil)
     }
 
-    @Test func `the times of frames follow the schedule, and not the moment at which they are ready`() async throws {
+    @Test func `the times of frames follow the schedule, and not the moment at which they are ready`() {
         var schedule = SendingSchedule(framesPerSecond: 1_000)
         var times: [UInt64] = []
-        for _ in 0..<3 { times.append(try #require(await schedule.wait())) }
+        for _ in 0..<3 { times.append(schedule.wait() ?? 0) }
         // More only if this machine stood still.
         #expect(times[1] - times[0] >= 1_000_000 && times[2] - times[1] >= 1_000_000)
     }

@@ -119,6 +119,14 @@ final class Program: Sendable {
             try TestSupport.sharedMappings(ofProcess: "\(process)")
         }
 
+        /// How often the process's threads have gone to sleep so far.
+        func sleeps() throws -> Int {
+            let folder = "/proc/\(process)/task"
+            return try FileManager.default.contentsOfDirectory(atPath: folder).reduce(0) { sum, thread in
+                sum + (Int(try status("voluntary_ctxt_switches", of: "task/\(thread)/")) ?? 0)
+            }
+        }
+
         private func kilobytes(_ name: String) throws -> Int {
             Int(try status(name).prefix { $0.isNumber }) ?? 0
         }
@@ -138,8 +146,9 @@ final class Program: Sendable {
         }
 
         /// What the kernel tells of the process under that name.
-        private func status(_ name: String) throws -> String {
-            let lines = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8).split(separator: "\n")
+        private func status(_ name: String, of thread: String = "") throws -> String {
+            let path = "/proc/\(process)/\(thread)status"
+            let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
             return lines.first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1)
                 .trimmingCharacters(in: .whitespaces) ?? ""
         }

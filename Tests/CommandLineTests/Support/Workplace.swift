@@ -17,6 +17,11 @@ final class Workplace: @unchecked Sendable {
         temporary = try TemporaryDirectory()
     }
 
+    /// The place of a suite; where there can be none, no test can run.
+    static var new: Workplace {
+        do { return try Workplace() } catch { fatalError("\(error)") }
+    }
+
     deinit {
         for program in programs { program.kill() }
     }

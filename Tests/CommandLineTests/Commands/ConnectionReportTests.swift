@@ -8,12 +8,8 @@ import Testing
 
 /// What a person is told of connections: every end once, every refusal, and shared memory that was requested and not obtained.
 @Suite(.serialized) struct ConnectionReportTests {
-    private let place: Workplace
+    private let place = Workplace.new
     private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
-
-    init() throws {
-        place = try Workplace()
-    }
 
     /// What a sender writes, with what its connection ends, and a part of the sentence about that.
     static let ends: [(stream: [UInt8], reason: String)] = [
@@ -84,19 +80,6 @@ import Testing
         #expect((0..<2_000).count { reporter.admit(.refused(Self.refusal(for: 100 + $0)), at: 200) != nil } <= 1_000)
     }
 
-    @Test func `a server without a place for a sender says so`() async throws {
-        let recorder = try place.framesocket(["record", place.socket, place.path("r"), "--json"])
-        try await recorder.lines(1)
-        let first = try PeerSocket.connected(to: place.socket)
-        try await recorder.printed(#""event":"connected""#)
-        let second = try PeerSocket.connected(to: place.socket)
-        try await recorder.printed(#""code":"server.full""#)
-        recorder.send(.interrupt)
-        _ = await recorder.ended()
-        first.close()
-        second.close()
-    }
-
     // MARK: Shared memory
 
     @Test func `a sender tells that its receiver takes nothing in shared memory, and a receiver that nothing came so`()
@@ -150,7 +133,5 @@ import Testing
         let ending = try await place.framesocket(["send", target, jpeg, "--wait", example.wait] + files[1]).ended()
         #expect(ending.status == 69 && ending.errors.contains(example.message), "\(ending)")
         #expect(!ending.errors.contains("is one running"), "\(ending)")
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
     }
 }

@@ -9,13 +9,9 @@ import Testing
 ///
 /// docs/features.md names these tests.
 @Suite(.serialized) struct FeatureTests {
-    private let place: Workplace
+    private let place = Workplace.new
     private let screen = Places.fixture("screens/phone-scroll/000.png")
     private let photo = Places.fixture("photos/chelsea-451x300.png")
-
-    init() throws {
-        place = try Workplace()
-    }
 
     // MARK: Control channel
 

@@ -13,12 +13,8 @@ import Testing
 
 /// Ctrl-C and the polite form of kill.
 @Suite(.serialized) struct InterruptionTests {
-    private let place: Workplace
+    private let place = Workplace.new
     private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
-
-    init() throws {
-        place = try Workplace()
-    }
 
     @Test(arguments: Program.Signal.allCases)
     func `an interrupted receiver leaves nothing behind and reports what arrived`(signal: Program.Signal) async throws {

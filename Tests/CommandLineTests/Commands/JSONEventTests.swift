@@ -6,12 +6,8 @@ import Testing
 
 /// Every event that `--json` prints is one that docs/events.schema.json describes.
 @Suite(.serialized) struct JSONEventTests {
-    private let place: Workplace
+    private let place = Workplace.new
     private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
-
-    init() throws {
-        place = try Workplace()
-    }
 
     @Test func `what the commands print fits the schema`() async throws {
         let path = place.path("t")
@@ -59,23 +55,19 @@ import Testing
     func `events that cannot be written are a failure with exit code 73`(command: String) async throws {
         try await record()
         _ = try place.file("x", [1])
-        let receiver = try await place.receiver("--json")
+        _ = try await place.receiver("--json")
         let ending = try await place.shell("$F \(command) --json >/dev/full").ended()
         #expect(ending.status == 73 && ending.errors.contains("standard output: No space left"), "\(ending)")
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
     }
 
     @Test(arguments: ["send $S $X/jpeg/chelsea-420.jpg", "replay $S $D/r"])
     func `a reader that has gone is no failure of a sender`(command: String) async throws {
         try await record()
-        let receiver = try await place.receiver("--json")
+        _ = try await place.receiver("--json")
         // Standard output is a pipe whose reader has gone before anything is written.
         let shell = "mkfifo $D/p; exec 3<>$D/p 4>$D/p 3<&-; $F \(command) --json --quiet >&4"
         let ending = try await place.shell(shell).ended()
         #expect(ending.status == 0 && ending.errors == "", "\(ending)")
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
     }
 
     @Test(arguments: ["receive $S", "record $S $D/r.mkv", "preview $S --http 127.0.0.1:0"], Program.Signal.allCases)

@@ -5,12 +5,8 @@ import Testing
 
 /// `framesocket receive --metrics`: counters in a file, in the text format of Prometheus.
 @Suite(.serialized) struct MetricsTests {
-    private let place: Workplace
+    private let place = Workplace.new
     private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
-
-    init() throws {
-        place = try Workplace()
-    }
 
     private static let names = [
         "connections_total", "connections", "refused_connections_total", "refused_for_place_total",
@@ -68,7 +64,7 @@ import Testing
             timeScale: 0.1
         )
         try await receiver.told("listening at")
-        let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet"])
+        _ = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--quiet"])
         var frames: Set<Double> = []
         // Each read checks the whole of what it sees.
         try #require(
@@ -78,27 +74,6 @@ import Testing
                 return frames.count >= 2 && values["connections"] == 1
             }
         )
-        sender.send(.interrupt)
-        _ = await sender.ended()
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
-    }
-
-    @Test(arguments: [".framesocket.m", "m"], ["precious", "none"])
-    func `a link where the file is to be is replaced, and no file behind it`(name: String, target: String) async throws
-    {
-        let precious = try place.file("precious", [1, 2, 3])
-        try FileManager.default.createSymbolicLink(
-            atPath: place.path(name),
-            withDestinationPath: place.path(target)
-        )
-        let receiver = try await place.receiver("--json", "--metrics", place.path("m"))
-        #expect(try metrics("m").count == Self.names.count)
-        receiver.send(.terminate)
-        #expect(await receiver.ended().status == 130)
-        #expect(try metrics("m").count == Self.names.count)
-        #expect(try Data.bytes(at: precious) == [1, 2, 3])
-        #expect(try place.names() == ["m", "precious"])
     }
 
     @Test func `Prometheus' own parser reads the counters, whatever the path contains`() async throws {

@@ -4,12 +4,8 @@ import Testing
 
 /// Names of files that are not UTF-8: the files themselves are read and written, or nothing is.
 @Suite(.serialized) struct PathByteTests {
-    private let place: Workplace
+    private let place = Workplace.new
     private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
-
-    init() throws {
-        place = try Workplace()
-    }
 
     @Test(arguments: [
         "send $S $N", "send $N $X/jpeg", "send $S $X/jpeg --audio $N", "receive $N", "receive $D/t --output $N",

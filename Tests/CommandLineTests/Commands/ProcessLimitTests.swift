@@ -8,11 +8,7 @@
 
     /// A system that gives too little: a sentence at the start, and no trap, no hang and no spinning.
     @Suite(.serialized) struct ProcessLimitTests {
-        private let place: Workplace
-
-        init() throws {
-            place = try Workplace()
-        }
+        private let place = Workplace.new
 
         private static let commands = [
             "receive $D/t", "send $D/t $X/jpeg/chelsea-420.jpg --wait 0.1", "preview $D/t --http 127.0.0.1:0",

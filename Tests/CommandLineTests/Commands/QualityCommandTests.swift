@@ -4,11 +4,7 @@ import Testing
 
 /// `framesocket send --max-rate`, from one process to another.
 @Suite(.serialized) struct QualityCommandTests {
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     private var screens: [String] {
         ["000", "001", "002"].map { Places.fixture("screens/desktop-window/\($0).png") }

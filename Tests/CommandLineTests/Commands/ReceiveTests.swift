@@ -3,12 +3,8 @@ import Testing
 
 /// What `framesocket receive` does with frames.
 @Suite(.serialized) struct ReceiveTests {
-    private let place: Workplace
+    private let place = Workplace.new
     private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
-
-    init() throws {
-        place = try Workplace()
-    }
 
     // MARK: Events
 

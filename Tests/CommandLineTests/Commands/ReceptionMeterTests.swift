@@ -61,4 +61,11 @@ import Testing
         // Both clocks may be adjusted meanwhile, and the number is rounded.
         #expect(stamp > before - 100 - 10 && stamp < after - 100 + 10)
     }
+
+    @Test func `a sender shows how many frames of how many, how much and how fast`() {
+        var totals = SentTotals()
+        (totals.frames, totals.bytes, totals.startedAt) = (12, 4_100_000, MonotonicClock.now() - 1_000_000_000)
+        let (known, unknown) = (totals.progress(of: 300), totals.progress(of: nil))
+        #expect(known.hasPrefix("12 of 300, 4.1 MB, ") && unknown.hasPrefix("12, 4.1 MB, ") && known.hasSuffix("/s"))
+    }
 }

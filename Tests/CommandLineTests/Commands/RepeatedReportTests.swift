@@ -7,12 +7,8 @@ import Testing
 
 /// What senders repeat: it is reported once, or a few times, and holds up nobody.
 @Suite(.serialized) struct RepeatedReportTests {
-    private let place: Workplace
+    private let place = Workplace.new
     private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
-
-    init() throws {
-        place = try Workplace()
-    }
 
     private static func status(_ state: String, _ fields: String = "") -> [UInt8] {
         Array(

@@ -7,12 +7,8 @@
 
     /// `framesocket receive` under a service manager: systemd's own program passes the sockets, and a stand-in is told.
     @Suite(.serialized) struct ServiceTests {
-        private let place: Workplace
+        private let place = Workplace.new
         private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
-
-        init() throws {
-            place = try Workplace()
-        }
 
         /// What tells a program of the manager's socket.
         private var notified: String { "NOTIFY_SOCKET=\(place.path("n"))" }

@@ -6,11 +6,7 @@
 
     /// Senders of frames in shared memory, when something goes wrong.
     @Suite struct SharedCommandTests {
-        private let place: Workplace
-
-        init() throws {
-            place = try Workplace()
-        }
+        private let place = Workplace.new
 
         /// Shows P283.
         @Test(.leftOut(of: .thread, because: "the thread sanitizer ends if files may not grow"))

@@ -5,11 +5,7 @@ import Testing
 
 /// What `receive` tells while it runs: a line on a terminal, and JSON for scripts.
 @Suite(.serialized) struct StatisticsLineTests {
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     /// A statistics line; JSONSerialization, since rates are no whole numbers.
     private func statistics(_ lines: [String]) throws -> [[String: Any]] {

@@ -4,18 +4,7 @@ import Testing
 
 /// Senders of frames that are no images: whatever a command does with images, the eighth in a row ends the connection.
 @Suite(.serialized) struct UndecodableStreamTests {
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
-
-    /// Every command that reads images, and how much of them.
-    static let commands = [
-        "receive $S --json --decode", "receive $S --json --decode --output $D/o", "receive $S --raw bgra",
-        "receive $S --y4m --letterbox 64x48", "receive $S --mjpeg --decode",
-        "record $S $D/r.mkv --json", "record $S $D/r.mkv",
-    ]
+    private let place = Workplace.new
 
     /// No bytes, no JPEG, and as far as a JPEG's first segment.
     private func body(_ index: Int) -> [UInt8] {
@@ -23,41 +12,13 @@ import Testing
     }
 
     /// Shows P99.
-    @Test(arguments: commands)
+    @Test(arguments: [
+        "receive $S --json --decode", "receive $S --json --decode --newest", "record $S $D/r.mkv --json",
+        "preview $S --http 127.0.0.1:0 --json",
+    ])
     func `the eighth frame in a row that is no image ends the connection, and is the last that is reported`(
         command: String
     ) async throws {
-        let program = try place.framesocket(words: command)
-        let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
-        // All of them at once, and then the sender's end: what has arrived by then changes nothing.
-        let stream = (0..<40).flatMap { message(body($0), width: 64, height: 48) }
-        try? await sender.write(stream)
-        sender.finishWriting()
-        _ = try? await sender.otherEndEnded()
-        if command.contains("--json") {
-            try await program.printed(#""event":"closed""#)
-        } else {
-            try await program.told("8 frames in a row")
-        }
-        program.send(.interrupt)
-        let ending = await program.ended()
-        #expect(ending.status == 130, "\(ending)")
-        guard command.contains("--json") else {
-            var told = ending.errors.split(separator: "\n").filter { $0.hasPrefix("sender 1: ") }
-            // If everything was read before the eighth was looked at, the sender had ended cleanly.
-            if told.last?.contains("the other side ended") == true { told.removeLast() }
-            #expect(told.count == 9 && told.last?.contains("8 frames in a row") == true, "\(ending)")
-            return
-        }
-        let codes = try ending.events("error").compactMap { $0.text("code") }
-        #expect(codes.count == 9 && codes.dropLast().allSatisfy { $0.hasPrefix("jpeg.") }, "\(ending)")
-        #expect(codes.last == "peer.undecodable", "\(ending)")
-    }
-
-    @Test(arguments: ["receive $S --json --decode --newest", "preview $S --http 127.0.0.1:0 --json"])
-    func `so does the eighth that is looked at, if only the newest frames are`(command: String)
-        async throws
-    {
         let program = try place.framesocket(words: command)
         let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
         try await program.printed(#""event":"connected""#)

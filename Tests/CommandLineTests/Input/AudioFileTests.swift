@@ -16,11 +16,7 @@ import Testing
         var samples: [Int16] { blocks.flatMap(\.samples) }
     }
 
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     private func read(_ bytes: [UInt8], startTime: UInt64 = 0) throws -> Reading {
         read(try place.file("audio", bytes), startTime: startTime)

@@ -6,11 +6,7 @@ import Testing
 /// JPEGs that deviate from the format, as some cameras and phones write them, and JPEGs of other kinds: refused, decoded
 /// or passed on, as the command and its options say.
 @Suite(.serialized) struct DeviatingStreamTests {
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     /// Deviations that `DeviationTests` has with all others.
     private static let deviations = ["components named [1, 1, 1]", "version 2 of JFIF"].compactMap { name in

@@ -4,11 +4,7 @@ import Testing
 
 /// JPEGs that other programs wrote: each is taken, and decoded to the pixels of `djpeg`, or refused with a reason.
 @Suite(.serialized) struct ForeignImageTests {
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     // MARK: Files
 

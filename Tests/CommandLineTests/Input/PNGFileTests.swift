@@ -4,11 +4,7 @@ import Testing
 
 /// What `framesocket send` sends of PNG files; `PNGTests` has every kind of them.
 @Suite(.serialized) struct PNGFileTests {
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     @Test func `transparent pixels show the background`() async throws {
         let png = HandmadePNG(width: 64, height: 64, kind: .rgba, depth: 8) { _, _, channel in channel == 1 ? 255 : 0 }

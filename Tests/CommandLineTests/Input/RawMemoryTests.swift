@@ -6,11 +6,7 @@
 
     /// How much memory the sender of raw video takes: one image, what it is scaled to, and its JPEG.
     @Suite(.serialized, .timeLimit(.minutes(10))) struct RawMemoryTests {
-        private let place: Workplace
-
-        init() throws {
-            place = try Workplace()
-        }
+        private let place = Workplace.new
 
         struct Row: Sendable, CustomTestStringConvertible {
             let width: Int

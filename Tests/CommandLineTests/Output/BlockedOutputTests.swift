@@ -4,12 +4,8 @@ import Testing
 
 /// Readers of a command's output that do not read: the command ends nevertheless, as if they did.
 @Suite(.serialized) struct BlockedOutputTests {
-    private let place: Workplace
+    private let place = Workplace.new
     private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
-
-    init() throws {
-        place = try Workplace()
-    }
 
     /// How a command is made to fill a pipe, and what ends it; without a signal, the time that it is given.
     struct Case: CustomTestStringConvertible, Sendable {

@@ -89,15 +89,17 @@ import Testing
         #expect(!ending.errors.contains("listening"))
     }
 
-    @Test func `an existing link is neither followed nor written through`() async throws {
+    @Test(arguments: ["victim", "none"])
+    func `an existing link is neither followed nor written through`(target: String) async throws {
         let victim = try place.file("victim", [1, 2, 3])
         for name in ["frame-000000.jpg", ".framesocket.frame-000000.jpg"] {
             let link = place.path("out/\(name)")
-            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: victim)
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: place.path(target))
         }
         let ending = try await receive("--overwrite")
         #expect(ending.status == 0, "\(ending)")
         #expect(try Data.bytes(at: victim) == [1, 2, 3])
+        #expect(try place.names() == ["out", "victim"])
         #expect(try Data.bytes(at: place.path("out/frame-000000.jpg")) == Data.bytes(at: jpeg))
         #expect(try place.names(in: "out") == ["frame-000000.jpg"])
     }

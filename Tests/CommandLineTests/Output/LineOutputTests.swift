@@ -6,11 +6,7 @@ import Testing
 
 /// Lines for somebody who may stop reading.
 @Suite struct LineOutputTests {
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     @Test func `lines that nobody reads are left out and counted, and the others arrive in order`() async throws {
         let reader = try SilentReader(place.path("out"), isShort: true)

@@ -11,25 +11,19 @@ import Testing
 
 /// The files that commands write: who may lose one, and what happens if one cannot be written.
 @Suite(.serialized) struct OutputFileTests {
-    private let place: Workplace
+    private let place = Workplace.new
     private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
-
-    init() throws {
-        place = try Workplace()
-    }
 
     // MARK: Opening
 
     @Test(arguments: ["--wire-log", "--audio"])
     func `a receiver that cannot listen does not empty a file`(option: String) async throws {
-        let receiver = try await place.receiver("--json")
+        _ = try await place.receiver("--json")
         let file = try place.file("there", [1, 2, 3])
         let ending = try await place.shell("$F receive $S \(option) $D/there --output $D/out").ended()
         #expect(ending.status == 69 && ending.errors.contains("another server"), "\(ending)")
         #expect(try Data.bytes(at: file) == [1, 2, 3])
         #expect(try !place.names().contains("out"))
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
     }
 
     @Test(arguments: ["--wire-log", "--audio"])
@@ -189,7 +183,7 @@ import Testing
             _ = try writer.append(AudioBlock(kind: .app, sampleRate: 8000, channels: 1, samples: bytes))
         }
         let cut = try place.file("cut.wav", Array(try Data.bytes(at: whole).dropLast(100)))
-        let receiver = try await place.receiver("--json", "--audio", place.path("a.wav"))
+        _ = try await place.receiver("--json", "--audio", place.path("a.wav"))
         let ending = try await place.send(jpeg, "--loop", "5", "--fps", "10", "--audio", cut, "--json")
         #expect(ending.status == 65 && ending.errors.contains("cut.wav: it ends within its samples"), "\(ending)")
         let events = try ending.events
@@ -197,8 +191,6 @@ import Testing
         #expect(events.map(\.name) == ["error", "sent", "failed"] && events[0].text("code") == "file.unfit")
         // Nothing is wrong with the frames.
         #expect(events[1]["frames"] == 5)
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
     }
 
     // MARK: Other files

@@ -4,11 +4,7 @@ import Testing
 
 /// What `framesocket receive` writes to standard output in place of events: JPEGs or pixels.
 @Suite(.serialized) struct OutputTests {
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     /// What `receive` with these options writes when it is sent the bytes of a file.
     private func output(of file: String, frames: Int, _ options: String...) async throws -> [UInt8] {

@@ -3,12 +3,8 @@ import Testing
 
 /// Raw video of one size: whole images between bars, images that cover it, and stretched ones.
 @Suite(.serialized) struct RenderModeTests {
-    private let place: Workplace
+    private let place = Workplace.new
     private let photo = Places.fixture("jpeg/chelsea-444.jpg")
-
-    init() throws {
-        place = try Workplace()
-    }
 
     private static let modes = ["--letterbox", "--fill", "--stretch"]
 

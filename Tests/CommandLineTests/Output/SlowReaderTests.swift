@@ -7,11 +7,7 @@ import Testing
 /// Frames that have arrived when a signal comes, while somebody reads the output slowly: they end as they would without
 /// the signal.
 @Suite(.serialized) struct SlowReaderTests {
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     /// Gives a reader, which begins to read when the receiver is about to end, all the time that it needs.
     private static let patient = "FRAMESOCKET_TIME_SCALE=60"

@@ -32,7 +32,7 @@ import Testing
     ])
     func `a name in a message reaches the terminal as text`(code: Int32, command: String) async throws {
         let place = try Workplace()
-        let receiver = try await place.receiver("--json")
+        _ = try await place.receiver("--json")
         let name = try place.file("name", Array(Self.name.utf8))
         let ending = try await place.shell("cd $D; N=$(cat \(name)); \(command)").ended()
         #expect(ending.status == code && ending.errors.contains(Self.shown), "\(ending)")
@@ -44,7 +44,5 @@ import Testing
         if command.contains("--json") {
             #expect(try ending.events("error").first?.text("message")?.contains(Self.name) == true, "\(ending)")
         }
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
     }
 }

@@ -4,11 +4,7 @@ import Testing
 
 /// `framesocket-bench`: that it measures, and those of its figures that are the same on every machine.
 @Suite(.serialized) struct BenchmarkTests {
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     /// A line that the program printed.
     private struct Row: Decodable {

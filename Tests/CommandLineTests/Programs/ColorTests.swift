@@ -128,7 +128,10 @@ import Testing
         let chromium = try #require(Places.chromium)
         let browser = try await place.start(Places.python, look + [chromium, "file://" + page] + steps).ended()
         #expect(browser.status == 0, "\(browser)")
-        try Data(try await place.pixels(of: place.path("page.png"))).write(to: URL(filePath: place.path("out.rgb")))
+        let pixels = try await place.run(
+            words: "ffmpeg -nostdin -v error -i $D/page.png -pix_fmt rgb24 -f rawvideo -"
+        )
+        _ = try place.file("out.rgb", pixels)
         try check(route)
     }
 

@@ -5,12 +5,8 @@
 
     /// What docs/containers.md says, in namespaces such as those of containers.
     @Suite(.needsNamespaces) struct ContainerTests {
-        private let place: Workplace
+        private let place = Workplace.new
         private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
-
-        init() throws {
-            place = try Workplace()
-        }
 
         @Test(arguments: [
             "--mount", "--pid --fork --mount-proc", "--ipc", "--net", "--uts",

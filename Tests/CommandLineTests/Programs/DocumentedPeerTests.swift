@@ -11,11 +11,7 @@ import Testing
         case c
     }
 
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     /// Starts `sender` or `receiver` of a language at the socket.
     private func start(_ name: String, _ language: Language, _ arguments: [String]) async throws -> Program {
@@ -155,13 +151,11 @@ import Testing
         try await listening()
         _ = await first.ended()
 
-        let server = try await place.receiver("--json")
+        _ = try await place.receiver("--json")
         let second = try await start("receiver", language, [place.path("out")]).ended()
         #expect(second.status == 69, "\(second)")
         #expect(!second.errors.isEmpty)
         #expect(FileManager.default.fileExists(atPath: place.socket))
-        server.send(.interrupt)
-        _ = await server.ended()
     }
 
     @Test(arguments: Language.allCases)
@@ -177,10 +171,8 @@ import Testing
 
     @Test(arguments: Language.allCases)
     func `the peer's sender rejects a file that is not a JPEG`(language: Language) async throws {
-        let receiver = try await place.receiver("--json")
+        _ = try await place.receiver("--json")
         let text = try place.file("text.jpg", Array("no image".utf8))
         #expect(try await start("sender", language, [text]).ended().status == 66)
-        receiver.send(.interrupt)
-        _ = await receiver.ended()
     }
 }

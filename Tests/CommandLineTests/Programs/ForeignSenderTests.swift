@@ -5,11 +5,7 @@ import Testing
 
 /// Senders of other projects, or that write as the deployed ones do, into `framesocket receive`.
 @Suite(.serialized) struct ForeignSenderTests {
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     /// It reads every request byte by byte, and drops it.
     @Test(arguments: ["older", "current", "both"])

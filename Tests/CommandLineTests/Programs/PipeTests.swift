@@ -3,13 +3,9 @@ import Testing
 
 /// `receive` into the standard input of other programs, and `send` from their standard output: every frame arrives.
 @Suite(.serialized) struct PipeTests {
-    private let place: Workplace
+    private let place = Workplace.new
     /// What is sent: a hundred JPEGs, each another image.
     private let count = 100
-
-    init() throws {
-        place = try Workplace()
-    }
 
     /// Makes `$D/in.mjpeg`, which ffmpeg encodes.
     private func makeJPEGs() async throws {
@@ -64,6 +60,7 @@ import Testing
         arguments: [
             "$F receive $S --quiet --wire-log - | head -c 40", "$F receive $S --quiet --mjpeg | head -c 40",
             "$F receive $S --quiet --raw bgra | head -c 40", "$F receive $S --quiet --json | head -c 40",
+            "$F record $S - --quiet | head -c 40",
             "mkfifo $D/p; head -c 100 <$D/p & $F receive $S --quiet --wire-log $D/p",
             // Standard output is a pipe whose reader has gone before anything is written.
             "mkfifo $D/p; exec 3<>$D/p 4>$D/p 3<&-; $F receive $S --quiet --wire-log - >&4",
@@ -77,34 +74,6 @@ import Testing
         let ending = await receiver.ended()
         #expect(ending.errors == "" && (!command.contains("| head") || ending.output.count == 40), "\(ending)")
         #expect(try Data.bytes(at: place.path("code")) == Array("0\n".utf8))
-    }
-
-    // MARK: Change of size
-
-    /// Two images of different sizes in turns, received as raw video.
-    private func receiveTwoSizes(_ options: String) async throws -> Ending {
-        let receiver = try place.framesocket(
-            ["receive", place.socket, "--count", "4", "--quiet", "--raw", "gray"]
-                + options.split(separator: " ").map(String.init)
-        )
-        let files = ["chelsea-420", "phone-563x1219"].map { Places.fixture("jpeg/\($0).jpg") }
-        _ = try place.framesocket(["send", place.socket, "--wait", "30", "--passthrough", "--loop", "2"] + files)
-        return await receiver.ended()
-    }
-
-    /// An odd size, too, and for gray, whose images have no chroma.
-    @Test(arguments: [(320, 240), (321, 241)]) func `raw video of one size accepts images of any size`(
-        width: Int,
-        height: Int
-    ) async throws {
-        let ending = try await receiveTwoSizes("--letterbox \(width)x\(height)")
-        #expect(ending.status == 0, "\(ending)")
-        let images = ending.output.pieces(of: width * height)
-        try #require(images.count == 4 && ending.output.count == 4 * width * height)
-        #expect(images[0] == images[2] && images[1] == images[3])
-        // The phone's image stands upright in the middle: black left of it, and not in it.
-        #expect(images[1][0] < 2 && images[1].max() ?? 0 > 100)
-        #expect(images[0].prefix(width).allSatisfy { $0 < 2 }, "an image of 3:2 has black above it")
     }
 
     // MARK: In

@@ -7,11 +7,7 @@ import Testing
 
 /// Recordings that are damaged in the middle: they are read up to there, and nothing is lost without a word.
 @Suite struct MatroskaDamageTests {
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     /// A recording, and where its clusters begin; the last place is the end of the last one.
     private struct Recording {

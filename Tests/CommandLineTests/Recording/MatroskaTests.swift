@@ -7,11 +7,7 @@ import Testing
 
 /// Matroska as it is written and read here, without any socket.
 @Suite struct MatroskaTests {
-    private let place: Workplace
-
-    init() throws {
-        place = try Workplace()
-    }
+    private let place = Workplace.new
 
     /// A JPEG of a few hundred bytes, whose gray is the number.
     private func jpeg(_ number: Int) throws -> [UInt8] {
@@ -136,6 +132,4 @@ import Testing
         let (orientation, rest) = OrientationSegment.removed(from: jpeg)
         #expect(orientation == .up && rest == jpeg)
     }
-
-    // MARK: Times
 }

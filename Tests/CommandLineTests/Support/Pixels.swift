@@ -2,27 +2,6 @@ import Foundation
 import TestSupport
 
 extension Workplace {
-    /// The pixels of an image file, as ffmpeg reads it; `format` is a name of ffmpeg's, such as `bgra`.
-    ///
-    /// Luma and chroma have the full range, as in a JPEG.
-    func pixels(of path: String, as format: String = "rgb24") async throws -> [UInt8] {
-        try await run(
-            "ffmpeg",
-            "-nostdin",
-            "-loglevel",
-            "error",
-            "-i",
-            path,
-            "-vf",
-            "scale=out_range=full:flags=accurate_rnd",
-            "-pix_fmt",
-            format,
-            "-f",
-            "rawvideo",
-            "-"
-        )
-    }
-
     /// The pixels of a JPEG, as djpeg decodes it: red, green and blue, or gray.
     func djpeg(_ path: String, _ options: String...) async throws -> [UInt8] {
         let djpeg = try Places.tool("djpeg")

@@ -10,7 +10,6 @@ PYTHON  := .tools/venv/bin/python -B
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup build demo test bench costs consumers docs lint format clean
-.PHONY: reference
 .PHONY: api apple kqueue interop deb deb-check docker-check capture examples fuzz gateway faults sanitize memcheck soak simulate simulate-mutants
 
 help: ## list the targets
@@ -66,17 +65,6 @@ interop: ## run this version's program against an earlier REVISION's (44f4fd9), 
 	@scripts/setup build
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
 	scripts/check-interop $(REVISION)
-
-REFERENCE := .build-reference/1ff14a10
-
-reference: ## compare the program with the one before the reduction; ARGUMENTS='--only GLOB' or --mutants
-	@scripts/setup check
-	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
-	[ $(REFERENCE)/costs -nt scripts/reference-situations ] || \
-		$(PYTHON) scripts/reference record $$(scripts/check-interop --program $(notdir $(REFERENCE))) $(REFERENCE)
-	rm -rf .build-reference/now
-	$(PYTHON) scripts/reference record .build-release/release/framesocket .build-reference/now $(ARGUMENTS)
-	scripts/reference compare $(REFERENCE) .build-reference/now $(filter-out --mutants,$(ARGUMENTS))
 
 memcheck: ## run the transport tests under valgrind; FILTER=NAME selects tests
 	@scripts/setup check

@@ -1,16 +1,5 @@
 internal import Locking
 
-/// A block of memory of ``SystemMemory``.
-@unsafe package struct MemoryBlock {
-    package let base: UnsafeMutableRawPointer
-    package let byteCount: Int
-
-    package init(base: UnsafeMutableRawPointer, byteCount: Int) {
-        unsafe self.base = base
-        unsafe self.byteCount = byteCount
-    }
-}
-
 /// Holds blocks of memory between two uses: touching a fresh page costs more than filling one.
 ///
 /// This is the pool behind those of images and of messages. What is in use keeps the shelf alive, not the pool, so the last of
@@ -19,7 +8,7 @@ internal import Locking
 /// Sendable: the mutable state is behind the lock.
 @safe package final class MemoryShelf: @unchecked Sendable {
     @safe private struct State {
-        var idle: [MemoryBlock] = unsafe []
+        var idle: [UnsafeMutableRawBufferPointer] = unsafe []
         var idleBytes = 0
         var isOpen = true
         var allocatedCount = 0
@@ -49,10 +38,10 @@ internal import Locking
     }
 
     /// Returns a block of exactly this size, reused if there is one; nil if the system has no memory.
-    @unsafe package func take(byteCount: Int) -> MemoryBlock? {
-        let recycled: MemoryBlock? = unsafe state.withLock { state in
+    @unsafe package func take(byteCount: Int) -> UnsafeMutableRawBufferPointer? {
+        let recycled: UnsafeMutableRawBufferPointer? = unsafe state.withLock { state in
             // The bytes of the block that came back last are still in the cache.
-            guard let index = unsafe state.idle.lastIndex(where: { unsafe $0.byteCount == byteCount }) else {
+            guard let index = unsafe state.idle.lastIndex(where: { $0.count == byteCount }) else {
                 state.allocatedCount += 1
                 return nil
             }
@@ -67,35 +56,38 @@ internal import Locking
             state.withLock { $0.allocatedCount -= 1 }
             return nil
         }
-        return unsafe MemoryBlock(base: base, byteCount: byteCount)
+        return unsafe UnsafeMutableRawBufferPointer(start: base, count: byteCount)
     }
 
     /// Keeps a block for the next use; if there is no room, the oldest ones are freed, so blocks of a new size replace
     /// the old.
-    package func giveBack(_ block: MemoryBlock) {
-        let surplus: [MemoryBlock] = unsafe state.withLock { state in
-            var surplus: [MemoryBlock] = unsafe []
+    package func giveBack(_ block: UnsafeMutableRawBufferPointer) {
+        unsafe release { state in
+            var surplus: [UnsafeMutableRawBufferPointer] = unsafe []
             unsafe state.idle.append(block)
-            unsafe state.idleBytes += block.byteCount
+            state.idleBytes += block.count
             while unsafe !state.isOpen || state.idle.count > maximumIdle || state.idleBytes > maximumIdleBytes {
                 guard let oldest = unsafe state.idle.first else { break }
                 unsafe state.idle.removeFirst()
-                unsafe state.idleBytes -= oldest.byteCount
+                state.idleBytes -= oldest.count
                 unsafe surplus.append(oldest)
             }
             return unsafe surplus
         }
-        unsafe surplus.forEach { unsafe SystemMemory.release($0.base, byteCount: $0.byteCount) }
     }
 
     /// Frees the idle blocks, and from now on every block that comes back.
     package func close() {
-        let blocks: [MemoryBlock] = unsafe state.withLock { state in
+        unsafe release { state in
             state.isOpen = false
             defer { unsafe (state.idle, state.idleBytes) = ([], 0) }
             return unsafe state.idle
         }
-        unsafe blocks.forEach { unsafe SystemMemory.release($0.base, byteCount: $0.byteCount) }
+    }
+
+    /// Frees the blocks that a closure takes out, once nothing is locked.
+    private func release(_ blocks: (inout State) -> [UnsafeMutableRawBufferPointer]) {
+        unsafe state.withLock(blocks).forEach { unsafe SystemMemory.release($0.baseAddress, byteCount: $0.count) }
     }
 
     /// The numbers of blocks allocated from the system, reused, and idle.

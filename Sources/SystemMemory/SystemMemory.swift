@@ -21,8 +21,8 @@ package enum SystemMemory {
             return unsafe memory + (size - byteCount) / alignment * alignment
         }
 
-        @unsafe package static func release(_ memory: UnsafeMutableRawPointer, byteCount: Int) {
-            let start = unsafe UInt(bitPattern: memory) / UInt(page) * UInt(page)
+        @unsafe package static func release(_ memory: UnsafeMutableRawPointer?, byteCount: Int) {
+            let start = UInt(bitPattern: memory) / UInt(page) * UInt(page)
             unsafe munmap(UnsafeMutableRawPointer(bitPattern: start), guardedSize(byteCount) + page)
         }
     #else
@@ -42,7 +42,7 @@ package enum SystemMemory {
         }
 
         /// Releases a block of ``allocate(byteCount:alignment:)``, given the size that was requested.
-        @unsafe package static func release(_ memory: UnsafeMutableRawPointer, byteCount: Int) {
+        @unsafe package static func release(_ memory: UnsafeMutableRawPointer?, byteCount: Int) {
             if byteCount < mappedByteCount {
                 unsafe free(memory)
             } else {

@@ -179,16 +179,16 @@ extension FrameBytes {
             guard let size = Self.chunkSize(for: capacity), let block = unsafe shelf.take(byteCount: size) else {
                 return unsafe Chunk(memory: .empty)
             }
-            return unsafe Chunk(memory: MemoryRun(start: block.base, count: size))
+            return unsafe Chunk(memory: block)
         }
 
         func giveBack(_ chunk: Chunk) {
-            guard let base = unsafe chunk.memory.baseAddress else { return }
-            let size = unsafe chunk.memory.count
-            if size > maximumIdleBytes / 4 {
-                unsafe SystemMemory.release(base, byteCount: size)
+            let memory = unsafe chunk.memory
+            guard memory.count > 0 else { return }
+            if memory.count > maximumIdleBytes / 4 {
+                unsafe SystemMemory.release(memory.baseAddress, byteCount: memory.count)
             } else {
-                unsafe shelf.giveBack(MemoryBlock(base: base, byteCount: size))
+                unsafe shelf.giveBack(memory)
             }
         }
 

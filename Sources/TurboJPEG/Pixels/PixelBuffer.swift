@@ -32,7 +32,7 @@ public struct PixelBuffer: Sendable {
         zeroFilled: Bool = false
     ) throws(TurboJPEGError) {
         let layout = try PixelLayout(width: width, height: height, format: format, bytesPerRow: bytesPerRow)
-        let storage = try PixelStorage(layout: layout, shelf: nil)
+        let storage = try PixelStorage(layout: layout, shelf: PixelStorage.noShelf)
         if zeroFilled {
             unsafe storage.bases[0].update(repeating: 0, count: layout.byteCount)
         }

@@ -6,7 +6,7 @@ internal import SystemMemory
 /// reference to this object.
 @safe final class PixelStorage: @unchecked Sendable {
     @unsafe private enum Origin {
-        case own(MemoryBlock)
+        case own(UnsafeMutableRawBufferPointer)
         case foreign(release: @Sendable () -> Void)
     }
 
@@ -15,22 +15,18 @@ internal import SystemMemory
     /// The distance between the rows of each plane.
     let strides: PerPlane<Int>
     /// The shelf that the memory returns to, and that provides the memory of a copy.
-    let shelf: MemoryShelf?
+    let shelf: MemoryShelf
     private let origin: Origin
 
+    /// Keeps nothing: of images without a pool.
+    static let noShelf = MemoryShelf(maximumIdle: 0, alignment: PixelLayout.alignment)
+
     /// Allocates memory, which is not zero-filled.
-    init(layout: PixelLayout, shelf: MemoryShelf?) throws(TurboJPEGError) {
-        let block: MemoryBlock?
-        if let shelf {
-            unsafe block = unsafe shelf.take(byteCount: layout.byteCount)
-        } else {
-            let base = unsafe SystemMemory.allocate(byteCount: layout.byteCount, alignment: PixelLayout.alignment)
-            unsafe block = unsafe base.map { unsafe MemoryBlock(base: $0, byteCount: layout.byteCount) }
-        }
-        guard let block = unsafe block else {
+    init(layout: PixelLayout, shelf: MemoryShelf) throws(TurboJPEGError) {
+        guard let block = unsafe shelf.take(byteCount: layout.byteCount), let base = block.baseAddress else {
             throw TurboJPEGError(.allocationFailed, "not enough memory for an image of \(layout.byteCount) bytes")
         }
-        let bytes = unsafe block.base.assumingMemoryBound(to: UInt8.self)
+        let bytes = unsafe base.assumingMemoryBound(to: UInt8.self)
         unsafe bases = unsafe PerPlane(
             bytes + layout.offsets[0],
             bytes + layout.offsets[1],
@@ -49,20 +45,14 @@ internal import SystemMemory
     ) {
         unsafe self.bases = unsafe bases
         self.strides = strides
-        shelf = nil
+        shelf = Self.noShelf
         unsafe origin = unsafe .foreign(release: release)
     }
 
     deinit {
         switch unsafe origin {
-        case .own(let block):
-            if let shelf {
-                unsafe shelf.giveBack(block)
-            } else {
-                unsafe SystemMemory.release(block.base, byteCount: block.byteCount)
-            }
-        case .foreign(let release):
-            release()
+        case .own(let block): unsafe shelf.giveBack(block)
+        case .foreign(let release): release()
         }
     }
 

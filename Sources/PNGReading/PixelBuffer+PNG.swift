@@ -31,9 +31,8 @@ extension PixelBuffer {
             }
             var image = try pool.buffer(width: Int(width), height: Int(height), format: .bgra)
             let bytesPerRow = image.plane(0).bytesPerRow
-            let color = background.map { [$0.red, $0.green, $0.blue] }
             let result = try unsafe image.withUnsafeMutablePlanes(preservingContents: false) { planes in
-                unsafe png_rows_finish(rows, planes[0].base, bytesPerRow, color)
+                unsafe png_rows_finish(rows, planes[0].base, bytesPerRow, background?.channels)
             }
             try unsafe Self.check(result, of: rows)
             return image

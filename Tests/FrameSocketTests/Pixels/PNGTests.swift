@@ -110,7 +110,7 @@ import Testing
             (channel == kind.channels - 1 ? alpha(x, y) : color(x, channel)) * scale
         }
         for background in [PNGBackground.white, .black, Self.odd, nil] {
-            let behind = background.map { [$0.blue, $0.green, $0.red] }
+            let behind = background.map { Array($0.channels.reversed()) }
             let expected = (0..<64 * 64).map { index -> [UInt8] in
                 let (y, x) = index.quotientAndRemainder(dividingBy: 64)
                 let own = (0..<3).map { color(x, kind == .rgba ? 2 - $0 : 0) }
@@ -140,7 +140,7 @@ import Testing
         let alphas = (0..<half).map { number in UInt8(255 - number * 255 / max(1, half - 1)) }
         png.chunks = [HandmadePNG.chunk("PLTE", Array(colors.joined())), HandmadePNG.chunk("tRNS", alphas)]
         for background in [PNGBackground.white, Self.odd] {
-            let behind = [background.red, background.green, background.blue]
+            let behind = background.channels
             let expected = (0..<33 * 9).map { index -> [UInt8] in
                 let number = index % count
                 let alpha = number < alphas.count ? Int(alphas[number]) : 255

@@ -32,7 +32,10 @@ struct PreviewSite {
         let all = ["preview", self.path, "--http", http, "--json"] + arguments
         program = try place.framesocket(all, timeScale: timeScale)
         let events = try await program.lines(2).map { try Event($0) }
-        guard let url = events.last?.text("url") else { throw Program.Failure(description: "no address: \(events)") }
+        // A sender that was there before may be connected by now.
+        guard let url = events.compactMap({ $0.text("url") }).first else {
+            throw Program.Failure(description: "no address: \(events)")
+        }
         self.url = url
     }
 

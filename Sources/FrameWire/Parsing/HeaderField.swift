@@ -92,6 +92,16 @@ enum FieldValue: Sendable {
 
     /// The largest number of 10 digits, which is the most that any limit can be.
     static var largestLimit: Int { 9_999_999_999 }
+
+    /// The numbers that the field may have, with the decoder's limits.
+    func range(_ limits: FrameMessageDecoder.Limits) -> (minimum: UInt64, maximum: UInt64) {
+        switch self {
+        case .number(let range): (UInt64(clamping: range.lowerBound), UInt64(clamping: range.upperBound))
+        case .limited(let minimum, let limit):
+            (minimum, UInt64(clamping: min(limits[keyPath: limit], Self.largestLimit)))
+        case .any, .word, .refused: (0, .max)
+        }
+    }
 }
 
 /// The names and words of every field, which all parsers and writers share.

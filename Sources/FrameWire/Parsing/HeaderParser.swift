@@ -23,7 +23,7 @@ struct HeaderParser: Sendable {
     private let maximumBytes, maximumFields: Int
     private let table = HeaderField.table
     /// The numbers that each field may have, by the fields' raw values.
-    private let ranges: [NumberRange]
+    private let ranges: [(minimum: UInt64, maximum: UInt64)]
 
     private let start: StartLine
     /// The bits of the fields that have a meaning in this header.
@@ -48,7 +48,7 @@ struct HeaderParser: Sendable {
     init(_ start: StartLine, limits: FrameMessageDecoder.Limits) {
         self.start = start
         (maximumBytes, maximumFields) = (max(limits.maximumHeaderBytes, 0), limits.maximumFields)
-        ranges = HeaderField.allCases.map { NumberRange($0.definition.value, limits) }
+        ranges = HeaderField.allCases.map { $0.definition.value.range(limits) }
     }
 
     /// The number of bytes consumed of an unfinished header; 0 between headers.
@@ -191,8 +191,9 @@ struct HeaderParser: Sendable {
                 index += 1
             }
             // No number of up to 19 digits overflows.
+            let range = ranges[field.rawValue]
             guard index > first, index - first < 20, bytes[first] != ASCII.zero || index - first == 1,
-                ranges[field.rawValue].contains(value)
+                range.minimum <= value, value <= range.maximum
             else { return nil }
         } else {
             index = bytes.firstIndex(of: ASCII.carriageReturn, from: first) ?? bytes.count
@@ -304,25 +305,6 @@ extension Span<UInt8> {
     fileprivate func skipWhiteSpace(from index: inout Int) {
         while index < count, ASCII.isWhiteSpace(self[index]) { index += 1 }
     }
-}
-
-/// The numbers that a field may have, with the decoder's limits.
-private struct NumberRange: Sendable {
-    let minimum, maximum: UInt64
-
-    init(_ value: FieldValue, _ limits: FrameMessageDecoder.Limits) {
-        switch value {
-        case .number(let range):
-            (minimum, maximum) = (UInt64(clamping: range.lowerBound), UInt64(clamping: range.upperBound))
-        case .limited(let minimum, let limit):
-            self.minimum = minimum
-            maximum = UInt64(clamping: min(limits[keyPath: limit], FieldValue.largestLimit))
-        case .any, .word, .refused: (minimum, maximum) = (0, .max)
-        }
-    }
-
-    @inline(__always)
-    func contains(_ value: UInt64) -> Bool { minimum <= value && value <= maximum }
 }
 
 /// The first line of a header, which is checked byte by byte.

@@ -3,33 +3,6 @@ import Locking
 
 /// Files and streams, by direct system calls: Foundation would cost a sending process more memory than its image.
 enum Files {
-    /// Returns the path that a symbolic link holds; nil if there is no link, or one that is not UTF-8.
-    static func target(ofLink path: String) -> String? {
-        let capacity = Int(PATH_MAX)
-        var target = [CChar](repeating: 0, count: capacity)
-        let count = unsafe readlink(path, &target, capacity)
-        guard count >= 0 else { return nil }
-        return String(validating: target.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    /// The maximum number of links that lead to a file, more than any system follows.
-    private static let maximumLinkCount = 40
-
-    /// Returns a path and, if it is a symbolic link, the paths to which it leads, link by link.
-    static func chain(of path: String) -> [String] {
-        var (path, chain) = (path, [path])
-        while chain.count <= maximumLinkCount, let target = target(ofLink: path) {
-            path = target.hasPrefix("/") ? target : split(path).directory + "/" + target
-            chain.append(path)
-        }
-        return chain
-    }
-
-    static func split(_ path: String) -> (directory: String, name: String) {
-        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
-        return (String(path[...slash]), String(path[path.index(after: slash)...]))
-    }
-
     /// The maximum size of a file that is read into memory.
     static let maximumByteCount = 1 << 30
 
@@ -81,11 +54,6 @@ enum Files {
     static func takes(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
         var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return unsafe poll(&state, 1, milliseconds) != 0
-    }
-
-    /// Reads a whole file.
-    static func contents(of path: String) throws(CommandFailure) -> [UInt8] {
-        try contents(of: FilePath(path))
     }
 
     /// Reads a whole file.
@@ -307,15 +275,32 @@ extension Files {
         guard kind == S_IFREG || isHarmlessLink else { throw CommandFailure(on: path, ENOTSUP) }
     }
 
+    /// The maximum number of links that lead to a file, more than any system follows.
+    private static let maximumLinkCount = 40
+
     /// Whether a path leads to an open file of a process, as `/dev/stdout` does.
     ///
     /// To root, that is a link like any other.
     private static func isStream(_ path: String) -> Bool {
         // A file behind such a link may be a regular one, and behind links to directories the link itself has any name.
         let system = status(of: "/proc/self/fd")?.st_dev
-        return chain(of: path).contains { link in
-            link.hasPrefix("/proc/") || (system != nil && status(of: split(link).directory)?.st_dev == system)
+        var path = path
+        for _ in 0...maximumLinkCount {
+            let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+            if path.hasPrefix("/proc/") || (system != nil && status(of: directory)?.st_dev == system) { return true }
+            guard let target = target(ofLink: path) else { return false }
+            path = target.hasPrefix("/") ? target : directory + "/" + target
         }
+        return false
+    }
+
+    /// The path that a symbolic link holds; nil if there is no link, or one that is not UTF-8.
+    private static func target(ofLink path: String) -> String? {
+        let capacity = Int(PATH_MAX)
+        var target = [CChar](repeating: 0, count: capacity)
+        let count = unsafe readlink(path, &target, capacity)
+        guard count >= 0 else { return nil }
+        return String(validating: target.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// Returns a name beside a file that belongs to this program: what an earlier process has left there is deleted.

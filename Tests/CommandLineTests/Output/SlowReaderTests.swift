@@ -45,27 +45,6 @@ import Testing
         .leftOut(of: .thread, because: "the thread sanitizer ends if files may not grow"),
         arguments: [Program.Signal.terminate, .interrupt]
     )
-    func `a disk that is full for the last frames is reported after a signal too`(signal: Program.Signal) async throws {
-        // Standard output holds up the frames; the directory takes no more than the first.
-        let reader = try SilentReader(place.path("out"))
-        let command = "exec $F receive $S --raw bgra --output $D/o >$D/out"
-        let receiver = try place.shell("ulimit -f 1; \(Self.patient) \(command)")
-        let sender = try await PeerSocket.connectedWhenListening(at: place.socket)
-        try await sender.write(try frame("chelsea-420", 451, 300))
-        sender.finishWriting()
-        #expect(await becomesTrue { reader.count > 0 })
-        receiver.send(signal)
-        let read = Task.detached { reader.readAll() }
-        let ending = await receiver.ended()
-        #expect(ending.status == 73 || (signal == .interrupt && ending.status == 130), "\(ending)")
-        #expect(ending.errors.contains("File too large"), "\(ending)")
-        _ = await read.value
-    }
-
-    @Test(
-        .leftOut(of: .thread, because: "the thread sanitizer ends if files may not grow"),
-        arguments: [Program.Signal.terminate, .interrupt]
-    )
     func `a failure after a signal is an event too`(signal: Program.Signal) async throws {
         let reader = try SilentReader(place.path("out"), isShort: true)
         let command = "exec $F receive $S --json --output $D/o >$D/out"

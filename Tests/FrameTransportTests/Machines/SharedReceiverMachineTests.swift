@@ -15,9 +15,7 @@ import Testing
         }
     }
 
-    private func announcement(_ index: Int = 0) -> [UInt8] {
-        SharedFrameHeader.Buffer(index: index, byteCount: 4096).encoded()
-    }
+    private func announcement() -> [UInt8] { SharedFrameHeader.Buffer(index: 0, byteCount: 4096).encoded() }
 
     private func frame(_ index: Int = 0, changedRows: Range<Int>? = nil) -> [UInt8] {
         SharedFrameHeader(
@@ -34,8 +32,6 @@ import Testing
     private func hello(_ wants: ControlRequest.Wants = .frames, sharedMemory: Int?) -> [UInt8] {
         ControlRequest.hello(ControlRequest.Hello(wants: wants, sharedMemory: sharedMemory, wantsInfo: true)).encoded()
     }
-
-    private func release(_ index: Int = 0) -> [UInt8] { ReleaseRequest(buffer: index).encoded() }
 
     // MARK: What the sender is told
 
@@ -93,34 +89,7 @@ import Testing
         #expect(code == .sharedMemory && rig.callsAfterClose == 0)
     }
 
-    // MARK: Declining
-
-    @Test func `a buffer that there is no room for is declined, and JPEGs go on`() {
-        let rig = rig()
-        rig.refusal = .some(nil)
-        rig.arrive(announcement() + frame() + jpeg, passing: 1)
-        #expect(rig.written == hello(sharedMemory: 1) + ControlRequest.decline.encoded())
-        #expect(rig.sharedFrames.isEmpty && rig.frames.count == 1 && rig.unmapped == 1 && rig.reason == nil)
-        rig.arrive(announcement() + jpeg, passing: 1)
-        #expect(rig.dropped == 1 && rig.frames.count == 2 && rig.unmapped == 1)
-    }
-
-    @Test func `a descriptor that this process had no room for is declined, and JPEGs go on`() {
-        let rig = rig()
-        rig.arrive(announcement() + frame() + jpeg, passing: 0, losing: true)
-        #expect(rig.written == hello(sharedMemory: 1) + ControlRequest.decline.encoded())
-        #expect(rig.frames.count == 1 && rig.mapped.isEmpty && rig.dropped == 0 && rig.reason == nil)
-    }
-
     // MARK: Errors
-
-    @Test func `a buffer that is not what it should be ends the connection, after what came before it`() {
-        let rig = rig()
-        let error = TransportError.sharedMemory("wrong")
-        rig.refusal = .some(error)
-        rig.arrive(jpeg + announcement() + jpeg, passing: 1)
-        #expect(rig.reason == .failed(error) && rig.frames.count == 1)
-    }
 
     /// Shows P261.
     @Test func `frames before a wrong descriptor are delivered, though they came in the same read`() {
@@ -132,27 +101,6 @@ import Testing
         let rig = rig()
         rig.arrive(jpeg, passing: 1)
         #expect(rig.reason?.error?.code == .sharedMemory && rig.frames.count == 1)
-    }
-
-    @Test func `a server that did not ask skips messages for shared memory`() {
-        let rig = ReceiverRig()
-        rig.arrive(announcement() + frame() + frame(3) + jpeg)
-        #expect(rig.frames.map(\.index) == [0] && rig.mapped.isEmpty && rig.written.isEmpty && rig.reason == nil)
-    }
-
-    // MARK: Ends
-
-    @Test func `a release after the connection's end does nothing`() {
-        let rig = rig()
-        rig.arrive(announcement() + frame(), passing: 1)
-        let said = rig.written
-        rig.machine.close(nil, rig)
-        rig.machine.bufferReleased(0, rig)
-        #expect(rig.written == said)
-        rig.arrive([], end: true)
-        #expect(rig.reason != nil)
-        rig.machine.bufferReleased(0, rig)
-        #expect(rig.written == said)
     }
 
     // MARK: Deadlines

@@ -23,17 +23,11 @@ final class ReceiverRig: ReceiverMachine.System {
     /// The descriptors that arrive with the next read, and whether others are lost.
     var passed = (count: 0, areLost: false)
     private var arrivals: (count: Int, areLost: Bool)?
-    /// What becomes of a buffer that is to be mapped: an error, or nil if there is no room; mapped if not set.
-    var refusal: TransportError??
-    /// Whether the connection still has its place when the token has arrived.
-    var keepsPlace = true
     /// Whether the socket takes requests.
     var isWritable = true
 
     private(set) var frames: [Frame] = []
     private(set) var audio: [AudioBlock] = []
-    private(set) var statuses: [SenderStatus] = []
-    private(set) var infos: [ControlRequest.SessionInfo] = []
     private(set) var yields = 0
     var isCrowded = false
     private(set) var reads = 0
@@ -48,8 +42,6 @@ final class ReceiverRig: ReceiverMachine.System {
     private(set) var written: [UInt8] = []
     private(set) var sharedFrames: [(frame: Frame, header: SharedFrameHeader)] = []
     private(set) var mapped: [SharedFrameHeader.Buffer] = []
-    private(set) var dropped = 0
-    private(set) var unmapped = 0
     private(set) var isPresented = false
     private(set) var hasShutDownSending = false
     private(set) var reason: CloseReason?
@@ -154,7 +146,7 @@ final class ReceiverRig: ReceiverMachine.System {
 
     // MARK: The server and the program
 
-    func keepPlace() -> Bool { keepsPlace }
+    func keepPlace() -> Bool { true }
     func present() { isPresented = true }
 
     func reserveRoom(onceEmpty: Bool) -> (room: Int, waitingByteCount: Int) {
@@ -177,15 +169,8 @@ final class ReceiverRig: ReceiverMachine.System {
         audio.append(message)
     }
 
-    func deliver(_ status: SenderStatus) {
-        noteEffect()
-        statuses.append(status)
-    }
-
-    func deliver(_ info: ControlRequest.SessionInfo) {
-        noteEffect()
-        infos.append(info)
-    }
+    func deliver(_ status: SenderStatus) { noteEffect() }
+    func deliver(_ info: ControlRequest.SessionInfo) { noteEffect() }
 
     func endDelivery(_ reason: CloseReason) { noteEffect() }
 
@@ -204,20 +189,12 @@ final class ReceiverRig: ReceiverMachine.System {
 
     func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool {
         noteEffect()
-        if let refusal {
-            if let error = refusal { throw error }
-            return false
-        }
         mapped.append(header)
         return true
     }
 
-    func dropDescriptor() { dropped += 1 }
-
-    func unmapBuffers() {
-        noteEffect()
-        unmapped += 1
-    }
+    func dropDescriptor() {}
+    func unmapBuffers() { noteEffect() }
 
     // MARK: Turns
 

@@ -7,8 +7,6 @@ package struct DeadlineQueue {
 
     package init() {}
 
-    package var isEmpty: Bool { entries.isEmpty }
-
     /// The number of owners with a deadline.
     package var count: Int { entries.count }
 

@@ -121,9 +121,6 @@ package struct SendLaneMachine: ~Copyable {
         return count
     }
 
-    /// Whether a message is partly written.
-    package var isWriting: Bool { writer.isWriting }
-
     /// Whether a frame is queued or in progress, so that another would be refused as `busy`.
     package var hasFrame: Bool { if case .empty = frame { false } else { true } }
 

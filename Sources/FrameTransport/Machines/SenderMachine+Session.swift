@@ -151,7 +151,7 @@ extension SenderMachine {
                     system.countSkippedRequest()
                     if isPreference, receiver.hello != nil { refusePreference(system) }
                 }
-                turn.requestsLeft -= 1
+                turn.requests -= 1
             }
         } catch {
             guard receiver.hello == nil else { return end(.failed(TransportError(error)), system) }

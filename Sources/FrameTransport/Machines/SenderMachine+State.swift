@@ -103,25 +103,10 @@ extension SenderMachine {
 
     /// The rest of a turn; turns keep one peer from holding up the others on its thread.
     struct Turn {
-        private var readsLeft = readsPerTurn
-        var requestsLeft = requestsPerTurn
+        var reads = readsPerTurn
+        var requests = requestsPerTurn
         /// Whether the next turn has been requested; nothing more is read until then.
-        var isAskedFor = false
-
-        mutating func begin() {
-            if !isAskedFor { (readsLeft, requestsLeft) = (readsPerTurn, requestsPerTurn) }
-        }
-
-        mutating func takeRead() -> Bool {
-            guard readsLeft > 0, requestsLeft > 0 else { return false }
-            readsLeft -= 1
-            return true
-        }
-
-        mutating func askForAnother() -> Bool {
-            defer { isAskedFor = true }
-            return !isAskedFor
-        }
+        var isOver = false
     }
 }
 

@@ -94,7 +94,7 @@ package struct SenderMachine: Sendable {
         now = system.now
         defer { proceed(system) }
         if readable { isReadable = true }
-        turn.begin()
+        if !turn.isOver { turn = Turn() }
         switch state {
         case .connecting:
             if writable { checkPeer(system) }
@@ -114,8 +114,7 @@ package struct SenderMachine: Sendable {
     /// Continues with the turn requested by ``System/yield()``.
     package mutating func continueTurn(_ system: some System) {
         now = system.now
-        turn.isAskedFor = false
-        turn.begin()
+        turn = Turn()
         proceed(system)
     }
 
@@ -144,10 +143,11 @@ package struct SenderMachine: Sendable {
     /// Reads until nothing is left, or others have to have their turns.
     mutating func proceed(_ system: some System) {
         while isReadable, let limit = readLimit {
-            guard turn.takeRead() else {
-                if turn.askForAnother() { system.yield() }
-                return
+            guard turn.reads > 0, turn.requests > 0 else {
+                if !turn.isOver { system.yield() }
+                return turn.isOver = true
             }
+            turn.reads -= 1
             read(limit, system)
         }
     }

@@ -80,27 +80,9 @@ final class ConnectingDriver: IOHandler, @unchecked Sendable {
 
     // MARK: Requests from programs
 
-    func open() {
-        change { $0.open(self) }
-    }
-
-    func open(for opening: Opening) {
-        change { $0.open(for: opening, self) }
-    }
-
-    func abandon(_ opening: Opening) {
-        change { $0.abandon(opening, self) }
-    }
-
-    func close(_ reason: ControlRequest.FinishReason) {
-        change { $0.close(reason, self) }
-    }
-
-    /// Handles a caller's own write that was incomplete, or failed.
-    func laneChanged() {
-        // The current progress: the report may be about a socket that has been replaced since.
-        let progress = lane.withMachine { $0.progress }
-        change { $0.laneChanged(to: progress, self) }
+    /// Reports an event on the connection's thread, after earlier ones.
+    func report(_ event: @escaping @Sendable (inout SenderMachine, ConnectingDriver) -> Void) {
+        thread.execute { self.change { event(&$0, self) } }
     }
 
     // MARK: IOHandler

@@ -121,6 +121,8 @@ extension SocketConnection {
 
     /// Hands over to the connection's thread whatever a send has left to do.
     func followUp(_ progress: SendLane.Progress) {
-        if progress != .sent { thread.execute { [driver] in driver.laneChanged() } }
+        guard progress != .sent else { return }
+        // The progress by then: the socket may have been replaced since.
+        driver.report { $0.laneChanged(to: $1.lane.withMachine { $0.progress }, $1) }
     }
 }

@@ -205,7 +205,7 @@ public final class SocketConnection: Sendable {
     /// is unusable, the server is the wrong one (its token, or its user), or the connection's thread could not be started,
     /// the connection ends for good with that failure, as reported by ``state``.
     public func open() {
-        driver.thread.execute { [driver] in driver.open() }
+        driver.report { $0.open($1) }
     }
 
     /// Connects, and waits until a server has been reached.
@@ -238,10 +238,8 @@ public final class SocketConnection: Sendable {
         try thread.checkRunning()
         // What is left of the limit; errors state the limit itself.
         let opening = Opening(limit: limit, deadline: limit.map { MonotonicClock.deadline(in: $0 - elapsed) })
-        thread.execute { [driver] in driver.open(for: opening) }
-        try await opening.result.wait {
-            thread.execute { [driver] in driver.abandon(opening) }
-        }.get()
+        driver.report { $0.open(for: opening, $1) }
+        try await opening.result.wait { driver.report { $0.abandon(opening, $1) } }.get()
     }
 
     /// Connects as ``open(within:)`` does, without a task.
@@ -256,7 +254,7 @@ public final class SocketConnection: Sendable {
     ) throws(TransportError) {
         try thread.checkRunning()
         let opening = Opening(limit: limit, deadline: MonotonicClock.deadline(in: limit), completion: completion)
-        thread.execute { [driver] in driver.open(for: opening) }
+        driver.report { $0.open(for: opening, $1) }
     }
 
     /// Sends one frame, and returns when the system has accepted all of it.
@@ -318,7 +316,7 @@ public final class SocketConnection: Sendable {
     ///
     /// - Parameter reason: The reason; a receiver that sent a hello gets it in the last message of the connection.
     public func close(_ reason: ControlRequest.FinishReason = .stoppedByUser) {
-        driver.thread.execute { [driver] in driver.close(reason) }
+        driver.report { $0.close(reason, $1) }
     }
 
     /// Waits until the connection has ended for good: by ``close(_:)``, by the receiver's stop, or by a failure after

@@ -13,7 +13,7 @@ import Testing
             #expect(queue.count == min(Int(round) + 1, 3))
         }
         for token: UInt64 in 0..<3 { queue.remove(token) }
-        #expect(queue.isEmpty && queue.first == nil)
+        #expect(queue.count == 0 && queue.first == nil)
         // Nobody's deadline is nobody's loss.
         queue.remove(7)
         #expect(queue.popFirst(upTo: .max) == nil)

@@ -174,7 +174,7 @@ struct PreviewBrowserTests {
         let object = { (fit: String) in "getComputedStyle(image).objectFit === '\(fit)'" }
         let steps = [
             Self.says("Live"), Self.shows(451, 300), Self.isUncovered, object(query.isEmpty ? "contain" : "fill"),
-            Self.fact("Sender", "process [0-9]+, user [0-9]+, 2 of 2"),
+            Self.fact("Sender", "process [0-9]+, user [0-9]+, 2 of 2"), Self.isAccessible,
             "\(Self.box("summary")).height < 1.6 * parseFloat(getComputedStyle(document.body).fontSize)",
             "\(Self.box("senders")).bottom < \(Self.box("image")).top && \(Self.box("senders")).right <= innerWidth",
             "\(Self.box("image")).bottom <= innerHeight",
@@ -183,7 +183,8 @@ struct PreviewBrowserTests {
             Self.choose("fill", in: "mode"), object("cover"), Self.covers, "location.search === '?mode=fill'",
             Self.choose("stretch", in: "mode"), object("fill"), Self.covers, "location.search === '?mode=stretch'",
             Self.click("zoom"), "\(Self.box("image")).width === 451", "document.getElementById('view').tabIndex === 0",
-            "document.getElementById('zoom').getAttribute('aria-pressed') === 'true'", Self.click("zoom"),
+            "document.getElementById('zoom').getAttribute('aria-pressed') === 'true'", Self.isAccessible,
+            Self.click("zoom"),
             Self.choose("fit", in: "mode"), object("contain"), Self.covers, "location.search === ''",
         ]
         try await expectClean(site.browser(steps, options: options, query: query))

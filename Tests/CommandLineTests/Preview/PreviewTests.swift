@@ -97,7 +97,7 @@ import Testing
     @Test func `a request means one thing, and is answered if it has the token`() async throws {
         let site = try await PreviewSite(place, "--http-token", "the-token-1", "--http-name", "studio")
         for line in Self.requests.split(separator: "\n") where !line.hasPrefix("#") {
-            let client = try PageConnection(to: site.port)
+            let client = try site.connection()
             let request = line.dropFirst(4).replacing("; T", with: "; Cookie: x=y, framesocket-80=the-token-1")
             try await client.write(request.replacing("; ", with: "\r\n").replacing(", ", with: "; ") + "\r\n\r\n")
             #expect(try await client.statusLine().hasPrefix("HTTP/1.1 \(line.prefix(3)) "), "\(line)")
@@ -138,12 +138,11 @@ import Testing
         #expect(try await site.get("/state", "--field", "Host: evil.example")["status"] == 421)
     }
 
-    @Test(.needsVersion6)
-    func `a client may connect over a dual-stack socket, and close its sending half`() async throws {
+    @Test func `a client may close its sending half`() async throws {
         let site = try await PreviewSite(place, "--http-open")
-        let client = try PageConnection(to: site.port, at: "::ffff:127.0.0.1")
+        let client = try site.connection()
         try await client.write("GET /state HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        client.socket.finishWriting()
+        client.finishWriting()
         #expect(try await client.statusLine() == "HTTP/1.1 200 OK")
     }
 
@@ -324,15 +323,15 @@ import Testing
     @Test func `idle connections keep nobody out: the oldest makes way`() async throws {
         let site = try await PreviewSite(place, "--http-open")
         // As many as there may be: two for each of 16 viewers, and 32.
-        let held = try (0..<64).map { _ in try PageConnection(to: site.port) }
-        let own = try (0..<8).map { _ in try PageConnection(to: site.port) }
+        let held = try (0..<64).map { _ in try site.connection() }
+        let own = try (0..<8).map { _ in try site.connection() }
         for client in own {
             try await client.write("GET /state HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(try await client.statusLine() == "HTTP/1.1 200 OK")
         }
-        for client in held[..<8] { #expect(try await client.socket.readSome(upTo: 1) == []) }
+        for client in held[..<8] { #expect(try await client.readSome(upTo: 1) == []) }
         // The others are still there: they have not been closed for being late.
-        for client in held[8...] { #expect(client.socket.isQuiet) }
+        for client in held[8...] { #expect(client.isQuiet) }
     }
 
     /// The limits are a tenth: a second for a request, and six for an answer.
@@ -340,7 +339,7 @@ import Testing
         async throws
     {
         let site = try await PreviewSite(place, "--http-open", timeScale: 0.1)
-        let slow = try PageConnection(to: site.port)
+        let slow = try site.connection()
         try await slow.write("GET / HTTP/1.1\r\nHost: ")
         while await slow.isOpen() {
             // It may be closed just now.

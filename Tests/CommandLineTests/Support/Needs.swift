@@ -14,9 +14,6 @@ extension Trait where Self == ConditionTrait {
         )
     }
 
-    /// Skips a test where the system has no IPv6.
-    static var needsVersion6: Self { .enabled(if: hasVersion6, "no addresses of IPv6") }
-
     /// Skips a test unless root runs it, who alone can act as another user.
     static var needsRoot: Self { .enabled(if: geteuid() == 0, "only root can act as another user") }
 

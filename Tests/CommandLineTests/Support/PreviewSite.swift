@@ -1,4 +1,6 @@
 import Foundation
+import FrameSocketTesting
+import FrameTransport
 import TestSupport
 
 /// A `framesocket preview` at the socket of a workplace, and those who look at its page.
@@ -86,6 +88,11 @@ struct PreviewSite {
         return viewer
     }
 
+    /// A connection to the page that writes what it is told, whether HTTP allows that or not.
+    func connection() throws -> PeerSocket {
+        try PeerSocket.connected(to: .loopback(port: UInt16(clamping: port)))
+    }
+
     /// Starts a sender that shows images of files, and then stays; the test may write more to it.
     @discardableResult
     func sender(showing files: String..., options: String...) throws -> Program {
@@ -105,6 +112,25 @@ struct PreviewSite {
         let program = try Places.program(of: browser) ?? Places.tool(browser.rawValue)
         let arguments = ["-B", Places.package + "Tests/Browser/look.py", "--\(browser)", program] + options
         return try place.start(Places.python, arguments + [self.url(query)] + steps)
+    }
+}
+
+extension PeerSocket {
+    /// Writes text as it is.
+    func write(_ text: String) async throws {
+        try await write(Array(text.utf8))
+    }
+
+    /// The status line of an answer that begins with what is read next.
+    func statusLine() async throws -> String {
+        let bytes = try await readSome(upTo: 100)
+        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
+    }
+
+    /// Whether the other end has not closed the connection; takes a byte of an answer, if there is one.
+    func isOpen() async -> Bool {
+        if isQuiet { return true }
+        return (try? await readSome(upTo: 1))?.isEmpty == false
     }
 }
 

@@ -21,6 +21,27 @@ import Testing
         #expect(rig.submitted == [1, 2])
     }
 
+    /// Shows P69.
+    ///
+    /// Two seconds have room for 8,360 bytes: for repeats of the first image, or for the second once the first is that old.
+    @Test func `a sign of life does not take the room of a newer image that waits for it`() throws {
+        var rig = ImageRig(
+            .init(
+                adaptation: .init(maximumByteRate: 4000, minimumQuality: 80),
+                pacing: .everyFrame.skippingUnchanged(keepAlive: .milliseconds(1_100)),
+                usesStrips: false
+            )
+        )
+        for (height, byteCount) in [(48, 1000), (40, 7400)] {
+            rig.offer(.pixels(try testImage(64, height, as: .gray)), settles: false)
+            rig.end(try rig.begin()) { _ in ImageRig.jpeg(byteCount) }
+            if byteCount == 1000 { rig.now += 1_000_000_000 }
+        }
+        rig.pass(milliseconds: 900)
+        #expect(rig.messages.map(\.jpeg.count) == [1000])
+        #expect(rig.jobs.count == 2)
+    }
+
     /// A rig that has sent a JPEG of 1,000 bytes where two seconds have room for 8,360.
     private func rig(_ failure: SampleUploader.DropCause? = nil) throws -> ImageRig {
         var rig = ImageRig(.init(adaptation: .init(maximumByteRate: 4000), usesStrips: false))

@@ -249,6 +249,23 @@ import Testing
     }
 
     /// Shows P303.
+    @Test
+    func `an image that equals one in shared memory is there for the next receiver, also when its JPEG was not needed`()
+        throws
+    {
+        var configuration = SampleUploader.Configuration(pacing: .everyFrame.skippingUnchanged(keepAlive: nil))
+        (configuration.sharesMemory, configuration.keepsLatestImage) = (true, false)
+        var rig = ImageRig(configuration, ImageRig.sharing)
+        for width in [32, 48, 64] { try rig.send(.pixels(try testImage(width, 48, as: .bgra))) }
+        // Every buffer is with the receiver: after two seconds, the image is encoded.
+        rig.offer(.pixels(try testImage(64, 48, as: .bgra)))
+        rig.pass(milliseconds: 2_100)
+        #expect(rig.messages.count == 3 && rig.machine.statistics.drops == [.unchanged: 1])
+        rig.change { ($0.connection, $0.mayShareMemory, $0.acceptsSharedMemory) = (2, false, false) }
+        #expect(rig.messages.count == 4)
+    }
+
+    /// Shows P303.
     @Test func `an image that cannot be encoded for the next receiver is sent as it was, once`() throws {
         var rig = ImageRig(.init())
         rig.change { $0.preferences = .init(quality: 1) }

@@ -88,9 +88,10 @@ class Browser:
 
 
 class Chromium(Browser):
-    def __init__(self, program, deadline, options):
+    def __init__(self, program, deadline, size=(1280, 800), is_dark=False):
         super().__init__(deadline)
-        self.options = options
+        self.size = size
+        self.scheme = "dark" if is_dark else "light"
         self.buffer = b""
         self.session = None
         commands, self.commands = os.pipe()
@@ -117,10 +118,9 @@ class Chromium(Browser):
         self.tabs.append(self.session)
         for domain in "Page", "Runtime", "Log":
             self.call(f"{domain}.enable")
-        width, height = map(int, self.options.size.split("x"))
+        width, height = self.size
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        scheme = "dark" if self.options.dark else "light"
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": self.scheme}])
         failure = self.call("Page.navigate", url=url).get("errorText")
         if failure:
             raise RuntimeError(f"{url}: {failure}")
@@ -247,7 +247,10 @@ def main():
     parser.add_argument("--timeout", type=float, default=PATIENCE, metavar="SECONDS", help="for each step (60)")
     options = parser.parse_args()
     deadline = time.monotonic() + options.timeout
-    browser = Firefox(options.firefox, deadline) if options.firefox else Chromium(options.chromium, deadline, options)
+    if options.firefox:
+        browser = Firefox(options.firefox, deadline)
+    else:
+        browser = Chromium(options.chromium, deadline, tuple(map(int, options.size.split("x"))), options.dark)
     try:
         for _ in range(options.tabs):
             browser.open(options.url)

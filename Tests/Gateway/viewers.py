@@ -33,14 +33,11 @@ class Viewers:
     """`count` copies of the page at `url`, until `deadline` by the monotonic clock."""
 
     def __init__(self, url, count, deadline, chromium):
-        self.browser = look.Chromium(chromium, deadline)
+        self.browser = look.Chromium(chromium, deadline, WINDOW)
         self.process = self.browser.process
         width, height = WINDOW
-        self.browser.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-        )
         # A page of the same origin may look into the copies.
-        self.browser.call("Page.navigate", url=f"{url}gateway.json")
+        self.browser.open(f"{url}gateway.json")
         self.browser.wait_for("document.readyState === 'complete'")
         rows = -(-count // COLUMNS)
         style = f"width: {width // COLUMNS - 8}px; height: {height // rows - 8}px; border: 0"

@@ -11,7 +11,7 @@ actor Reception {
 
     private struct Counters {
         /// Who is connected, and what has come from it.
-        var senders: [Int: (connection: FrameConnection, received: ReceptionStatistics)] = [:]
+        var senders: [Int: (connection: FrameConnection, received: Locked<ReceptionStatistics>)] = [:]
         /// The totals, without what is known only of each sender.
         var statistics = ReceptionTotals()
         var meter = ReceptionMeter()
@@ -20,7 +20,7 @@ actor Reception {
 
         var totals: ReceptionTotals {
             senders.values.reduce(statistics) { totals, sender in
-                totals.adding(sender.received, sender.connection.statistics.supersededFrames)
+                totals.adding(sender.received.withLock { $0 }, sender.connection.statistics.supersededFrames)
             }
         }
     }
@@ -175,9 +175,9 @@ actor Reception {
 
     /// Receives the frames of one sender to its end.
     func follow(_ connection: FrameConnection) async {
-        let id = connection.id
+        let (id, received) = (connection.id, Locked(ReceptionStatistics()))
         counters.withLock { counters in
-            counters.senders[id] = (connection, ReceptionStatistics())
+            counters.senders[id] = (connection, received)
             counters.statistics.connections += 1
         }
         report(.connected(connection))
@@ -193,7 +193,7 @@ actor Reception {
         do throws(TransportError) {
             for try await frame in connection.frames {
                 guard listening.goesOn else { break }
-                counters.withLock { $0.senders[id]?.received.add(frame) }
+                received.withLock { $0.add(frame) }
                 take(frame, of: connection)
             }
         } catch {
@@ -207,8 +207,9 @@ actor Reception {
         let reason = await connection.ended()
         await others.value
         counters.withLock { counters in
-            guard let sender = counters.senders.removeValue(forKey: id) else { return }
-            counters.statistics = counters.statistics.adding(sender.received, connection.statistics.supersededFrames)
+            counters.senders[id] = nil
+            let missed = connection.statistics.supersededFrames
+            counters.statistics = counters.statistics.adding(received.withLock { $0 }, missed)
         }
         report(.closed(connection: id, reason: reason, told: failure))
     }

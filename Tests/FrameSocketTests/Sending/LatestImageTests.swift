@@ -326,6 +326,18 @@ import Testing
         #expect(rig.messages.count == 2)
     }
 
+    @Test func `a size that is set while a new receiver may still greet applies from the next frame on`() throws {
+        var rig = ImageRig(.init(sharesMemory: true)) { $0.isGreeted = true }
+        try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
+        rig.change { ($0.connection, $0.isGreeted, $0.mayShareMemory) = (2, false, true) }
+        rig.update(.init(scale: .fit(width: 16, height: 16), sharesMemory: true))
+        #expect(rig.messages.count == 1)
+        rig.pass(milliseconds: 600)
+        #expect(rig.messages.map(\.bufferSize.width) == [64, 64], "what it gets was decided when it connected")
+        try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
+        #expect(rig.messages.last?.bufferSize.width == 16)
+    }
+
     /// Shows P304.
     @Test func `a preference during an encoding applies to the image once that is sent`() throws {
         var rig = ImageRig(.init())

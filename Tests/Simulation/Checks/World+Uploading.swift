@@ -131,7 +131,10 @@ extension World {
         )
         if encodedWith.quality == look.quality, message.bufferSize == plan.canvas { return true }
         // What the program has set since, or since this receiver connected, applies from the next frame on.
-        if let (connection, preferences) = sender.encodedFor[number], preferences == machine.terms.preferences,
+        // A preference for a rate says nothing of how an image looks.
+        let wanted = machine.terms.preferences
+        if let (connection, preferences) = sender.encodedFor[number],
+            (preferences.size, preferences.quality) == (wanted.size, wanted.quality),
             connection == machine.terms.connection || sender.resizedAt > sender.openedAt
         {
             return true

@@ -12,77 +12,71 @@ import Foundation
 
     static func main() {
         guard let options = options(Array(CommandLine.arguments.dropFirst())) else { usage() }
-        let world = World()
-        if let seed = options.replay {
-            exit(replay(seed, omitted: [], rounds: nil, in: world, showsTrace: options.showsTrace) == nil ? 0 : 1)
-        }
-        exit(run(options, in: world) ? 0 : 1)
+        if let seed = options.replay { exit(replay(seed, options) ? 0 : 1) }
+        exit(run(options) ? 0 : 1)
     }
 
     /// Runs the histories; false if one of them failed.
-    private static func run(_ options: Options, in world: World) -> Bool {
-        let clock = ContinuousClock()
-        let start = clock.now
-        var events = 0
-        var fewest = Int.max
-        var short = 0
+    private static func run(_ options: Options) -> Bool {
+        let start = ContinuousClock.now
+        let coverage = Coverage()
+        var events: [Int] = []
         for seed in options.first..<(options.first + UInt64(options.seeds)) {
             let plan = PlanGenerator.plan(seed: seed)
-            let violation = History(world: world, plan: plan).run(seed: seed)
-            events += world.eventCount
-            fewest = min(fewest, world.eventCount)
-            if world.eventCount < 200 { short += 1 }
-            guard let violation else { continue }
+            let world = World(plan, seed: seed, coverage)
+            world.run()
+            events.append(world.eventCount)
+            guard let violation = world.violation else { continue }
             say("seed \(seed): \(violation)")
-            say("histories until then: \(seed - options.first + 1)")
+            say("histories until then: \(events.count)")
             guard options.shrinks else { return false }
-            let shrinker = Shrinker(world: world, seed: seed, plan: plan, promise: violation.promise)
-            let rounds = world.rounds
-            let (omitted, fewer) = shrinker.shrink(rounds: rounds)
-            _ = replay(seed, omitted: omitted, rounds: fewer, in: world, showsTrace: options.showsTrace)
+            let shrinker = Shrinker(plan: plan, seed: seed, promise: violation.promise, rounds: world.rounds)
+            let (omitted, rounds) = shrinker.shrink()
+            _ = replay(seed, options, omitted, rounds)
             return false
         }
-        let seconds =
-            Double((clock.now - start).components.seconds)
-            + Double((clock.now - start).components.attoseconds) / 1e18
-        say("\(options.seeds) histories from seed \(options.first), \(events) events, none broke a promise")
-        say("digest of the events: \(String(world.digest.value, radix: 16))")
-        say("events a history: \(events / max(1, options.seeds)) on average, \(fewest) at least, under 200 in \(short)")
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let sum = events.reduce(0, +)
+        let short = events.count { $0 < World.fewestEvents }
+        say("\(options.seeds) histories from seed \(options.first), \(sum) events, none broke a promise")
+        say("digest of the events: \(String(coverage.digest, radix: 16))")
+        say(
+            "events a history: \(sum / max(1, events.count)) on average, \(events.min() ?? 0) at least, "
+                + "under \(World.fewestEvents) in \(short)"
+        )
         say("histories a second: \(Int(Double(options.seeds) / max(seconds, 0.001)))")
         say("histories with:")
         for scenario in Coverage.Scenario.allCases {
-            say("  \(world.coverage.histories(with: scenario))\t\(scenario.name)")
+            say("  \(coverage.histories(with: scenario))\t\(scenario.name)")
         }
         say("checks of:")
-        for promise in Promise.allCases { say("  \(world.coverage.checks(of: promise))\t\(promise)") }
+        for promise in Promise.allCases { say("  \(coverage.checks(of: promise))\t\(promise)") }
         return true
     }
 
-    /// Runs one history again and tells it.
-    private static func replay(_ seed: UInt64, omitted: [Bool], rounds: Int?, in world: World, showsTrace: Bool)
-        -> Violation?
+    /// Runs one history again and tells it; false if it fails.
+    private static func replay(_ seed: UInt64, _ options: Options, _ omitted: [Bool] = [], _ rounds: Int? = nil) -> Bool
     {
         let plan = PlanGenerator.plan(seed: seed)
-        world.trace.isOn = true
-        let violation = History(world: world, plan: plan).run(seed: seed, omitted: omitted, rounds: rounds)
-        world.trace.isOn = false
+        let world = World(plan, seed: seed, Coverage(), isTraced: true)
+        world.run(omitted: omitted, rounds: rounds)
         say("actors:")
-        let used = Set(plan.steps.indices.filter { omitted.isEmpty || !omitted[$0] }.map { plan.steps[$0].actor })
+        let needed = plan.steps.indices.filter { omitted.isEmpty || !omitted[$0] }
+        let used = Set(needed.map { plan.steps[$0].actor })
         for (index, actor) in plan.actors.enumerated() where used.contains(index) { say("  \(index): \(actor)") }
-        say(
-            "steps\(omitted.contains(true) ? " that are needed" : "")\(world.rounds > 1 ? ", taken \(world.rounds) times" : ""):"
-        )
-        for (index, step) in plan.steps.enumerated() where omitted.isEmpty || !omitted[index] {
+        let times = world.rounds > 1 ? ", taken \(world.rounds) times" : ""
+        say("steps\(omitted.contains(true) ? " that are needed" : "")\(times):")
+        for index in needed {
+            let step = plan.steps[index]
             say("  \(index): at \((step.time - 1_000_000_000) / 1_000) us, actor \(step.actor): \(step.action)")
         }
-        if showsTrace {
+        if options.showsTrace, let lines = world.trace {
             say("trace:")
-            let lines = world.trace.lines
             if lines.count > 1_500 { say("  … \(lines.count - 1_500) lines") }
             for line in lines.suffix(1_500) { say("  \(line)") }
         }
-        say(violation.map { "seed \(seed): \($0)" } ?? "seed \(seed): no promise is broken")
-        return violation
+        say(world.violation.map { "seed \(seed): \($0)" } ?? "seed \(seed): no promise is broken")
+        return world.violation == nil
     }
 
     private static func options(_ arguments: [String]) -> Options? {
@@ -106,9 +100,7 @@ import Foundation
     }
 
     private static func usage() -> Never {
-        say(
-            "usage: FrameSocketSimulation [--seeds N] [--first N] [--replay SEED] [--no-trace] [--no-shrink]"
-        )
+        say("usage: FrameSocketSimulation [--seeds N] [--first N] [--replay SEED] [--no-trace] [--no-shrink]")
         exit(64)
     }
 

@@ -1,4 +1,4 @@
-internal import FrameTransport
+package import FrameTransport
 
 extension SampleUploader {
     /// Why a submitted frame was not sent, or not at once.
@@ -41,7 +41,7 @@ extension SampleUploader {
 
 extension SampleUploader.DropCause {
     /// The cause for a frame that was accepted and then could not be sent.
-    init(sending error: TransportError) {
+    package init(sending error: TransportError) {
         self =
             switch error.code {
             case .closed: .notConnected

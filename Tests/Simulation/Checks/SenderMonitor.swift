@@ -1,3 +1,4 @@
+internal import FrameTransport
 internal import FrameWire
 
 /// Follows both directions of one connection of a sender of this package, byte for byte, and knows what may come next.
@@ -9,8 +10,8 @@ final class SenderMonitor {
     /// The quality of the last frame, which its length tells.
     var lastQuality = 0
 
-    let sender: Int
-    var socket = -1
+    unowned let sender: SimSender
+    let socket: Int
     var tokenRemaining: Int
     var serverTokenRemaining: Int
     var decoder = FrameMessageDecoder()
@@ -24,7 +25,7 @@ final class SenderMonitor {
     /// What was wanted when the last status was written.
     var answeredWants = ControlRequest.Wants.frames
     /// When what is wanted, or paused, last changed.
-    var changedAt: UInt64 = 0
+    var changedAt: UInt64
     var isPauseAsked = false
     var stopRead: ControlRequest.FinishReason?
     /// Requests that want a status, and the pings among them.
@@ -81,10 +82,10 @@ final class SenderMonitor {
         case none, frame, audio
     }
 
-    init(sender: Int, tokenCount: Int) {
-        self.sender = sender
-        tokenRemaining = tokenCount
-        serverTokenRemaining = tokenCount
+    init(_ sender: SimSender, at now: UInt64) {
+        (self.sender, socket, changedAt) = (sender, sender.socket, now)
+        tokenRemaining = sender.tokens?.own.count ?? 0
+        serverTokenRemaining = tokenRemaining
     }
 
     /// The receiver is owed a frame, the latest even if it has it.

@@ -7,23 +7,18 @@ extension World {
 
     /// The peer of a connection has gone, and all that it sent has arrived: the connection must end without anybody's help.
     func peerHasGone(_ socket: Int) {
-        guard sockets[socket].isOpen, case .thread(let thread, let registration) = sockets[socket].watcher,
-            case .receiver(let index) = threads[thread].registrations[registration].owner
-        else { return }
-        schedule(.departureIsDue, .receiver(index), after: Self.timeToEnd)
+        guard sockets[socket].isOpen, let receiver = owner(of: socket) as? SimReceiver else { return }
+        checkEnd(of: receiver, .departedReleaseTheirPlace, after: Self.timeToEnd)
     }
 
     private static let timeToEnd: UInt64 = 300_000_000
 
-    /// A connection has ended in time; if its thread was held up, that time begins afterwards.
-    func checkEnd(of receiver: SimReceiver, _ timer: ProgramTimer) {
-        let due = threads[receiver.thread].heldUpUntil + Self.timeToEnd
-        if now < due { return schedule(timer, .receiver(receiver.index), after: due - now) }
-        let hasEnded = receiver.closeReason != nil
-        if case .lingerIsOver = timer {
-            check(.lingerIsBounded, hasEnded, "connection \(receiver.index) lingers for too long")
-        } else {
-            check(.departedReleaseTheirPlace, hasEnded, "connection \(receiver.index) goes on without its sender")
+    /// Checks later that a connection has ended in time; if its thread was held up, that time begins afterwards.
+    func checkEnd(of receiver: SimReceiver, _ promise: Promise, after delay: UInt64) {
+        schedule(after: delay) { [self] in
+            let due = threads[receiver.thread].heldUpUntil + Self.timeToEnd
+            if now < due { return checkEnd(of: receiver, promise, after: due - now) }
+            check(promise, receiver.closeReason != nil, "connection \(receiver.index) goes on for too long")
         }
     }
 
@@ -67,7 +62,7 @@ extension World {
 
     /// What is not read, or not accepted, although nobody holds it up; nil if there is nothing of that kind.
     var stuck: String? {
-        for sender in senders where sender.socket >= 0 && isAsleep(sender.plan.thread) {
+        for sender in senders where sender.socket >= 0 && isAsleep(sender.thread) {
             guard case .connected = sockets[sender.socket].phase, sockets[sender.socket].inbound.visible > 0,
                 case .connected = sender.machine.publishedState
             else { continue }
@@ -83,7 +78,7 @@ extension World {
             guard receiver.frames.mailbox.count > 0 else { continue }
             return "a consumer of connection \(receiver.index) waits for what is there"
         }
-        for server in servers where server.socket >= 0 && isAsleep(server.plan.thread) && server.registration >= 0 {
+        for server in servers where server.socket >= 0 && isAsleep(server.thread) && server.registration >= 0 {
             guard !sockets[server.socket].backlog.isEmpty else { continue }
             return "\(sockets[server.socket].backlog.count) connections wait to be accepted"
         }
@@ -93,28 +88,22 @@ extension World {
     func checkNothingIsStuck() {
         let stuck = stuck
         check(.nothingIsStuck, stuck == nil, stuck ?? "")
-        for sender in senders where sender.socket >= 0 {
-            guard case .connected = sender.machine.publishedState else { continue }
-            let isItself = sockets[sender.socket].peer == sender.socket
-            check(.neverItself, !isItself, "sender \(sender.index) is connected to itself")
-        }
     }
 
     // MARK: What a sender writes
 
-    /// A frame begins: no audio that was accepted before waits.
-    func checkAudioIsOut(_ sender: SimSender, _ index: Int) {
-        let dropped = sender.lane.droppedAudio - sender.audioDroppedBefore - sender.audioRefused
-        let waiting = sender.audioAccepted - sender.audioBegun - dropped
+    /// A frame begins: nothing that was accepted before waits, but for the status with which the connection ends.
+    func checkAudioIsOut(_ monitor: SenderMonitor) {
         // What came while the header was being written waits for the end of the frame.
-        guard monitors[index].beganAt == now else { return }
-        check(.audioGoesFirst, waiting <= 0, "a frame begins before \(waiting) audio messages")
+        guard monitor.beganAt == now else { return }
+        // The frame itself counts until the write has ended.
+        let waiting = monitor.sender.lane.queueCount - (monitor.sender.lane.isAccepting ? 1 : 2)
+        check(.audioGoesFirst, waiting <= 0, "a frame begins before \(waiting) audio messages and statuses")
     }
 
     /// A sender has written all that it will: a receiver that said hello knows why.
     func checkEndIsTold(_ sender: SimSender) {
-        guard sender.socket >= 0, sockets[sender.socket].monitor >= 0 else { return }
-        let monitor = monitors[sockets[sender.socket].monitor]
+        guard let monitor = sender.monitor else { return }
         let peer = sockets[sender.socket].peer
         guard peer >= 0, sockets[peer].isOpen, monitor.mustTell, sender.hasClosed || monitor.stopRead != nil else {
             return
@@ -127,11 +116,10 @@ extension World {
         // Who closes first is not told.
         guard !sender.hasClosed, let receiver = receiver(of: sender), let since = receiver.lingersSince,
             receiver.drainedAt == nil,
-            sockets[sender.socket].monitor >= 0, !sockets[sender.socket].isTCP, !receiver.hasSkippedFrames,
+            let monitor = sender.monitor, !sockets[sender.socket].isTCP, !receiver.hasSkippedFrames,
             !receiver.shared.hasDeclined, now < since + 100_000_000, receiver.machine.senderReadsRequests
         else { return }
-        let written = monitors[sockets[sender.socket].monitor].frames.count
-        guard receiver.hadUntaken || written > receiver.delivered else { return }
+        guard receiver.hadUntaken || monitor.frames.count > receiver.delivered else { return }
         coverage.count(.discarded)
         let isKnown = sender.isToldOfDiscards || sockets[receiver.socket].inbound.count > 0
         check(
@@ -148,15 +136,14 @@ extension World {
     /// An attempt that nobody waits for anymore has not become a connection, and its stop is nobody's.
     func checkLeft(_ sender: SimSender) {
         guard sender.isWanted || sender.machine.waitingCount > 0 else { return }
-        let index = sockets[sender.socket].monitor
-        guard index >= 0, monitors[index].understandsRequests else { return }
+        guard let monitor = sender.monitor, monitor.understandsRequests else { return }
         let count = sockets[sender.socket].inbound.visible
         guard count > 0, count <= 4096 else { return }
-        var decoder = monitors[index].requests
-        var hasHello = monitors[index].hasReadHello
+        var decoder = monitor.requests
+        var hasHello = monitor.hasReadHello
         let bytes = unsafe scratch(count)
         _ = unsafe sockets[sender.socket].inbound.read(into: bytes)
-        var offset = min(count, monitors[index].serverTokenRemaining)
+        var offset = min(count, monitor.serverTokenRemaining)
         while offset < count {
             let rest = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[offset...]))
             guard let step = try? decoder.decode(rest) else { return }
@@ -172,8 +159,7 @@ extension World {
 
     /// A sender that leaves within a message had a reason to.
     func checkMessageUnderWay(_ sender: SimSender) {
-        let index = sockets[sender.socket].monitor
-        guard index >= 0, !monitors[index].isBetweenMessages, sender.sawEndAt == eventCount else { return }
+        guard let monitor = sender.monitor, !monitor.isBetweenMessages, sender.sawEndAt == eventCount else { return }
         let peer = sockets[sender.socket].peer
         let isReading =
             peer >= 0 && sockets[peer].isOpen && !sockets[peer].hasShutReceiving && !sockets[sender.socket].wasBroken

@@ -38,22 +38,12 @@ extension World {
     }
 
     /// Whether a receiver has the latest image at less than the highest quality although its pixels are there.
-    func isBlurred(_ sender: SimSender, _ number: UInt32, _ monitor: SenderMonitor) -> Bool {
-        guard isImageKept(sender, number), let header = monitor.header, header.contentLength > 0,
+    func isBlurred(_ sender: SimSender, _ monitor: SenderMonitor) -> Bool {
+        let latest = UInt32(sender.offers.count)
+        guard latest > 0, sender.runs.allSatisfy({ $0.count == 0 }), monitor.frames.last == latest,
+            isImageKept(sender, latest), let header = monitor.header, header.contentLength > 0,
             let machine = sender.uploader?.machine, !machine.sharing.isOpen
         else { return false }
         return monitor.lastQuality < machine.configuration.quality
-    }
-
-    /// A receiver that wants frames and has the latest one has it at the highest quality.
-    func checkSharpness(_ sender: SimSender) {
-        let latest = UInt32(sender.offers.count)
-        guard latest > 0, sender.runs.allSatisfy({ $0.left == 0 }), sender.socket >= 0,
-            sockets[sender.socket].monitor >= 0
-        else { return }
-        let monitor = monitors[sockets[sender.socket].monitor]
-        guard monitor.frames.last == latest, isCurrent(monitor), wantsFrames(monitor) else { return }
-        let isSharp = !isBlurred(sender, latest, monitor)
-        check(.stillImageIsSharp, isSharp, "uploader \(sender.index): image \(latest) stands still, and is not sharp")
     }
 }

@@ -23,19 +23,11 @@ extension World {
             return violate(.integrity, "receiver \(receiver.index) gets a frame that nobody sent")
         }
         coverage.checked(.integrity)
-        if let (last, header) = receiver.lastFrame {
+        if let last = receiver.lastFrame {
             check(.integrity, last.sender == identity.sender, "frames of two senders on one connection")
             check(.order, identity.number >= last.number, "frame \(identity.number) comes after \(last.number)")
-            if identity.number == last.number, received.loan == nil || isFromOurs(receiver) {
-                let offers = senders.first { $0.plan.identity == identity.sender }?.offers ?? []
-                let number = Int(identity.number)
-                let isEncoded = offers.indices.contains(number - 1) && offers[number - 1].isImage
-                let isImage = identity.isImage || last.isImage || isEncoded
-                let isSame = header.isRepeated(by: frame.header, ofAnyKind: isImage)
-                check(.repeatsAreTheSame, isSame, "a repeat differs from the frame: \(header), \(frame.header)")
-            }
         }
-        receiver.lastFrame = (identity, frame.header)
+        receiver.lastFrame = identity
     }
 
     func received(_ message: AudioBlock, by receiver: SimReceiver) {
@@ -48,31 +40,22 @@ extension World {
         receiver.lastAudio = identity.number
     }
 
-    /// A plain receiver has a frame of one of this package's senders.
-    func received(_ identity: Content.Identity, _ header: FrameHeader, by peer: Int) {
-        let last = peers[peer].lastReceived[identity.sender] ?? 0
-        check(.order, identity.number >= last, "a plain receiver gets frame \(identity.number) after \(last)")
-        peers[peer].lastReceived[identity.sender] = identity.number
-        coverage.checked(.integrity)
-    }
-
     // MARK: What senders write
 
     /// A sender of this package begins to write a frame.
-    func frameBegins(_ identity: Content.Identity, _ header: FrameHeader, of index: Int) {
-        let sender = senders[index]
+    func frameBegins(_ identity: Content.Identity, _ header: FrameHeader, of sender: SimSender) {
         var identity = identity
         let earlier = equalFrame(sender, identity.number, header)
         identity.number = earlier ?? identity.number
         let number = Int(identity.number)
         guard identity.sender == sender.plan.identity, number > 0, number <= sender.offers.count else {
-            return violate(.integrity, "sender \(index) writes a frame that was never offered")
+            return violate(.integrity, "sender \(sender.index) writes a frame that was never offered")
         }
         let offer = sender.offers[number - 1]
         check(
             .integrity,
             Int(identity.length) == offer.length || offer.isImage || earlier != nil,
-            "sender \(index) writes another length than was offered"
+            "sender \(sender.index) writes another length than was offered"
         )
         if let before = sender.sentHeaders[identity.number] {
             let isSame = before.isRepeated(by: header, ofAnyKind: offer.isImage || earlier != nil)
@@ -108,19 +91,25 @@ extension World {
     }
 
     /// A sender of this package has written a frame to its end.
-    func frameWritten(_ number: UInt32, of index: Int) {
-        guard number > 0, Int(number) <= senders[index].offers.count else { return }
-        let offer = senders[index].offers[Int(number) - 1]
+    func frameWritten(_ number: UInt32, of sender: SimSender) {
+        guard number > 0, Int(number) <= sender.offers.count else { return }
+        let offer = sender.offers[Int(number) - 1]
         if offer.isHeldBack, offer.written == 0 { coverage.count(.trailingFrame) }
-        senders[index].offers[Int(number) - 1].written += 1
-        senders[index].lastWritten = max(senders[index].lastWritten, number)
-        for id in senders[index].finishers {
-            let isWaitedFor = Int(number) <= senders[index].finisherOffers[id] ?? .max
-            check(.finishIgnoresLater, isWaitedFor, "uploader \(index): a caller waits for a frame offered after it")
+        sender.offers[Int(number) - 1].written += 1
+        sender.lastWritten = max(sender.lastWritten, number)
+        for finisher in sender.finishers.values {
+            let isWaitedFor = Int(number) <= finisher.offers
+            check(.finishIgnoresLater, isWaitedFor, "uploader \(sender.index): a caller waits for a later frame")
         }
     }
 
     // MARK: Ends
+
+    /// What follows the connection of a receiver whose sender is, or was, one of this package; nil if another is.
+    func monitor(of receiver: SimReceiver) -> SenderMonitor? {
+        let peer = sockets[receiver.socket].formerPeer
+        return peer >= 0 ? sockets[peer].monitor : nil
+    }
 
     /// A received connection comes to its end for this reason.
     func checkEnd(of receiver: SimReceiver, _ reason: CloseReason) {
@@ -158,9 +147,7 @@ extension World {
     private func checkOrderlyEnd(of receiver: SimReceiver) {
         // A reset may lose the beginning of a message, of which the receiver cannot know.
         guard !sockets[receiver.socket].wasBroken else { return }
-        let peer = sockets[receiver.socket].formerPeer
-        guard peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
-        let monitor = monitors[sockets[peer].monitor]
+        guard let monitor = monitor(of: receiver) else { return }
         check(.endsBetweenMessages, monitor.isBetweenMessages, "an orderly end within a message")
     }
 
@@ -181,10 +168,10 @@ extension World {
             checkSilence(of: receiver, error)
         }
         // A sender of this package keeps to the format: only what breaks the connection may fail it.
-        guard receiver.isPresented, peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
-        let monitor = monitors[sockets[peer].monitor]
-        // A sender that left before it saw the server's token has not ended the connection, for it never had one.
-        guard monitor.serverTokenRemaining == 0 else { return }
+        // One that left before it saw the server's token has not ended the connection, for it never had one.
+        guard receiver.isPresented, let monitor = monitor(of: receiver), monitor.serverTokenRemaining == 0 else {
+            return
+        }
         let isCut = sockets[socket].wasBroken || !monitor.isBetweenMessages
         switch error.code {
         case .sharedMemory:
@@ -232,12 +219,10 @@ extension World {
 
     /// Everything that crossed the socket whole has been delivered.
     private func checkEveryFrame(_ receiver: SimReceiver) {
-        guard !servers[receiver.server].plan.deliversNewest, !receiver.hasSkippedFrames else { return }
-        let peer = sockets[receiver.socket].formerPeer
-        guard peer >= 0, sockets[peer].isOurs, sockets[peer].monitor >= 0 else { return }
         // Those that were on their way when the receiver declined are skipped.
-        guard !receiver.shared.hasDeclined else { return }
-        let written = monitors[sockets[peer].monitor].frames.count
+        guard !servers[receiver.server].plan.deliversNewest, !receiver.hasSkippedFrames, !receiver.shared.hasDeclined,
+            let written = monitor(of: receiver)?.frames.count
+        else { return }
         check(
             .everyFrame,
             receiver.frameCount == written,
@@ -246,18 +231,18 @@ extension World {
     }
 
     /// A call of a handler has ended: it must have left something for the others.
-    func checkTurn(of owner: Owner) {
+    func checkTurn(of owner: any Owner) {
         switch owner {
-        case .receiver:
+        case is SimReceiver:
             check(.turnsAreBounded, turn.bytes <= 540 << 10, "\(turn.bytes) bytes in one turn")
             check(.turnsAreBounded, turn.reads <= 70, "\(turn.reads) reads in one turn")
             check(.turnsAreBounded, turn.messages <= 20, "\(turn.messages) messages in one turn")
-        case .uploader: break
-        case .sender:
+        case is SimSender:
             check(.turnsAreBounded, turn.bytes <= 40 << 10, "\(turn.bytes) bytes of requests in one turn")
             check(.turnsAreBounded, turn.reads <= 20, "\(turn.reads) reads of requests in one turn")
-        case .server:
+        case is SimServer:
             check(.turnsAreBounded, turn.accepts <= 70, "\(turn.accepts) connections in one turn")
+        default: break
         }
     }
 }

@@ -3,308 +3,302 @@ internal import FrameWire
 /// What goes over the connections of senders of this package, checked as it is written and read.
 extension World {
     /// Begins to follow a connection.
-    func monitor(_ socket: Int, sender: Int, tokenCount: Int) {
-        let monitor = SenderMonitor(sender: sender, tokenCount: tokenCount)
-        monitor.socket = socket
-        monitor.changedAt = now
-        sockets[socket].monitor = monitors.count
+    func monitor(_ sender: SimSender) {
+        let monitor = SenderMonitor(sender, at: now)
+        sockets[sender.socket].monitor = monitor
         monitors.append(monitor)
-        check(.stopIsFinal, !senders[sender].hasReadStop, "sender \(sender) connects although it was told to stop")
+        let isAllowed = !sender.hasReadStop
+        check(.stopIsFinal, isAllowed, "sender \(sender.index) connects although it was told to stop")
     }
 
     // MARK: What the sender writes
 
-    func monitorWrite(_ index: Int, _ bytes: UnsafeRawBufferPointer) {
+    func monitorWrite(_ monitor: SenderMonitor, _ bytes: UnsafeRawBufferPointer) {
         var offset = 0
-        if monitors[index].tokenRemaining > 0 {
-            offset = min(bytes.count, monitors[index].tokenRemaining)
-            let start = Tokens.bytes.count - monitors[index].tokenRemaining
+        if monitor.tokenRemaining > 0 {
+            offset = min(bytes.count, monitor.tokenRemaining)
+            let start = Tokens.bytes.count - monitor.tokenRemaining
             for position in 0..<offset {
                 let isRight = unsafe bytes[position] == Tokens.bytes[start + position]
                 check(.tokenComesFirst, isRight, "a sender wrote something else before its token")
             }
-            monitors[index].tokenRemaining -= offset
+            monitor.tokenRemaining -= offset
         }
         guard offset < bytes.count else { return }
         check(
             .tokenComesFirst,
-            monitors[index].serverTokenRemaining == 0,
+            monitor.serverTokenRemaining == 0,
             "a sender wrote before the handshake was done"
         )
         while offset < bytes.count, violation == nil {
             let rest = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[offset...]))
-            let wasBetween = monitors[index].isBetweenMessages
+            let wasBetween = monitor.isBetweenMessages
             let step: FrameMessageDecoder.Step
             do {
-                step = try monitors[index].decoder.decode(rest)
+                step = try monitor.decoder.decode(rest)
                 coverage.checked(.messagesAreWhole)
             } catch {
-                return violate(.messagesAreWhole, "sender \(monitors[index].sender) wrote what is no message: \(error)")
+                return violate(.messagesAreWhole, "sender \(monitor.sender.index) wrote what is no message: \(error)")
             }
             if wasBetween {
-                monitors[index].beganAt = now
+                monitor.beganAt = now
                 // A frame and its announcement are one message to the sender.
-                if monitors[index].announcedAt == nil { monitors[index].shared.isUnderWay = false }
-                monitors[index].mayRepeat = monitors[index].hasReasonToRepeat
+                if monitor.announcedAt == nil { monitor.shared.isUnderWay = false }
+                monitor.mayRepeat = monitor.hasReasonToRepeat
                 // What was asked for after the frame was submitted may be answered by the next one.
-                if senders[monitors[index].sender].submittedAt > monitors[index].reasonAt {
-                    monitors[index].hasReasonToRepeat = false
-                }
-                check(.nothingAfterStopped, monitors[index].stoppedOnWire == nil, "a message follows `stopped`")
+                if monitor.sender.submittedAt > monitor.reasonAt { monitor.hasReasonToRepeat = false }
+                check(.nothingAfterStopped, monitor.stoppedOnWire == nil, "a message follows `stopped`")
             }
-            take(step, rest, index)
+            take(step, rest, monitor)
             offset += step.consumed
         }
     }
 
-    private func take(_ step: FrameMessageDecoder.Step, _ bytes: Span<UInt8>, _ index: Int) {
+    private func take(_ step: FrameMessageDecoder.Step, _ bytes: Span<UInt8>, _ monitor: SenderMonitor) {
         switch step.event {
         case .incomplete:
             break
         case .message(let message):
-            headerWritten(message, index)
+            headerWritten(message, monitor)
         case .body(let isLast):
-            if monitors[index].takeBody(bytes.extracting(..<step.consumed)) { identityWritten(index) }
-            if isLast { messageWritten(index) }
+            if monitor.takeBody(bytes.extracting(..<step.consumed)) { identityWritten(monitor) }
+            if isLast { messageWritten(monitor) }
         }
     }
 
-    private func headerWritten(_ message: FrameMessageDecoder.Message, _ index: Int) {
+    private func headerWritten(_ message: FrameMessageDecoder.Message, _ monitor: SenderMonitor) {
         switch message {
         case .frame(let header):
-            frameHeaderWritten(header, index)
-            jpegBegins(index)
+            frameHeaderWritten(header, monitor)
+            jpegBegins(monitor)
         case .audio:
-            monitors[index].keepReasonToRepeat()
-            monitors[index].beginBody(.audio)
-            senders[monitors[index].sender].audioBegun += 1
-            check(.onlyFramesBeforeHello, monitors[index].hasReadHello, "audio without a hello")
-            messageBegins(index, wants: .audio)
+            monitor.keepReasonToRepeat()
+            monitor.beginBody(.audio)
+            check(.onlyFramesBeforeHello, monitor.hasReadHello, "audio without a hello")
+            messageBegins(monitor, wants: .audio)
         case .status(let status):
-            statusWritten(status, index)
+            statusWritten(status, monitor)
         case .info(let info):
-            infoWritten(info, index)
+            infoWritten(info, monitor)
         case .sharedBuffer(let header):
-            monitors[index].keepReasonToRepeat()
-            messageBegins(index, wants: .frames)
-            sharedBufferWritten(header, index)
-            monitors[index].announcedAt = monitors[index].beganAt
+            monitor.keepReasonToRepeat()
+            messageBegins(monitor, wants: .frames)
+            sharedBufferWritten(header, monitor)
+            monitor.announcedAt = monitor.beganAt
         case .sharedFrame(let header):
-            if let time = monitors[index].announcedAt.take() { monitors[index].beganAt = time }
-            frameHeaderWritten(header.header, index)
-            guard let identity = sharedFrameWritten(header, index) else { return }
-            if identity.number == monitors[index].lastFrame { coverage.count(.sharedRepeat) }
-            frameIdentified(identity, index)
-            messageWritten(index)
-            sharedFrameEnds(index)
+            if let time = monitor.announcedAt.take() { monitor.beganAt = time }
+            frameHeaderWritten(header.header, monitor)
+            guard let identity = sharedFrameWritten(header, monitor) else { return }
+            if identity.number == monitor.lastFrame { coverage.count(.sharedRepeat) }
+            frameIdentified(identity, monitor)
+            messageWritten(monitor)
+            sharedFrameEnds(monitor)
         case .unknown:
             break
         }
     }
 
-    private func frameHeaderWritten(_ header: FrameHeader, _ index: Int) {
-        monitors[index].header = header
-        checkInfoCame(header, monitors[index])
-        monitors[index].beginBody(.frame)
-        checkAudioIsOut(senders[monitors[index].sender], index)
-        messageBegins(index, wants: .frames)
+    private func frameHeaderWritten(_ header: FrameHeader, _ monitor: SenderMonitor) {
+        monitor.header = header
+        checkInfoCame(header, monitor)
+        monitor.beginBody(.frame)
+        checkAudioIsOut(monitor)
+        messageBegins(monitor, wants: .frames)
     }
 
-    private func messageBegins(_ index: Int, wants kind: ControlRequest.Wants) {
-        let monitor = monitors[index]
+    private func messageBegins(_ monitor: SenderMonitor, wants kind: ControlRequest.Wants) {
         check(
             .nothingWhilePaused,
             !monitor.isPausedOnWire,
-            "sender \(monitor.sender) begins a message behind the status that answered a pause"
+            "sender \(monitor.sender.index) begins a message behind the status that answered a pause"
         )
         // Until a change is answered what was wanted before may still begin.
         let wants = monitor.wants.union(monitor.answeredWants)
-        check(.onlyWhatIsWanted, wants.contains(kind), "sender \(monitor.sender) begins what is not wanted")
+        check(.onlyWhatIsWanted, wants.contains(kind), "sender \(monitor.sender.index) begins what is not wanted")
     }
 
-    private func identityWritten(_ index: Int) {
-        guard let identity = Content.header(monitors[index].identityBytes) else {
-            return violate(.integrity, "sender \(monitors[index].sender) writes a body that was never submitted")
+    private func identityWritten(_ monitor: SenderMonitor) {
+        guard let identity = Content.header(monitor.identityBytes) else {
+            return violate(.integrity, "sender \(monitor.sender.index) writes a body that was never submitted")
         }
-        switch monitors[index].kind {
+        switch monitor.kind {
         case .audio:
-            check(.audioInOrder, identity.number > monitors[index].lastAudio, "audio \(identity.number) out of order")
-            monitors[index].lastAudio = identity.number
+            check(.audioInOrder, identity.number > monitor.lastAudio, "audio \(identity.number) out of order")
+            monitor.lastAudio = identity.number
         case .frame, .none:
-            frameIdentified(identity, index)
+            frameIdentified(identity, monitor)
         }
     }
 
-    private func frameIdentified(_ identity: Content.Identity, _ index: Int) {
-        let (sender, last) = (monitors[index].sender, monitors[index].lastFrame)
-        let quality = monitors[index].header.map { Self.quality(of: identity, $0) } ?? 0
-        check(.order, identity.number >= last, "sender \(sender) writes frame \(identity.number) after \(last)")
+    private func frameIdentified(_ identity: Content.Identity, _ monitor: SenderMonitor) {
+        let (sender, last) = (monitor.sender, monitor.lastFrame)
+        let quality = monitor.header.map { Self.quality(of: identity, $0) } ?? 0
+        check(.order, identity.number >= last, "sender \(sender.index) writes frame \(identity.number) after \(last)")
         if identity.number == last {
             coverage.count(.latestFrameRepeated)
-            let isAsked = monitors[index].mayRepeat || senders[sender].mayRepeat
-            let isPreferred = monitors[index].newPreferences > 0
+            let isAsked = monitor.mayRepeat || sender.mayRepeat
+            let isPreferred = monitor.newPreferences > 0
             // What was sent at less is made sharp also after the program has switched the adaptation off.
-            let mayBeBlurred = senders[sender].plan.adaptation != nil || isAdapted(senders[sender])
-            let isSharper = mayBeBlurred && quality > monitors[index].lastQuality
+            let mayBeBlurred = sender.plan.adaptation != nil || isAdapted(sender)
+            let isSharper = mayBeBlurred && quality > monitor.lastQuality
             if isSharper { coverage.count(.sharpened) }
             check(
                 .repeatsHaveReasons,
                 isAsked || isPreferred || isSharper,
-                "sender \(sender) repeats frame \(last) unasked, at quality \(quality) after \(monitors[index].lastQuality)"
+                "sender \(sender.index) repeats frame \(last) unasked, at quality \(quality) after \(monitor.lastQuality)"
             )
             // One that is sharper may have been prepared before the preference, which is still to be followed.
-            if !isAsked, !isSharper, isPreferred { monitors[index].newPreferences -= 1 }
+            if !isAsked, !isSharper, isPreferred { monitor.newPreferences -= 1 }
         }
-        (monitors[index].lastFrame, monitors[index].lastQuality) = (identity.number, quality)
-        guard let header = monitors[index].header else { return }
+        (monitor.lastFrame, monitor.lastQuality) = (identity.number, quality)
+        guard let header = monitor.header else { return }
         frameBegins(identity, header, of: sender)
-        if violation == nil { checkPreference(header, identity.number, index) }
+        if violation == nil { checkPreference(header, identity.number, monitor) }
     }
 
-    private func messageWritten(_ index: Int) {
-        switch monitors[index].kind {
+    private func messageWritten(_ monitor: SenderMonitor) {
+        switch monitor.kind {
         case .frame:
-            let number = monitors[index].lastFrame
-            monitors[index].frames.append(number)
+            let number = monitor.lastFrame
+            monitor.frames.append(number)
             // The number of a frame that was cut off may be taken back: no receiver has that frame.
-            if let sequence = monitors[index].header?.sequence {
-                let sender = senders[monitors[index].sender]
+            if let sequence = monitor.header?.sequence {
+                let sender = monitor.sender
                 sender.lastSequence = max(sender.lastSequence ?? 0, sequence)
             }
-            if let askedAt = monitors[index].frameAskedAt, askedAt <= monitors[index].beganAt {
-                let isAnswer = isAsNew(senders[monitors[index].sender], number, as: monitors[index].frameAskedFor)
-                if isAnswer { monitors[index].frameAskedAt = nil } else { monitors[index].hasOlderFrameCome = true }
+            if let askedAt = monitor.frameAskedAt, askedAt <= monitor.beganAt {
+                let isAnswer = isAsNew(monitor.sender, number, as: monitor.frameAskedFor)
+                if isAnswer { monitor.frameAskedAt = nil } else { monitor.hasOlderFrameCome = true }
             }
-            frameWritten(number, of: monitors[index].sender)
+            frameWritten(number, of: monitor.sender)
         case .audio, .none: break
         }
-        monitors[index].kind = .none
+        monitor.kind = .none
     }
 
-    private func statusWritten(_ status: SenderStatus, _ index: Int) {
-        monitors[index].keepReasonToRepeat()
-        let monitor = monitors[index]
+    private func statusWritten(_ status: SenderStatus, _ monitor: SenderMonitor) {
+        monitor.keepReasonToRepeat()
         check(.onlyFramesBeforeHello, monitor.hasReadHello, "a status without a hello")
-        monitors[index].statuses += 1
-        if monitor.beganAt >= monitor.changedAt { monitors[index].answeredWants = monitor.wants }
-        monitors[index].lastState = status.state
-        monitors[index].lastRefusals = status.refusedPreferences
+        monitor.statuses += 1
+        if monitor.beganAt >= monitor.changedAt { monitor.answeredWants = monitor.wants }
+        monitor.lastState = status.state
+        monitor.lastRefusals = status.refusedPreferences
         let refusals = monitor.refusals
         check(.preferencesAreAnswered, status.refusedPreferences <= refusals, "more is refused than was preferred")
         if let pong = status.pong {
             check(.pongsAnswerPings, monitor.pingsRead.contains(pong), "a pong that answers no ping")
-            monitors[index].lastPongWritten = pong
+            monitor.lastPongWritten = pong
         }
         switch status.state {
-        case .live: monitors[index].isPausedOnWire = false
-        case .paused: monitors[index].isPausedOnWire = true
+        case .live: monitor.isPausedOnWire = false
+        case .paused: monitor.isPausedOnWire = true
         case .stopped(let reason):
-            monitors[index].stoppedOnWire = reason
+            monitor.stoppedOnWire = reason
             if let asked = monitor.stopRead {
                 check(
                     .stopIsAnswered,
-                    senders[monitor.sender].hasClosed || asked == reason,
+                    monitor.sender.hasClosed || asked == reason,
                     "another reason than asked"
                 )
             }
         }
-        let limit = monitor.questions + Int(clamping: monitor.refusals) + (monitors[index].stoppedOnWire == nil ? 0 : 1)
-        check(.oneAnswerEach, monitors[index].statuses <= limit, "\(monitors[index].statuses) statuses, asked \(limit)")
+        let limit = monitor.questions + Int(clamping: monitor.refusals) + (monitor.stoppedOnWire == nil ? 0 : 1)
+        check(.oneAnswerEach, monitor.statuses <= limit, "\(monitor.statuses) statuses, asked \(limit)")
     }
 
     // MARK: What the sender reads
 
-    func monitorRead(_ index: Int, _ bytes: UnsafeRawBufferPointer) {
-        var offset = min(bytes.count, monitors[index].serverTokenRemaining)
-        monitors[index].serverTokenRemaining -= offset
-        while offset < bytes.count, monitors[index].understandsRequests {
+    func monitorRead(_ monitor: SenderMonitor, _ bytes: UnsafeRawBufferPointer) {
+        var offset = min(bytes.count, monitor.serverTokenRemaining)
+        monitor.serverTokenRemaining -= offset
+        while offset < bytes.count, monitor.understandsRequests {
             let rest = unsafe Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[offset...]))
-            guard let step = try? monitors[index].requests.decode(rest) else {
-                monitors[index].understandsRequests = false
-                return check(.requestsAreWhole, !hasOurReceiver(index), "a server of this package writes no request")
+            guard let step = try? monitor.requests.decode(rest) else {
+                monitor.understandsRequests = false
+                return check(.requestsAreWhole, !hasOurReceiver(monitor), "a server of this package writes no request")
             }
             offset += step.consumed
             switch step.event {
-            case .request(let request): requestRead(request, index)
-            case .release(let release): releaseRead(release.buffer, index)
+            case .request(let request): requestRead(request, monitor)
+            case .release(let release): releaseRead(release.buffer, monitor)
             case .skipped(let isPreference):
-                guard isPreference, monitors[index].hasReadHello else { continue }
+                guard isPreference, monitor.hasReadHello else { continue }
                 coverage.count(.badPreference)
-                monitors[index].refusals += 1
+                monitor.refusals += 1
             case .discarded, .incomplete, .body: break
             }
         }
     }
 
     /// Whether a server of this package is at the other end.
-    func hasOurReceiver(_ index: Int) -> Bool {
-        let peer = sockets[monitors[index].socket].formerPeer
+    func hasOurReceiver(_ monitor: SenderMonitor) -> Bool {
+        let peer = sockets[monitor.socket].formerPeer
         return peer >= 0 && sockets[peer].isOurs
     }
 
-    func noteRead(_ request: @autoclosure () -> String, _ index: Int) {
-        note("sender \(monitors[index].sender) reads \(request())")
-        monitors[index].reasonAt = now
+    func noteRead(_ request: @autoclosure () -> String, _ monitor: SenderMonitor) {
+        note("sender \(monitor.sender.index) reads \(request())")
+        monitor.reasonAt = now
     }
 
     /// Returns whether the request has an effect.
-    func checkHelloCame(before request: @autoclosure () -> String, _ index: Int) -> Bool {
-        let hasReadHello = monitors[index].hasReadHello
-        check(.helloComesFirst, hasReadHello || !hasOurReceiver(index), "\(request()) comes before a hello")
-        return hasReadHello && monitors[index].stopRead == nil
+    func checkHelloCame(before request: @autoclosure () -> String, _ monitor: SenderMonitor) -> Bool {
+        let hasReadHello = monitor.hasReadHello
+        check(.helloComesFirst, hasReadHello || !hasOurReceiver(monitor), "\(request()) comes before a hello")
+        return hasReadHello && monitor.stopRead == nil
     }
 
-    private func requestRead(_ request: ControlRequest, _ index: Int) {
-        noteRead("\(request)", index)
+    private func requestRead(_ request: ControlRequest, _ monitor: SenderMonitor) {
+        noteRead("\(request)", monitor)
         if case .hello(let hello) = request {
-            if hello.wants.contains(.frames), !monitors[index].wants.contains(.frames) {
-                askForFrame(index)
+            if hello.wants.contains(.frames), !monitor.wants.contains(.frames) {
+                askForFrame(monitor)
             }
-            monitors[index].hasReadHello = true
-            monitors[index].wantsInfo = hello.wantsInfo
-            if !hello.wants.contains(.frames) { monitors[index].hasAskedForSilence = true }
-            monitors[index].questions += 1
-            helloRead(hello, index)
+            monitor.hasReadHello = true
+            monitor.wantsInfo = hello.wantsInfo
+            if !hello.wants.contains(.frames) { monitor.hasAskedForSilence = true }
+            monitor.questions += 1
+            helloRead(hello, monitor)
             // A sender that has closed sends what it had accepted, whatever is wanted by then.
-            guard !senders[monitors[index].sender].hasClosed else { return }
-            if monitors[index].wants != hello.wants { monitors[index].changedAt = now }
-            monitors[index].wants = hello.wants
+            guard !monitor.sender.hasClosed else { return }
+            if monitor.wants != hello.wants { monitor.changedAt = now }
+            monitor.wants = hello.wants
             return
         }
-        guard checkHelloCame(before: "\(request)", index) else { return }
+        guard checkHelloCame(before: "\(request)", monitor) else { return }
         switch request {
         case .hello: break
         case .pause:
             coverage.count(.pause)
-            if !monitors[index].isPauseAsked { monitors[index].changedAt = now }
-            monitors[index].isPauseAsked = true
-            monitors[index].hasAskedForSilence = true
-            monitors[index].questions += 1
+            if !monitor.isPauseAsked { monitor.changedAt = now }
+            monitor.isPauseAsked = true
+            monitor.hasAskedForSilence = true
+            monitor.questions += 1
         case .resume:
-            if monitors[index].isPauseAsked {
-                monitors[index].changedAt = now
-                askForFrame(index)
+            if monitor.isPauseAsked {
+                monitor.changedAt = now
+                askForFrame(monitor)
             }
-            monitors[index].isPauseAsked = false
-            monitors[index].questions += 1
+            monitor.isPauseAsked = false
+            monitor.questions += 1
         case .stop(let reason):
             coverage.count(.stop)
-            monitors[index].stopRead = reason
-            senders[monitors[index].sender].hasReadStop = true
+            monitor.stopRead = reason
+            monitor.sender.hasReadStop = true
         case .prefer:
             coverage.count(.preference)
-            monitors[index].newPreferences += 1
+            monitor.newPreferences += 1
         case .refresh:
             coverage.count(.refresh)
-            guard !monitors[index].isPauseAsked, monitors[index].wants.contains(.frames) else { return }
-            askForFrame(index)
+            guard !monitor.isPauseAsked, monitor.wants.contains(.frames) else { return }
+            askForFrame(monitor)
         case .ping(let number):
             coverage.count(.ping)
-            monitors[index].questions += 1
-            monitors[index].pingsRead.insert(number)
-            monitors[index].lastPing = number
-        case .decline: declineRead(index)
-        case .info(let info): infoRead(info, index)
+            monitor.questions += 1
+            monitor.pingsRead.insert(number)
+            monitor.lastPing = number
+        case .decline: declineRead(monitor)
+        case .info(let info): infoRead(info, monitor)
         }
     }
 }

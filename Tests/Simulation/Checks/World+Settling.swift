@@ -1,3 +1,4 @@
+internal import FrameSocket
 internal import FrameTransport
 internal import FrameWire
 
@@ -7,7 +8,7 @@ extension World {
     ///
     /// A frame that `every(n)` holds back is due after n intervals of its source, and that may be slow.
     var settlingTime: UInt64 {
-        let isHeldBack = senders.contains { if case .every(let n) = $0.pacing { n > 1 } else { false } }
+        let isHeldBack = senders.contains { if case .every(let n) = $0.pacing.rate { n > 1 } else { false } }
         let isSlow = senders.contains { $0.byteRate != nil }
         return isHeldBack ? 200_000_000_000 : isSlow ? 60_000_000_000 : 14_000_000_000
     }
@@ -18,9 +19,9 @@ extension World {
             server.pace = .prompt
             server.takesConnections = true
             consumeConnections(server)
-            for index in server.connections.values.sorted() { wakeConsumer(receivers[index]) }
+            for index in server.connections.values.sorted() { consumeFrames(receivers[index]) }
         }
-        for receiver in receivers where receiver.closeReason != nil { wakeConsumer(receiver) }
+        for receiver in receivers where receiver.closeReason != nil { consumeFrames(receiver) }
         for receiver in receivers {
             if case .everything = servers[receiver.server].plan.keeping { continue }
             receiver.kept.removeAll()
@@ -36,9 +37,10 @@ extension World {
 
     func checkSettled() {
         for sender in senders where !awaitsHello(sender) {
-            checkSharpness(sender)
             let missing = missing(sender)
-            check(.latestFrame, missing == nil, "sender \(sender.index): \(missing ?? "")")
+            for promise in [Promise.stillImageIsSharp, .latestFrame] {
+                check(promise, missing?.promise != promise, "sender \(sender.index): \(missing?.what ?? "")")
+            }
         }
         for monitor in monitors where isCurrent(monitor) { checkAnswers(monitor) }
         checkNothingIsStuck()
@@ -49,7 +51,7 @@ extension World {
     /// What hostile peers have done has had its consequences, before they leave.
     func checkHostility() {
         checkRules()
-        for monitor in monitors where isCurrent(monitor) && isAsleep(senders[monitor.sender].plan.thread) {
+        for monitor in monitors where isCurrent(monitor) && isAsleep(monitor.sender.thread) {
             guard mustAnswer(monitor) else { continue }
             let isTold = monitor.lastRefusals == monitor.refusals
             check(.preferencesAreAnswered, isTold, "a preference is refused without a word")
@@ -57,13 +59,13 @@ extension World {
     }
 
     func isCurrent(_ monitor: SenderMonitor) -> Bool {
-        sockets[monitor.socket].isOpen && senders[monitor.sender].socket == monitor.socket
+        sockets[monitor.socket].isOpen && monitor.sender.socket == monitor.socket
             && sockets[monitor.socket].peer >= 0 && sockets[sockets[monitor.socket].peer].isOpen
     }
 
     /// Whether the sender answers requests: once it has been stopped or closed, it obeys none.
     private func mustAnswer(_ monitor: SenderMonitor) -> Bool {
-        let sender = senders[monitor.sender]
+        let sender = monitor.sender
         guard case .connected = sender.machine.publishedState, monitor.stoppedOnWire == nil else { return false }
         return monitor.hasReadHello && monitor.understandsRequests && monitor.stopRead == nil && !sender.hasClosed
             && readsEverything(monitor)
@@ -86,28 +88,23 @@ extension World {
     }
 
     private func readsEverything(_ monitor: SenderMonitor) -> Bool {
-        sockets[sockets[monitor.socket].peer].inbound.count == 0 && senders[monitor.sender].lane.queueCount == 0
+        sockets[sockets[monitor.socket].peer].inbound.count == 0 && monitor.sender.lane.queueCount == 0
     }
 
     /// What a receiver still lacks; nil for nothing.
-    private func missing(_ sender: SimSender) -> String? {
-        guard sender.plan.usesUploader, sender.socket >= 0, case .connected = sender.machine.publishedState else {
-            return nil
-        }
-        let index = sockets[sender.socket].monitor
-        guard index >= 0, isCurrent(monitors[index]), wantsFrames(monitors[index]) else { return nil }
-        return missingFrame(sender, monitors[index])
+    private func missing(_ sender: SimSender) -> (promise: Promise, what: String)? {
+        guard sender.plan.usesUploader, case .connected = sender.machine.publishedState else { return nil }
+        guard let monitor = sender.monitor, isCurrent(monitor), wantsFrames(monitor) else { return nil }
+        if isBlurred(sender, monitor) { return (.stillImageIsSharp, "the latest image is not sharp") }
+        return missingFrame(sender, monitor).map { (.latestFrame, $0) }
     }
 
     func wantsFrames(_ monitor: SenderMonitor) -> Bool {
         guard monitor.wants.contains(.frames), !monitor.isPauseAsked, monitor.stopRead == nil else { return false }
         let peer = sockets[monitor.socket].peer
         // Somebody reads at the other end.
-        if case .thread(let thread, let registration) = sockets[peer].watcher,
-            case .receiver(let receiver) = threads[thread].registrations[registration].owner
-        {
-            return receivers[receiver].machine.isReady && receivers[receiver].isTaken && !receivers[receiver].isLetGo
-                && !receivers[receiver].isEnding
+        if let receiver = owner(of: peer) as? SimReceiver {
+            return receiver.machine.isReady && receiver.isTaken && !receiver.isLetGo && !receiver.isEnding
         }
         if case .peer(let peer) = sockets[peer].watcher, case .plainReceiver = peers[peer].role { return true }
         return false
@@ -118,16 +115,13 @@ extension World {
     func releasePrograms() {
         for sender in senders {
             sender.runs.removeAll()
-            sender.hasClosed = true
-            execute(.close(.stoppedByUser), for: .sender(sender.index), on: sender.plan.thread)
+            close(sender, .stoppedByUser)
         }
         for server in servers {
             server.takesConnections = true
             close(server)
             consumeConnections(server)
-            if server.isDraining {
-                execute(.close(nil), for: .server(server.index), on: server.plan.thread)
-            }
+            if server.isDraining { execute(for: server) { [self] in change(server) { $0.close(server) } } }
         }
     }
 
@@ -148,23 +142,18 @@ extension World {
 
     func checkProgramsReleased() {
         for sender in senders {
-            check(
-                .noResidue,
-                sender.closeReason != nil,
-                "sender \(sender.index) has not ended: \(sender.machine.publishedState)"
-            )
-            check(.noResidue, !sender.isSubmitting, "sender \(sender.index): a caller still waits for its frame")
-            check(.noResidue, sender.machine.waitingCount == 0, "sender \(sender.index): a caller waits for an opening")
-            check(.noResidue, !sender.lane.hasFrame && sender.lane.queueCount == 0, "a lane still holds messages")
+            let name = "sender \(sender.index)"
+            check(.noResidue, sender.closeReason != nil, "\(name) has not ended: \(sender.machine.publishedState)")
+            let frames = sender.isSubmitting || sender.lane.hasFrame ? 1 : 0
+            let callers = sender.machine.waitingCount
+            checkNothing(isLeftBy: name, ["frames": frames, "messages": sender.lane.queueCount, "callers": callers])
         }
         for server in servers {
             check(.noResidue, server.isFinished, "server \(server.index) has not ended")
-            check(.noResidue, server.machine.connectionCount == 0, "server \(server.index) has connections")
-            check(.noResidue, server.arrivals.mailbox.count == 0, "server \(server.index): connections wait")
-            check(
-                .noResidue,
-                server.arrivals.mailbox.waiterCount == 0,
-                "server \(server.index): somebody waits for connections"
+            let arrivals = server.arrivals.mailbox
+            checkNothing(
+                isLeftBy: "server \(server.index)",
+                ["connections": server.machine.connectionCount + arrivals.count, "callers": arrivals.waiterCount]
             )
         }
         for receiver in receivers {
@@ -172,23 +161,28 @@ extension World {
             let waiting =
                 receiver.frames.mailbox.waiterCount + receiver.audio.mailbox.waiterCount
                 + receiver.statuses.mailbox.waiterCount
-            check(.noResidue, waiting == 0, "connection \(receiver.index): \(waiting) callers wait")
-            check(.noResidue, receiver.machine.heldByteCount == 0, "connection \(receiver.index) holds memory")
+            checkNothing(
+                isLeftBy: "connection \(receiver.index)",
+                ["callers": waiting, "bytes": receiver.machine.heldByteCount]
+            )
         }
         for budget in budgets {
             let machine = budget.machine
-            check(.noResidue, machine.waitingCount == 0, "\(machine.waitingCount) bodies wait for memory")
-            check(.noResidue, machine.accountCount == 0, "\(machine.accountCount) connections are remembered")
-            check(.noResidue, budget.admitted == 0, "\(budget.admitted) bytes are admitted")
-            check(
-                .noResidue,
-                machine.free == machine.bytes / 2,
-                "\(machine.free) of \(machine.bytes / 2) bytes are free"
+            checkNothing(
+                isLeftBy: "a budget",
+                [
+                    "waiting bodies": machine.waitingCount, "connections": machine.accountCount,
+                    "admitted bytes": budget.admitted, "bytes in use": machine.bytes / 2 - machine.free,
+                    "bytes of connections": machine.bytes / 2 - machine.freeForConnections,
+                    "places": machine.placeCount, "mapped bytes": machine.mappedBytes,
+                ]
             )
-            check(.noResidue, machine.freeForConnections == machine.bytes / 2, "connections' parts are not given back")
-            check(.noResidue, machine.placeCount == 0, "\(machine.placeCount) places of servers are left")
         }
         checkUploadersReleased()
         checkSharedReleased()
+    }
+
+    func checkNothing(isLeftBy whose: String, _ counts: KeyValuePairs<String, Int>) {
+        for (what, count) in counts { check(.noResidue, count == 0, "\(whose) has \(count) \(what) left") }
     }
 }

@@ -5,7 +5,7 @@ internal import FrameWire
 /// What follows the shared memory of one connection of a sender of this package, by the bytes alone.
 struct SharedMonitor {
     struct Buffer {
-        let region: SharedRegion
+        let memory: SharedMemory
         /// What is in it, while the receiver has it.
         var held: SimImage?
     }
@@ -16,7 +16,7 @@ struct SharedMonitor {
     /// Whether a message was under way when the decline was read, and still is.
     var isUnderWay = false
     /// The memory whose descriptor was passed with the message that has begun.
-    var passed: SharedRegion?
+    var passed: SharedMemory?
     var buffers = [Buffer?](repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
     /// The last image, and a copy of its rows.
     var last: (header: SharedFrameHeader, rows: [UInt8])?
@@ -33,77 +33,77 @@ struct SharedMonitor {
 /// What a sender of this package does with shared memory, checked as it is written and read.
 extension World {
     /// Descriptors are passed with the next byte.
-    func monitorPassing(_ index: Int, _ region: SharedRegion) {
-        check(.descriptorsMatch, monitors[index].isBetweenMessages, "a descriptor is passed within a message")
-        check(.descriptorsMatch, monitors[index].shared.passed == nil, "two descriptors are passed")
-        monitors[index].shared.passed = region
+    func monitorPassing(_ monitor: SenderMonitor, _ memory: SharedMemory) {
+        check(.descriptorsMatch, monitor.isBetweenMessages, "a descriptor is passed within a message")
+        check(.descriptorsMatch, monitor.shared.passed == nil, "two descriptors are passed")
+        monitor.shared.passed = memory
     }
 
-    private func checkAccepted(_ index: Int) {
+    private func checkAccepted(_ monitor: SenderMonitor) {
         // What began before a decline was read may end after it.
-        let sender = monitors[index].sender
+        let sender = monitor.sender
         let isAccepted =
-            monitors[index].shared.isAccepted || monitors[index].shared.isUnderWay
+            monitor.shared.isAccepted || monitor.shared.isUnderWay
             // A sender that ends reads no requests any more.
-            || senders[sender].hasClosed
-        check(.sharedOnlyIfAsked, isAccepted, "sender \(sender) shares memory with a receiver that does not accept it")
+            || sender.hasClosed
+        check(.sharedOnlyIfAsked, isAccepted, "sender \(sender.index) shares memory that is not accepted")
     }
 
     /// A buffer has been announced.
-    func sharedBufferWritten(_ header: SharedFrameHeader.Buffer, _ index: Int) {
-        checkAccepted(index)
-        guard let region = monitors[index].shared.passed.take() else {
+    func sharedBufferWritten(_ header: SharedFrameHeader.Buffer, _ monitor: SenderMonitor) {
+        checkAccepted(monitor)
+        guard let memory = monitor.shared.passed.take() else {
             return violate(.descriptorsMatch, "buffer \(header.index) is announced without a descriptor")
         }
-        let isRight = unsafe region.bytes.count == header.byteCount
+        let isRight = memory.byteCount == header.byteCount
         check(.descriptorsMatch, isRight, "a buffer has another size than announced")
-        if let old = monitors[index].shared.buffers[header.index], old.held != nil, hasOurReceiver(index) {
+        if let old = monitor.shared.buffers[header.index], old.held != nil, hasOurReceiver(monitor) {
             violate(.heldBuffersStay, "buffer \(header.index) is announced again while its receiver has it")
         }
-        for other in monitors where other !== monitors[index] {
-            let isUsed = other.shared.buffers.contains { $0?.region.memory === region.memory && $0 != nil }
+        for other in monitors where other !== monitor {
+            let isUsed = other.shared.buffers.contains { $0?.memory === memory && $0 != nil }
             check(.buffersHaveOneConnection, !isUsed, "memory of another connection is announced")
         }
-        let sender = monitors[index].sender
-        let hasShared = monitors.contains { $0 !== monitors[index] && $0.sender == sender && $0.shared.frames > 0 }
+        let sender = monitor.sender
+        let hasShared = monitors.contains { $0 !== monitor && $0.sender === sender && $0.shared.frames > 0 }
         if hasShared { coverage.count(.sharedOnTwoConnections) }
-        monitors[index].shared.buffers[header.index] = SharedMonitor.Buffer(region: region)
+        monitor.shared.buffers[header.index] = SharedMonitor.Buffer(memory: memory)
     }
 
     /// A frame in a buffer has been written; nil if it shows nothing that was offered.
-    func sharedFrameWritten(_ header: SharedFrameHeader, _ index: Int) -> Content.Identity? {
-        checkAccepted(index)
-        let sender = monitors[index].sender
-        check(.descriptorsMatch, monitors[index].shared.passed == nil, "a descriptor is passed with a frame")
-        guard let buffer = monitors[index].shared.buffers[header.buffer] else {
-            violate(.heldBuffersStay, "sender \(sender) sends a frame in a buffer that it has not announced")
+    func sharedFrameWritten(_ header: SharedFrameHeader, _ monitor: SenderMonitor) -> Content.Identity? {
+        checkAccepted(monitor)
+        let sender = monitor.sender
+        check(.descriptorsMatch, monitor.shared.passed == nil, "a descriptor is passed with a frame")
+        guard let buffer = monitor.shared.buffers[header.buffer] else {
+            violate(.heldBuffersStay, "sender \(sender.index) sends a frame in a buffer that it has not announced")
             return nil
         }
         check(
             .heldBuffersStay,
-            buffer.held == nil || !hasOurReceiver(index),
-            "sender \(sender) sends a frame in buffer \(header.buffer), which its receiver has"
+            buffer.held == nil || !hasOurReceiver(monitor),
+            "sender \(sender.index) sends a frame in buffer \(header.buffer), which its receiver has"
         )
-        let image = SimImage(buffer.region, header)
-        monitors[index].shared.buffers[header.buffer]?.held = image
-        monitors[index].shared.frames += 1
+        let image = SimImage(buffer.memory, header)
+        monitor.shared.buffers[header.buffer]?.held = image
+        monitor.shared.frames += 1
         guard let identity = image.identity else {
-            violate(.integrity, "sender \(sender) shares an image that was never submitted")
+            violate(.integrity, "sender \(sender.index) shares an image that was never submitted")
             return nil
         }
-        checkChangedRows(image, index)
+        checkChangedRows(image, monitor)
         return identity
     }
 
-    private func checkChangedRows(_ image: SimImage, _ index: Int) {
+    private func checkChangedRows(_ image: SimImage, _ monitor: SenderMonitor) {
         let header = image.header
         let (width, height) = (header.info.bufferSize.width, header.info.bufferSize.height)
         var rows: [UInt8] = []
         rows.reserveCapacity(width * height)
         for row in 0..<height { unsafe rows.append(contentsOf: image.row(row)) }
-        defer { monitors[index].shared.last = (header, rows) }
+        defer { monitor.shared.last = (header, rows) }
         guard let changed = header.changedRows else { return }
-        guard let (last, old) = monitors[index].shared.last, last.info.bufferSize == header.info.bufferSize,
+        guard let (last, old) = monitor.shared.last, last.info.bufferSize == header.info.bufferSize,
             last.info.orientation == header.info.orientation, last.format == header.format
         else { return violate(.changedRows, "changed rows are stated of an image that has no like before it") }
         for row in 0..<height where !changed.contains(row) {
@@ -115,9 +115,9 @@ extension World {
 
     /// Whether a receiver has memory, of a sender that still can write to it.
     func isHeld(_ memory: SharedMemory) -> Bool {
-        for index in monitors.indices where monitors[index].shared.frames > 0 {
-            guard monitors[index].shared.isAccepted, hasOurReceiver(index) else { continue }
-            let isHeld = monitors[index].shared.buffers.contains { $0?.region.memory === memory && $0?.held != nil }
+        for monitor in monitors where monitor.shared.frames > 0 {
+            guard monitor.shared.isAccepted, hasOurReceiver(monitor) else { continue }
+            let isHeld = monitor.shared.buffers.contains { $0?.memory === memory && $0?.held != nil }
             if isHeld { return true }
         }
         return false
@@ -126,53 +126,53 @@ extension World {
     // MARK: What the sender reads
 
     /// A receiver says whether it accepts shared memory.
-    func helloRead(_ hello: ControlRequest.Hello, _ index: Int) {
-        if hello.sharedMemory == nil || sockets[monitors[index].socket].isTCP { return declineRead(index) }
-        if !monitors[index].shared.hasDeclined { monitors[index].shared.isAccepted = true }
+    func helloRead(_ hello: ControlRequest.Hello, _ monitor: SenderMonitor) {
+        if hello.sharedMemory == nil || sockets[monitor.socket].isTCP { return declineRead(monitor) }
+        if !monitor.shared.hasDeclined { monitor.shared.isAccepted = true }
     }
 
-    func releaseRead(_ buffer: Int, _ index: Int) {
-        noteRead("release of buffer \(buffer)", index)
-        guard checkHelloCame(before: "release", index), monitors[index].shared.isAccepted else { return }
-        let held = monitors[index].shared.buffers[buffer]?.held
-        if hasOurReceiver(index) {
+    func releaseRead(_ buffer: Int, _ monitor: SenderMonitor) {
+        noteRead("release of buffer \(buffer)", monitor)
+        guard checkHelloCame(before: "release", monitor), monitor.shared.isAccepted else { return }
+        let held = monitor.shared.buffers[buffer]?.held
+        if hasOurReceiver(monitor) {
             check(.releasesAreOnce, held != nil, "buffer \(buffer) is released, which its receiver does not have")
             if let held { check(.heldBuffersStay, held.isUnchanged, "buffer \(buffer) changed before its release") }
         }
-        monitors[index].shared.buffers[buffer]?.held = nil
+        monitor.shared.buffers[buffer]?.held = nil
     }
 
-    func declineRead(_ index: Int) {
-        guard !monitors[index].shared.hasDeclined else { return }
-        monitors[index].shared.hasDeclined = true
-        guard monitors[index].shared.isAccepted else { return }
-        monitors[index].shared.isAccepted = false
-        monitors[index].shared.isUnderWay = !monitors[index].isBetweenMessages || monitors[index].announcedAt != nil
-        for buffer in monitors[index].shared.buffers.indices { monitors[index].shared.buffers[buffer]?.held = nil }
-        if monitors[index].shared.isLastShared { askAfterDecline(index) }
+    func declineRead(_ monitor: SenderMonitor) {
+        guard !monitor.shared.hasDeclined else { return }
+        monitor.shared.hasDeclined = true
+        guard monitor.shared.isAccepted else { return }
+        monitor.shared.isAccepted = false
+        monitor.shared.isUnderWay = !monitor.isBetweenMessages || monitor.announcedAt != nil
+        for buffer in monitor.shared.buffers.indices { monitor.shared.buffers[buffer]?.held = nil }
+        if monitor.shared.isLastShared { askAfterDecline(monitor) }
     }
 
     /// The latest frame went out in shared memory, and its receiver, which has declined, may have skipped it.
-    private func askAfterDecline(_ index: Int) {
-        guard monitors[index].wants.contains(.frames) else { return }
+    private func askAfterDecline(_ monitor: SenderMonitor) {
+        guard monitor.wants.contains(.frames) else { return }
         coverage.count(.latestFrameAfterDecline)
-        guard !monitors[index].isPauseAsked else { return monitors[index].hasReasonToRepeat = true }
-        let isAsked = monitors[index].frameAskedAt != nil
-        askForFrame(index)
-        monitors[index].shared.isAskedByDecline = !isAsked
+        guard !monitor.isPauseAsked else { return monitor.hasReasonToRepeat = true }
+        let isAsked = monitor.frameAskedAt != nil
+        askForFrame(monitor)
+        monitor.shared.isAskedByDecline = !isAsked
     }
 
     /// A frame in shared memory is complete, which may have been under way when a decline was read.
-    func sharedFrameEnds(_ index: Int) {
-        monitors[index].shared.isLastShared = true
-        if monitors[index].shared.hasDeclined { askAfterDecline(index) }
+    func sharedFrameEnds(_ monitor: SenderMonitor) {
+        monitor.shared.isLastShared = true
+        if monitor.shared.hasDeclined { askAfterDecline(monitor) }
     }
 
     /// A JPEG begins, part of whose header may have been written before a decline was read: the latest frame was no
     /// longer in shared memory then, and is not repeated.
-    func jpegBegins(_ index: Int) {
-        monitors[index].shared.isLastShared = false
-        if monitors[index].shared.isAskedByDecline { monitors[index].frameAskedAt = nil }
+    func jpegBegins(_ monitor: SenderMonitor) {
+        monitor.shared.isLastShared = false
+        if monitor.shared.isAskedByDecline { monitor.frameAskedAt = nil }
     }
 
     // MARK: When everything rests
@@ -196,23 +196,23 @@ extension World {
     private func isResting(_ receiver: SimReceiver, _ monitor: SenderMonitor) -> Bool {
         receiver.closeReason == nil && receiver.frames.waiter != nil && !receiver.frames.hasBeenWoken
             && !receiver.isEnding && receiver.machine.outbox.bytes.isEmpty && !receiver.shared.hasDeclined
-            && isAsleep(receiver.thread) && isAsleep(senders[monitor.sender].plan.thread)
+            && isAsleep(receiver.thread) && isAsleep(monitor.sender.thread)
             && sockets[monitor.socket].inbound.count == 0 && sockets[receiver.socket].inbound.count == 0
     }
 
     // MARK: Preferences
 
     /// A frame of one size has been written: it is the preferred size, or the preference was refused.
-    func checkPreference(_ header: FrameHeader, _ number: UInt32, _ index: Int) {
-        let sender = senders[monitors[index].sender]
+    func checkPreference(_ header: FrameHeader, _ number: UInt32, _ monitor: SenderMonitor) {
+        let sender = monitor.sender
         let offer = sender.offers[Int(number) - 1]
         guard offer.isImage, offer.revision == sender.terms.revision, let box = sender.terms.preferences.size else {
             return
         }
-        guard let look = sender.encodedWith[number] else { return }
+        guard let look = sender.encoded[number]?.look else { return }
         check(
             .preferencesAreAnswered,
-            sender.isPreferred(header.bufferSize, of: offer, in: box, look) || monitors[index].refusals > 0,
+            sender.isPreferred(header.bufferSize, of: offer, in: box, look) || monitor.refusals > 0,
             "frame \(number) is \(header.bufferSize), its receiver prefers \(box), and nothing was refused"
         )
     }

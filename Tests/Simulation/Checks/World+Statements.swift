@@ -7,15 +7,14 @@ extension World {
     // MARK: The sender's side
 
     /// The sender writes an info.
-    func infoWritten(_ info: ControlRequest.SessionInfo, _ index: Int) {
+    func infoWritten(_ info: ControlRequest.SessionInfo, _ monitor: SenderMonitor) {
         coverage.count(.info)
-        monitors[index].keepReasonToRepeat()
-        let monitor = monitors[index]
+        monitor.keepReasonToRepeat()
         check(.infoOnlyIfAsked, monitor.hasReadHello && monitor.wantsInfo, "an info that nobody asked for")
         check(.infoOnlyIfAsked, monitor.statuses > 0, "an info before the answer to the hello")
         check(.infoOnlyIfAsked, monitor.info == nil, "a second info")
-        checkInfo(info, of: senders[monitor.sender])
-        monitors[index].info = info
+        checkInfo(info, of: monitor.sender)
+        monitor.info = info
     }
 
     private func checkInfo(_ info: ControlRequest.SessionInfo, of sender: SimSender) {
@@ -40,18 +39,16 @@ extension World {
 
     /// The receiver gets an info.
     func deliver(_ info: ControlRequest.SessionInfo, to receiver: SimReceiver) {
-        let peer = sockets[receiver.socket].formerPeer
-        guard peer >= 0, sockets[peer].monitor >= 0 else { return }
-        checkInfo(info, of: senders[monitors[sockets[peer].monitor].sender])
+        if let monitor = monitor(of: receiver) { checkInfo(info, of: monitor.sender) }
     }
 
     /// The sender reads an info.
-    func infoRead(_ info: ControlRequest.SessionInfo, _ index: Int) {
-        let isFirst = monitors[index].infoRead == nil
-        monitors[index].infoRead = info
-        guard hasOurReceiver(index) else { return }
+    func infoRead(_ info: ControlRequest.SessionInfo, _ monitor: SenderMonitor) {
+        let isFirst = monitor.infoRead == nil
+        monitor.infoRead = info
+        guard hasOurReceiver(monitor) else { return }
         coverage.count(.infoOfReceiver)
-        let socket = sockets[monitors[index].socket].formerPeer
+        let socket = sockets[monitor.socket].formerPeer
         let stated = receivers.last { $0.socket == socket }.map { Statement.info($0.statement) }
         check(.receiversInfoIsWhole, isFirst && info == stated, "what was never stated, or a second time: \(info)")
     }
@@ -59,8 +56,7 @@ extension World {
     /// The sender's program is told what its receiver states.
     func told(_ info: ControlRequest.SessionInfo, _ sender: SimSender) {
         guard info != ControlRequest.SessionInfo() else { return }
-        let monitor = sender.socket >= 0 ? sockets[sender.socket].monitor : -1
-        let read = monitor >= 0 ? monitors[monitor].infoRead : nil
-        check(.receiversInfoIsWhole, read == info, "sender \(sender.index) is told what its receiver did not state")
+        let isRead = sender.monitor?.infoRead == info
+        check(.receiversInfoIsWhole, isRead, "sender \(sender.index) is told what its receiver did not state")
     }
 }

@@ -121,7 +121,7 @@ extension World {
         _ machine: borrowing UploaderMachine
     ) -> Bool {
         let look = SimSender.Look(machine)
-        guard let encodedWith = sender.encodedWith[number], encodedWith != look else { return true }
+        guard let encoded = sender.encoded[number], encoded.look != look else { return true }
         let offer = sender.offers[Int(number) - 1]
         let plan = look.scale.plan(
             forWidth: offer.size.width,
@@ -129,25 +129,23 @@ extension World {
             orientation: offer.orientation,
             appliesOrientation: sender.plan.appliesOrientation
         )
-        if encodedWith.quality == look.quality, message.bufferSize == plan.canvas { return true }
+        if encoded.look.quality == look.quality, message.bufferSize == plan.canvas { return true }
         // What the program has set since, or since this receiver connected, applies from the next frame on.
         // A preference for a rate says nothing of how an image looks.
-        let wanted = machine.terms.preferences
-        if let (connection, preferences) = sender.encodedFor[number],
-            (preferences.size, preferences.quality) == (wanted.size, wanted.quality),
-            connection == machine.terms.connection || sender.resizedAt > sender.openedAt
+        let (wanted, preferences) = (machine.terms.preferences, encoded.preferences)
+        if (preferences.size, preferences.quality) == (wanted.size, wanted.quality),
+            encoded.connection == machine.terms.connection || sender.resizedAt > sender.openedAt
         {
             return true
         }
         // What the receiver has may be sent again.
-        guard sender.socket >= 0, sockets[sender.socket].monitor >= 0 else { return false }
-        let monitor = monitors[sockets[sender.socket].monitor]
+        guard let monitor = sender.monitor else { return false }
         return monitor.lastFrame == number && monitor.header?.bufferSize == message.bufferSize
     }
 
     /// Whether the receiver has the latest image otherwise than it has preferred since.
     private func lacksPreference(_ sender: SimSender, _ number: UInt32, _ header: FrameHeader?) -> Bool {
-        guard isImageKept(sender, number), let header, let look = sender.encodedWith[number] else { return false }
+        guard isImageKept(sender, number), let header, let look = sender.encoded[number]?.look else { return false }
         let preferences = sender.terms.preferences
         if let box = preferences.size {
             let offer = sender.offers[Int(number) - 1]
@@ -166,7 +164,7 @@ extension World {
 
     /// Which frame a receiver lacks; nil for none.
     func missingFrame(_ sender: SimSender, _ monitor: SenderMonitor) -> String? {
-        guard !sender.offers.isEmpty, sender.uploader != nil, sender.runs.allSatisfy({ $0.left == 0 }) else {
+        guard !sender.offers.isEmpty, sender.uploader != nil, sender.runs.allSatisfy({ $0.count == 0 }) else {
             return nil
         }
         if monitor.shared.heldCount == Sharing.count { coverage.count(.everyBufferHeld) }
@@ -184,9 +182,6 @@ extension World {
             let waitsForRoom = sender.byteRate != nil && isHeldBack(sender) && now < sender.openedAt + 4_000_000_000
             return waitsForRoom ? nil : "a receiver that wants frames has none"
         }
-        if last == latest, isBlurred(sender, latest, monitor) {
-            return "its receiver has image \(latest) at less than the highest quality"
-        }
         if last == latest {
             guard lacksPreference(sender, latest, monitor.header) else { return nil }
             return "its receiver has image \(latest) in another size or quality than it prefers"
@@ -201,10 +196,8 @@ extension World {
     }
 
     /// A receiver is owed the latest frame.
-    func askForFrame(_ index: Int) {
-        let sender = senders[monitors[index].sender]
-        let latest = UInt32(sender.offers.count)
-        monitors[index].askForFrame(at: now, latest: latest)
+    func askForFrame(_ monitor: SenderMonitor) {
+        monitor.askForFrame(at: now, latest: UInt32(monitor.sender.offers.count))
     }
 
     /// Whether a receiver that asked when `latest` was the latest frame may be answered with another one.
@@ -290,11 +283,9 @@ extension World {
                     <= UInt64(statistics.sent + statistics.repeats + sender.lostCount + others.values.reduce(0, +)),
                 "uploader \(sender.index): \(uploader.machine.nextNumber) numbers for \(statistics.sent) frames sent"
             )
-            let latest = uploader.machine.latestTicket
-            check(.noResidue, latest == nil, "uploader \(sender.index) holds frame \(latest ?? 0)")
-            let waiters = uploader.machine.waiterCount
-            check(.noResidue, waiters == 0, "uploader \(sender.index): somebody waits for its frames")
-            check(.noResidue, sender.finishers.isEmpty, "uploader \(sender.index): a caller of finish waits")
+            let callers = uploader.machine.waiterCount + sender.finishers.count
+            let frames = uploader.machine.latestTicket == nil ? 0 : 1
+            checkNothing(isLeftBy: "uploader \(sender.index)", ["frames": frames, "callers": callers])
             check(
                 .everyFrameIsCounted,
                 statistics.offered == sender.offers.count && statistics.inProgress == 0,

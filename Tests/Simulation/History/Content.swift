@@ -1,3 +1,4 @@
+internal import Foundation
 internal import FrameTransport
 internal import FrameWire
 
@@ -31,39 +32,32 @@ internal import FrameWire
     }()
 
     /// The pattern behind the header; different for any two bodies that are likely to be confused.
-    private static func pattern(of identity: Identity, count: Int, from offset: Int = 0) -> UnsafeRawBufferPointer {
+    private static func pattern(of identity: Identity, count: Int) -> UnsafeRawBufferPointer {
         let mixed = (UInt64(identity.sender) << 32 | UInt64(identity.number)) &* 0x9e37_79b9_7f4a_7c15
         let start = Int(mixed >> 48) & 0xffff
-        return unsafe UnsafeRawBufferPointer(rebasing: pattern[(start + offset)..<(start + offset + count)])
+        return unsafe UnsafeRawBufferPointer(rebasing: pattern[start..<start + count])
     }
 
-    /// Appends a body.
-    static func append(_ identity: Identity, to bytes: inout [UInt8]) {
-        unsafe header(of: identity) { unsafe bytes.append(contentsOf: $0) }
-        let count = Int(identity.length) - headerByteCount
-        var offset = 0
-        while offset < count {
-            let part = min(count - offset, 1 << 16)
-            unsafe bytes.append(contentsOf: pattern(of: identity, count: part))
-            offset += part
+    /// The body of a frame or of audio.
+    static func bytes(_ identity: Identity) -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: Int(identity.length)) { unsafe write(identity, $0, &$1) }
+    }
+
+    static func bytes(_ identity: Identity, pool: FrameBytes.Pool) -> FrameBytes {
+        FrameBytes(capacity: Int(identity.length), pool: pool) { output in
+            unsafe output.withUnsafeMutableBufferPointer { unsafe write(identity, $0, &$1) }
         }
     }
 
-    /// Makes the body of a frame or of audio.
-    static func bytes(_ identity: Identity, pool: FrameBytes.Pool) -> FrameBytes {
-        FrameBytes(capacity: Int(identity.length), pool: pool) { output in
-            unsafe output.withUnsafeMutableBufferPointer { buffer, initialized in
-                let memory = UnsafeMutableRawBufferPointer(buffer)
-                unsafe header(of: identity) { unsafe memory.copyMemory(from: $0) }
-                var offset = headerByteCount
-                while offset < Int(identity.length) {
-                    let part = min(Int(identity.length) - offset, 1 << 16)
-                    let target = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[offset..<offset + part])
-                    unsafe target.copyMemory(from: pattern(of: identity, count: part))
-                    offset += part
-                }
-                initialized = Int(identity.length)
-            }
+    private static func write(_ identity: Identity, _ buffer: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int) {
+        let memory = UnsafeMutableRawBufferPointer(buffer)
+        unsafe header(of: identity) { unsafe memory.copyMemory(from: $0) }
+        count = headerByteCount
+        while count < Int(identity.length) {
+            let part = min(Int(identity.length) - count, 1 << 16)
+            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[count..<count + part])
+            unsafe target.copyMemory(from: pattern(of: identity, count: part))
+            count += part
         }
     }
 
@@ -96,12 +90,12 @@ internal import FrameWire
     }
 
     /// Whose body this is; nil if it is nobody's, or not whole.
-    static func identify(_ bytes: Span<UInt8>, padding: Bool = true) -> Identity? {
+    static func identify(_ bytes: Span<UInt8>) -> Identity? {
         guard bytes.count >= headerByteCount else { return nil }
         return unsafe bytes.withUnsafeBytes { memory in
             guard let identity = unsafe header(memory), !identity.isImage else { return nil }
             let length = Int(identity.length)
-            guard length >= headerByteCount, length <= bytes.count, padding || length == bytes.count else { return nil }
+            guard length >= headerByteCount, length <= bytes.count else { return nil }
             var offset = headerByteCount
             while offset < length {
                 let part = min(length - offset, 1 << 16)
@@ -125,18 +119,7 @@ internal import FrameWire
         _ offset: Int,
         _ expected: UnsafeRawBufferPointer
     ) -> Bool {
-        // Word by word: the standard library's comparison goes byte by byte.
-        var index = 0
-        while index + 8 <= expected.count {
-            let left = unsafe memory.loadUnaligned(fromByteOffset: offset + index, as: UInt64.self)
-            let right = unsafe expected.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            guard left == right else { return false }
-            index += 8
-        }
-        while index < expected.count {
-            guard unsafe memory[offset + index] == expected[index] else { return false }
-            index += 1
-        }
-        return true
+        guard let memory = memory.baseAddress, let start = expected.baseAddress else { return true }
+        return unsafe memcmp(memory + offset, start, expected.count) == 0
     }
 }

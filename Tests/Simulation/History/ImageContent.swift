@@ -28,12 +28,6 @@ internal import TurboJPEG
     /// Returns an image of a size, in memory of its own.
     static func image(_ identity: Content.Identity, _ size: BufferSize) -> PixelBuffer? {
         guard var image = try? PixelBuffer(width: size.width, height: size.height, format: .gray) else { return nil }
-        draw(identity, in: &image)
-        return image
-    }
-
-    /// Draws an image.
-    static func draw(_ identity: Content.Identity, in image: inout PixelBuffer) {
         let identity = Content.Identity(
             sender: identity.sender,
             number: identity.number,
@@ -54,6 +48,7 @@ internal import TurboJPEG
                 unsafe Content.header(of: identity) { unsafe memory.copyMemory(from: $0) }
             }
         }
+        return image
     }
 
     /// Whose image this is; nil if it is nobody's, or not whole.
@@ -101,24 +96,24 @@ internal import TurboJPEG
 
 /// Where an image is in shared memory.
 @safe struct SimImage {
-    let region: SharedRegion
+    let memory: SharedMemory
     let header: SharedFrameHeader
     /// What it showed when it was delivered.
     var identity: Content.Identity?
 
-    init(_ region: SharedRegion, _ header: SharedFrameHeader) {
-        (self.region, self.header) = (region, header)
-        identity = Self.identify(region, header)
+    init(_ memory: SharedMemory, _ header: SharedFrameHeader) {
+        (self.memory, self.header) = (memory, header)
+        identity = Self.identify(memory, header)
     }
 
     /// Whether it still shows the same.
-    var isUnchanged: Bool { Self.identify(region, header) == identity }
+    var isUnchanged: Bool { Self.identify(memory, header) == identity }
 
-    private static func identify(_ region: SharedRegion, _ header: SharedFrameHeader) -> Content.Identity? {
-        let byteCount = unsafe region.bytes.count
+    private static func identify(_ memory: SharedMemory, _ header: SharedFrameHeader) -> Content.Identity? {
+        let byteCount = memory.byteCount
         guard header.format == .gray, let plane = header.planes.first, plane.offset < byteCount else { return nil }
         return unsafe ImageContent.identify(
-            UnsafeRawBufferPointer(rebasing: region.bytes[plane.offset...]),
+            UnsafeRawBufferPointer(rebasing: memory.bytes[plane.offset...]),
             header.info.bufferSize.width,
             header.info.bufferSize.height,
             bytesPerRow: plane.bytesPerRow
@@ -128,6 +123,6 @@ internal import TurboJPEG
     /// The rows that a receiver sees.
     func row(_ index: Int) -> UnsafeRawBufferPointer {
         let start = header.planes[0].offset + index * header.planes[0].bytesPerRow
-        return unsafe UnsafeRawBufferPointer(rebasing: region.bytes[start..<start + header.info.bufferSize.width])
+        return unsafe UnsafeRawBufferPointer(rebasing: memory.bytes[start..<start + header.info.bufferSize.width])
     }
 }

@@ -54,15 +54,17 @@ struct Plan {
         // Senders.
         case offer(Offering)
         case audio(count: Int, length: Int)
-        case configure(PacingChoice)
+        case configure(SampleUploader.Pacing)
         case requestFrame
         case finish(cancelledAfter: UInt64?)
         /// Begins to share memory, or ends it.
         case share(Bool)
-        /// Another largest side of what is sent; nil for the size that it has.
-        case resize(largestSide: Int?)
+        /// Sends another size.
+        case resize(SampleUploader.OutputScale)
         case openWithin(UInt64, cancelledAfter: UInt64?)
         case encoderFails(Bool)
+        /// The task that sends a frame without an uploader is cancelled.
+        case cancelFrame
 
         // Servers, and the programs that consume their latest connection.
         case drain
@@ -80,10 +82,8 @@ struct Plan {
         case shortage(UInt64)
         case breakConnection(Int)
         case hang(place: Int, UInt64)
-        /// So many connect at once, and most leave at once.
-        case storm(place: Int, Int)
-        /// Somebody connects who has the token, and sends it in most cases.
-        case visit(place: Int)
+        /// So many connect at once, and most leave at once, or send the token and stay.
+        case storm(place: Int, Int, isWithToken: Bool = false)
     }
 
     /// Frames that a producer offers.
@@ -93,14 +93,6 @@ struct Plan {
         var length: Int
         /// Whether all frames show the same.
         var isStatic: Bool
-    }
-
-    enum PacingChoice: Hashable {
-        case everyFrame
-        case every(Int)
-        case framesPerSecond(Double)
-        case adaptive(still: Double, motion: Double)
-        case skippingUnchanged(rate: Double?, keepAlive: UInt64?)
     }
 
     /// What a program submits.
@@ -129,6 +121,8 @@ struct Plan {
         case slow(UInt64)
         /// It takes nothing until it is told otherwise.
         case silent
+
+        var delay: UInt64 { if case .slow(let time) = self { time } else { 2_000 } }
     }
 }
 
@@ -173,7 +167,7 @@ struct SenderPlan {
     var usesUploader: Bool
     var reopens: Bool
     var pads: Bool
-    var pacing: Plan.PacingChoice
+    var pacing: SampleUploader.Pacing
     var socketCapacity: Int
     /// Whether images are kept beside their JPEGs.
     var keepsLatestImage: Bool
@@ -185,8 +179,8 @@ struct SenderPlan {
     var sharesMemory: Bool
     /// How many of 100 buffers the system has no memory for.
     var failingBuffers: Int
-    /// The largest side of what is sent.
-    var largestSide: Int?
+    /// The size of what is sent.
+    var scale: SampleUploader.OutputScale
     /// Whether images are rotated upright.
     var appliesOrientation: Bool
     /// How the quality follows what is possible, if it does.

@@ -8,105 +8,50 @@ extension PlanGenerator {
         if case .sender(let sender) = plan.actors[actor], !sender.usesUploader, random.chance(50) { return }
         let delay =
             switch plan.actors[actor] {
-            case .server: random.chance(75) ? random.time(in: 0...10_000) : random.time(in: 0...300_000_000)
+            case .server: random.time(in: 0...(random.chance(75) ? 10_000 : 300_000_000))
             case .sender, .peer: random.time(in: 0...3_000_000)
             }
-        // Steps are in the order of their times; those of one actor's beginning come before the others.
-        let step = Plan.Step(time: 1_000_000_000 + delay, actor: actor, action: .appear)
-        let index = plan.steps.firstIndex { $0.time > step.time } ?? plan.steps.count
-        plan.steps.insert(step, at: index)
+        add(.appear, by: actor, at: time + delay)
     }
 
-    /// Lets peers connect just before a server drains or closes.
-    mutating func addLateArrivals() {
-        var random = Random(seed: seed, part: 4)
-        for index in plan.steps.indices.reversed() {
-            let step = plan.steps[index]
+    private mutating func add(_ action: Plan.Action, by actor: Int = -1, at time: UInt64? = nil) {
+        plan.steps.append(Plan.Step(time: time ?? self.time, actor: actor, action: action))
+    }
+
+    /// Lets peers connect just before a server drains or closes, and senders' programs wait for a server while their
+    /// connection to a draining one is ending.
+    mutating func addArrivals() {
+        for step in plan.steps {
             guard step.actor >= 0, case .server(let server) = plan.actors[step.actor] else { continue }
-            switch step.action {
-            case .leave, .drain: break
-            default: continue
+            let (isEnd, isDrain) =
+                switch step.action {
+                case .leave: (true, false)
+                case .drain: (true, true)
+                case .drainConnection: (false, true)
+                default: (false, false)
+                }
+            if isEnd, random.chance(40) {
+                let lead = random.time(in: 0...(server.isPort ? 400_000 : 8_000))
+                add(.storm(place: server.place, random.number(in: 1...12)), at: max(step.time - lead, 1_000_000_000))
             }
-            guard random.chance(40) else { continue }
-            let lead = server.isPort ? random.time(in: 0...400_000) : random.time(in: 0...8_000)
-            let time = step.time - min(lead, step.time - (index > 0 ? plan.steps[index - 1].time : 0))
-            let arrival = Plan.Action.storm(place: server.place, random.number(in: 1...12))
-            plan.steps.insert(Plan.Step(time: time, actor: -1, action: arrival), at: index)
+            for sender in isDrain ? senders(at: server.place) : [] where random.chance(40) {
+                let wait = Plan.Action.openWithin(random.pick(300_000_000, 1_000_000_000), cancelledAfter: nil)
+                add(wait, by: sender, at: min(step.time + random.time(in: 100_000...400_000_000), time))
+            }
         }
     }
 
     /// Lets peers with the token connect in quick succession where places are given away on one thread and taken on another.
     mutating func addCrowds() {
-        var random = Random(seed: seed, part: 5)
         for case .server(let server) in plan.actors
         where !server.readers.isEmpty && plan.places[server.place].usesTokens {
             for _ in 0..<random.number(in: 1...3) {
                 var time = plan.steps[random.below(plan.steps.count)].time
                 for _ in 0..<random.number(in: 2...24) {
-                    let index = plan.steps.firstIndex { $0.time > time } ?? plan.steps.count
-                    let visit = Plan.Action.visit(place: server.place)
-                    plan.steps.insert(Plan.Step(time: time, actor: -1, action: visit), at: index)
+                    add(.storm(place: server.place, 1, isWithToken: true), at: time)
                     time += random.time(in: 0...12_000)
                 }
             }
-        }
-    }
-
-    /// Lets senders' programs wait for a server while their connection to a draining one is ending.
-    mutating func addImpatience() {
-        var random = Random(seed: seed, part: 6)
-        for step in plan.steps {
-            guard step.actor >= 0, case .server(let server) = plan.actors[step.actor] else { continue }
-            switch step.action {
-            case .drain, .drainConnection: break
-            default: continue
-            }
-            for sender in senders(at: server.place) where random.chance(40) {
-                let time = min(step.time + random.time(in: 100_000...400_000_000), self.time)
-                let index = plan.steps.firstIndex { $0.time > time } ?? plan.steps.count
-                let wait = Plan.Action.openWithin(random.pick(300_000_000, 1_000_000_000), cancelledAfter: nil)
-                plan.steps.insert(Plan.Step(time: time, actor: sender, action: wait), at: index)
-            }
-        }
-    }
-
-    /// Lets programs at both ends state something about their sides.
-    mutating func addStatements() {
-        var random = Random(seed: seed, part: 7)
-        guard random.chance(40) else { return }
-        for actor in plan.actors.indices where random.chance(50) {
-            switch plan.actors[actor] {
-            case .server(var server):
-                server.statement = actor + 1
-                plan.actors[actor] = .server(server)
-            case .sender(var sender):
-                sender.statement = actor + 1
-                plan.actors[actor] = .sender(sender)
-            case .peer: break
-            }
-        }
-    }
-
-    /// Lets the quality of some senders' images follow what is possible, and some receivers say what that is.
-    mutating func addAdaptations() {
-        var random = Random(seed: seed, part: 8)
-        for actor in plan.actors.indices {
-            guard case .sender(var sender) = plan.actors[actor], random.chance(25) else { continue }
-            sender.adaptation = .init(
-                maximumByteRate: random.pick(nil, 4_000, 8_000, 20_000, 100_000),
-                minimumQuality: random.pick(30, 80),
-                preference: random.chance(50) ? .motion : .detail()
-            )
-            plan.actors[actor] = .sender(sender)
-        }
-        for index in plan.steps.indices {
-            guard case .request(var requests) = plan.steps[index].action else { continue }
-            for place in requests.indices {
-                guard case .prefer(var preferences) = requests[place], random.chance(20) else { continue }
-                preferences.byteRate = random.pick(20_000, 100_000)
-                requests[place] = .prefer(preferences)
-            }
-            plan.steps[index].action = .request(requests)
         }
     }
 
@@ -120,7 +65,6 @@ extension PlanGenerator {
 
     mutating func addStep() {
         advance()
-        time = max(time, plan.steps.last?.time ?? 0)
         if random.chance(5) { return addFault() }
         let actor = random.below(plan.actors.count)
         let action: Plan.Action
@@ -142,7 +86,7 @@ extension PlanGenerator {
             if case .request(let requests) = action, requests.last == .pause { paused.insert(actor) }
         case .peer(let peer): action = peerAction(peer)
         }
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: action))
+        add(action, by: actor)
     }
 
     /// Lets a receiver pause while an image is being copied, and resume when there is a newer one.
@@ -154,14 +98,14 @@ extension PlanGenerator {
         func offer(_ count: Int) -> Plan.Action {
             .offer(Plan.Offering(count: count, interval: 16_000_000, length: length, isStatic: true))
         }
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: .pace(.prompt)))
-        plan.steps.append(Plan.Step(time: time, actor: sender, action: offer(random.number(in: 1...4))))
+        add(.pace(.prompt), by: actor)
+        add(offer(random.number(in: 1...4)), by: sender)
         time += random.time(in: 0...70_000_000)
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([.pause])))
+        add(.request([.pause]), by: actor)
         time += random.time(in: 0...40_000_000)
-        plan.steps.append(Plan.Step(time: time, actor: sender, action: offer(1)))
+        add(offer(1), by: sender)
         time += random.time(in: 0...10_000_000)
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([.resume])))
+        add(.request([.resume]), by: actor)
     }
 
     /// The senders of this package that connect to a place.
@@ -175,49 +119,49 @@ extension PlanGenerator {
     private mutating func addPreference(of actor: Int, at place: Int) {
         let preference = ControlRequest.prefer(.init(size: BufferSize(width: 4_096, height: 4_096)))
         let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames]))
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([hello, preference])))
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: .pace(.prompt)))
+        add(.request([hello, preference]), by: actor)
+        add(.pace(.prompt), by: actor)
         time += random.time(in: 100_000...20_000_000)
         for sender in senders(at: place) {
-            plan.steps.append(Plan.Step(time: time, actor: sender, action: .offer(offering())))
+            add(.offer(offering()), by: sender)
         }
     }
 
     /// Lets a program release images while more requests wait than there is room for.
     private mutating func addFlood(of actor: Int, at place: Int) {
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: .pace(.prompt)))
+        add(.pace(.prompt), by: actor)
         for sender in senders(at: place) {
-            plan.steps.append(Plan.Step(time: time, actor: sender, action: .offer(offering())))
+            add(.offer(offering()), by: sender)
         }
         time += random.time(in: 1_000_000...60_000_000)
         let pings = (0..<random.number(in: 350...600)).map { ControlRequest.ping(UInt64($0)) }
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: .request(pings)))
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: .releaseImages))
+        add(.request(pings), by: actor)
+        add(.releaseImages, by: actor)
     }
 
     /// Lets a sender have a frame that waits for its socket when its receiver declines shared memory.
     private mutating func addDecline(of actor: Int, at place: Int) {
         let hello = ControlRequest.hello(ControlRequest.Hello(wants: [.frames, .audio]))
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([hello])))
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: .pace(random.pick(.silent, .prompt, .prompt))))
+        add(.request([hello]), by: actor)
+        add(.pace(random.pick(.silent, .prompt, .prompt)), by: actor)
         time += random.time(in: 100_000...1_000_000)
         for (index, other) in plan.actors.enumerated() {
             guard case .sender(let sender) = other, sender.place == place, random.chance(70) else { continue }
             let audio = Plan.Action.audio(count: random.number(in: 1...60), length: 4 * random.number(in: 4...500))
-            plan.steps.append(Plan.Step(time: time, actor: index, action: .offer(offering())))
+            add(.offer(offering()), by: index)
             time += random.time(in: 0...random.pick(100_000, 3_000_000))
-            plan.steps.append(Plan.Step(time: time, actor: index, action: audio))
-            plan.steps.append(Plan.Step(time: time, actor: index, action: .offer(offering())))
+            add(audio, by: index)
+            add(.offer(offering()), by: index)
         }
         time += random.time(in: 0...random.pick(1_000_000, 12_000_000))
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: .request([.decline])))
+        add(.request([.decline]), by: actor)
     }
 
     /// Lets a sender have something to write when it leaves.
     private mutating func addLastWords(of actor: Int) {
         let audio = Plan.Action.audio(count: random.number(in: 1...60), length: 4 * random.number(in: 4...500))
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: audio))
-        plan.steps.append(Plan.Step(time: time, actor: actor, action: .offer(offering())))
+        add(audio, by: actor)
+        add(.offer(offering()), by: actor)
         time += random.time(in: 0...random.pick(500_000, 20_000_000))
     }
 
@@ -229,20 +173,24 @@ extension PlanGenerator {
         case ..<40: action = .hang(place: random.below(plan.places.count), random.pick(10_000_000, 3_000_000_000))
         default: action = .breakConnection(random.below(1_000))
         }
-        plan.steps.append(Plan.Step(time: time, actor: -1, action: action))
+        add(action)
     }
 
     private mutating func senderAction(_ sender: SenderPlan) -> Plan.Action {
+        if !sender.usesUploader, random.chance(10) { return .cancelFrame }
         if !sender.usesUploader, random.chance(25) {
             return .openWithin(random.pick(1_000_000, 300_000_000), cancelledAfter: random.time(in: 0...3_000_000))
         }
         switch random.below(100) {
         case ..<70: return .offer(offering())
-        case ..<78: return .audio(count: random.number(in: 1...5), length: 4 * random.number(in: 4...500))
+        // Sometimes more than may wait.
+        case ..<78:
+            let count = random.chance(10) ? 80 : random.number(in: 1...5)
+            return .audio(count: count, length: 4 * random.number(in: 4...500))
         case ..<84:
             switch random.below(10) {
             case ..<4 where sender.sharesMemory: return .share(random.chance(60))
-            case 4, 5: return .resize(largestSide: random.pick(nil, 16, 48))
+            case 4, 5: return .resize(scale())
             default: return .configure(pacing())
             }
         case ..<87: return .requestFrame
@@ -289,7 +237,7 @@ extension PlanGenerator {
     private mutating func requests() -> [ControlRequest] {
         switch random.below(100) {
         case ..<82: return [request()]
-        case ..<97: return (0..<random.number(in: 2...4)).map { _ in request() }
+        case ..<97: return [.ping(random.next())] + (0..<random.number(in: 1...3)).map { _ in request() }
         // More than may wait for a sender that does not read.
         default: return (0..<random.number(in: 250...400)).map { _ in request() }
         }
@@ -306,7 +254,8 @@ extension PlanGenerator {
                 ControlRequest.Preferences(
                     frameRateInMillihertz: random.pick(nil, 1, 1_000, 5_000, 60_000),
                     size: random.pick(nil, nil, 16, 48, 4_096).map { BufferSize(width: $0, height: $0) },
-                    quality: random.pick(nil, 50, 100)
+                    quality: random.pick(nil, 50, 100),
+                    byteRate: random.chance(20) ? random.pick(20_000, 100_000) : nil
                 )
             )
         case 8, 9: return .refresh

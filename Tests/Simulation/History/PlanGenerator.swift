@@ -1,3 +1,4 @@
+internal import FrameSocket
 internal import FrameWire
 
 /// Makes plans: what could happen, as often as it pays to let it.
@@ -6,9 +7,8 @@ struct PlanGenerator {
     var plan = Plan()
     var time: UInt64 = 1_000_000_000
     private var identity: UInt16 = 0
-    let seed: UInt64
-    /// Decides which senders rotate images.
-    private var turning: Random
+    /// The threads of programs; others only read connections.
+    private let threads: Int
 
     /// What this history is mostly about; other things happen too, but less often.
     enum Theme: Int, CaseIterable {
@@ -27,14 +27,13 @@ struct PlanGenerator {
     }
 
     private init(seed: UInt64) {
-        self.seed = seed
         random = Random(seed: seed, part: 0)
-        turning = Random(seed: seed, part: 2)
+        threads = random.pick(1, 1, 2)
+        plan.threads = threads
     }
 
     private mutating func make() -> Plan {
         theme = Theme(rawValue: random.below(Theme.allCases.count)) ?? .mixed
-        plan.threads = random.pick(1, 1, 2)
         let placeCount = theme == .reconnecting ? 1 : random.pick(1, 1, 2)
         for _ in 0..<placeCount { addPlace() }
         let bytes = theme == .memory ? random.pick(20_000, 60_000, 200_000) : random.pick(60_000, 1 << 20, 64 << 20)
@@ -42,8 +41,8 @@ struct PlanGenerator {
         for place in 0..<placeCount { addReceivers(at: place) }
         let senders = theme == .crowd ? random.number(in: 6...28) : random.number(in: 1...5)
         for _ in 0..<senders { addSender() }
-        addReaders()
         for actor in plan.actors.indices { addFirstStep(of: actor) }
+        time = plan.steps.map(\.time).max() ?? time
         // Many histories are short: what goes wrong mostly takes few steps, and another history tries others. Few actors
         // take more steps each.
         let actors = plan.actors.count
@@ -51,11 +50,9 @@ struct PlanGenerator {
             random.number(in: random.chance(60) ? 10...22 : 30...45) + (actors < 4 ? 30 : actors < 6 ? 10 : 0)
             + (theme == .crowd ? 10 : 0)
         for _ in 0..<stepCount { addStep() }
-        addLateArrivals()
+        addArrivals()
         addCrowds()
-        addImpatience()
-        addStatements()
-        addAdaptations()
+        plan.steps.sort { $0.time < $1.time }
         plan.end = time + 1_000_000
         return plan
     }
@@ -68,19 +65,16 @@ struct PlanGenerator {
         plan.places.append(place)
     }
 
-    /// Gives some servers threads that read their connections, their own among them or not.
-    private mutating func addReaders() {
-        var random = Random(seed: seed, part: 3)
-        for actor in plan.actors.indices {
-            let chance = theme == .tokens ? 60 : 20
-            guard case .server(var server) = plan.actors[actor], random.chance(chance) else { continue }
-            let count = random.number(in: 1...2)
-            server.readers = Array(plan.threads..<plan.threads + count)
-            if random.chance(30) { server.readers.append(server.thread) }
-            plan.threads += count
-            plan.actors[actor] = .server(server)
-        }
+    /// The threads that read a server's connections, its own among them or not; none if only its own does.
+    private mutating func readers(beside thread: Int) -> [Int] {
+        guard random.chance(theme == .tokens ? 60 : 20) else { return [] }
+        let first = plan.threads
+        plan.threads += random.number(in: 1...2)
+        return Array(first..<plan.threads) + (random.chance(30) ? [thread] : [])
     }
+
+    /// What a program states about its side, if it does.
+    private mutating func statement() -> Int { random.chance(20) ? plan.actors.count + 1 : 0 }
 
     // MARK: Actors
 
@@ -94,7 +88,7 @@ struct PlanGenerator {
         } else if kind < (theme == .patience ? 90 : 88), !plan.places[place].usesTokens {
             plan.actors.append(.peer(peer(.plainReceiver, at: place)))
         } else {
-            let hostility = HostileReceiving(rawValue: random.below(HostileReceiving.allCases.count)) ?? .pingFlood
+            let hostility = Hostility.ofReceivers[random.below(Hostility.ofReceivers.count)]
             plan.actors.append(.peer(peer(.hostileReceiver(hostility), at: place)))
         }
     }
@@ -106,13 +100,16 @@ struct PlanGenerator {
             case .audio: random.pick([.audio], [.frames, .audio])
             default: random.pick([.frames], [.frames], [.frames, .audio], [])
             }
+        let thread = random.below(threads)
         return ServerPlan(
             place: place,
-            thread: random.below(plan.threads),
+            thread: thread,
+            readers: readers(beside: thread),
             budget: random.below(plan.budgets.count),
             connections: random.pick(2, 3, 4, 8, 64),
             deliversNewest: random.chance(40),
             hello: talks ? wants : nil,
+            statement: statement(),
             pace: theme == .patience && random.chance(60)
                 ? .silent : random.pick(.prompt, .prompt, .slow(random.time(in: 100_000...50_000_000)), .silent),
             takesConnections: random.chance(92),
@@ -150,47 +147,44 @@ struct PlanGenerator {
                     .everythingAtOnce,
                     .everythingAtOnce
                 )
-                : HostileSending(rawValue: random.below(HostileSending.allCases.count)) ?? .garbage
+                : Hostility.ofSenders[random.below(Hostility.ofSenders.count)]
             plan.actors.append(.peer(peer(.hostileSender(hostility), at: place)))
         } else if kind < hostile + 15 {
             plan.actors.append(.peer(peer(.plainSender(reads: random.chance(50)), at: place)))
         } else {
-            var sender = sender(at: place)
-            if turning.chance(30) { makeStill(&sender) }
-            plan.actors.append(.sender(sender))
+            plan.actors.append(.sender(sender(at: place)))
         }
-    }
-
-    /// Gives the sender an often unchanged source.
-    private mutating func makeStill(_ sender: inout SenderPlan) {
-        sender.pacing = turning.pick(
-            .skippingUnchanged(rate: 15, keepAlive: turning.pick(nil, 1_000_000_000)),
-            .adaptive(still: 2, motion: 20)
-        )
-        if turning.chance(50) { sender.images = .mixed }
-        // Frames come while one is found to be unchanged.
-        if turning.chance(40) { sender.encodingTime = 30_000_000 }
     }
 
     private mutating func sender(at place: Int) -> SenderPlan {
         SenderPlan(
             identity: identity,
             place: place,
-            thread: random.below(plan.threads),
+            thread: random.below(threads),
             usesUploader: random.chance(85),
             reopens: random.chance(85),
             pads: random.chance(20),
             pacing: pacing(),
             socketCapacity: capacity(),
             keepsLatestImage: !random.chance(15),
-            encodingTime: random.pick(5_000, 200_000, 8_000_000),
+            encodingTime: random.pick(5_000, 200_000, 8_000_000, 30_000_000),
             retryInterval: random.chance(25) ? 100_000_000 : random.pick(1_000_000_000, 3_000_000_000),
             images: random.chance(theme == .sharing ? 95 : theme == .memory ? 80 : 60)
                 ? random.pick(.ordinary, .mixed) : .none,
             sharesMemory: random.chance(theme == .sharing ? 95 : 60),
             failingBuffers: random.chance(10) ? 20 : 0,
-            largestSide: random.chance(theme == .memory ? 60 : 25) ? random.pick(16, 48) : nil,
-            appliesOrientation: turning.chance(30)
+            scale: random.chance(theme == .memory ? 60 : 25) ? scale() : .full,
+            appliesOrientation: random.chance(30),
+            adaptation: random.chance(25) ? adaptation() : nil,
+            statement: statement()
+        )
+    }
+
+    private mutating func adaptation() -> SampleUploader.Configuration.Adaptation {
+        .init(
+            maximumByteRate: random.pick(nil, 4_000, 8_000, 20_000, 100_000),
+            minimumQuality: random.pick(30, 80),
+            preference: random.chance(50) ? .motion : .detail()
         )
     }
 
@@ -199,15 +193,19 @@ struct PlanGenerator {
         return random.pick(150, 300, 2_000, 16_000, 200_000, random.number(in: 1...5_000))
     }
 
-    mutating func pacing() -> Plan.PacingChoice {
-        guard theme == .pacing || random.chance(50) else { return .everyFrame }
-        switch random.below(5) {
+    mutating func scale() -> SampleUploader.OutputScale {
+        random.pick(.full, .fit(width: 16, height: 16), .fit(width: 48, height: 48))
+    }
+
+    mutating func pacing() -> SampleUploader.Pacing {
+        guard theme == .pacing || random.chance(65) else { return .everyFrame }
+        switch random.below(6) {
         case 0: return .every(random.number(in: 1...4))
         case 1: return .framesPerSecond(random.pick(5, 15, 30, 60))
         case 2: return .adaptive(still: 2, motion: 20)
-        case 3:
-            let rate: Double? = turning.pick(nil, 15)
-            return .skippingUnchanged(rate: rate, keepAlive: random.pick(nil, 1_000_000_000))
+        case 3, 4:
+            let rate: SampleUploader.Pacing = random.pick(.everyFrame, .framesPerSecond(15))
+            return rate.skippingUnchanged(keepAlive: random.pick(nil, .seconds(1)))
         default: return .everyFrame
         }
     }
@@ -216,10 +214,7 @@ struct PlanGenerator {
         var peer = ScriptedPeer(role: role, place: place, identity: 0, socketCapacity: random.pick(2_000, 200_000))
         if role.isSender { peer.identity = identity }
         if case .hostileSender = role { peer.socketCapacity = random.pick(2_000, 200_000, 400_000) }
-        if plan.places[place].usesTokens {
-            (peer.token, peer.expectedTokenCount) = (Tokens.bytes, Tokens.bytes.count)
-            peer.tokenRemaining = peer.expectedTokenCount
-        }
+        if plan.places[place].usesTokens { peer.token = Tokens.bytes }
         peer.readSize = random.pick(10_240, 10_240, 700, 60)
         peer.readPause = random.chance(30) ? random.time(in: 10_000...5_000_000) : 0
         // Few bytes at a time and slowly would take longer than a history lasts.

@@ -176,26 +176,10 @@ enum Promise: Int, CaseIterable {
     case progress
 }
 
-/// A promise that was broken, and when.
+/// A promise that was broken.
 struct Violation: CustomStringConvertible {
     let promise: Promise
     let detail: String
-    let time: UInt64
 
     var description: String { "\(promise): \(detail)" }
-}
-
-/// What happened in a history, line by line; kept only if somebody wants to read it.
-struct Trace {
-    var isOn = false
-    private(set) var lines: [String] = []
-
-    mutating func removeAll() {
-        lines.removeAll(keepingCapacity: true)
-    }
-
-    mutating func append(_ line: String, at time: UInt64) {
-        let microseconds = (time - min(time, 1_000_000_000)) / 1_000
-        lines.append("\(microseconds) us  \(line)")
-    }
 }

@@ -7,8 +7,8 @@ struct ScriptedPeer {
         case plainSender(reads: Bool)
         /// Reads frames, and never writes.
         case plainReceiver
-        case hostileSender(HostileSending)
-        case hostileReceiver(HostileReceiving)
+        case hostileSender(Hostility)
+        case hostileReceiver(Hostility)
 
         var isSender: Bool {
             switch self {
@@ -23,32 +23,22 @@ struct ScriptedPeer {
     /// Its number among those who send.
     var identity: UInt16
     var socketCapacity: Int
-    /// What it shows first; empty if there are no tokens.
+    /// What each side shows first; empty if there are no tokens.
     var token: [UInt8] = []
     /// How many bytes of the other side's token are still to come.
     var tokenRemaining = 0
-    var expectedTokenCount = 0
 
     var socket = -1
     var listener = -1
     var isConnecting = false
     var outgoing: [UInt8] = []
     var written = 0
-    /// Where the frames in `outgoing` end.
-    var frameEnds: [(end: Int, number: UInt32)] = []
-    /// The lengths of the frames that a plain sender is still to send.
-    var framesToSend: [Int] = []
     /// How many bytes of a flood are still to be made.
     var floodRemaining = 0
     var leavesWhenWritten = false
     var lastNumber: UInt32 = 0
     var random = Random(seed: 0)
 
-    // What a receiver has of a message.
-    var decoder = FrameMessageDecoder()
-    var header: FrameHeader?
-    var body: [UInt8] = []
-    var lastReceived: [UInt16: UInt32] = [:]
     /// How many bytes it reads at a time, and how long it waits before the next read; 0 for at once.
     var readSize = 10_240
     var readPause: UInt64 = 0
@@ -60,17 +50,11 @@ struct ScriptedPeer {
     mutating func leaveConnection() {
         socket = -1
         isConnecting = false
-        outgoing.removeAll(keepingCapacity: true)
+        (outgoing, written) = ([], 0)
         sharing = PeerSharing()
-        written = 0
-        frameEnds.removeAll(keepingCapacity: true)
         floodRemaining = 0
         leavesWhenWritten = false
-        decoder = FrameMessageDecoder()
-        header = nil
-        body.removeAll(keepingCapacity: true)
-        lastReceived.removeAll(keepingCapacity: true)
-        tokenRemaining = expectedTokenCount
+        tokenRemaining = token.count
         isWaitingToRead = false
     }
 }
@@ -80,19 +64,4 @@ extension ScriptedPeer: CustomStringConvertible {
         "\(role) at place \(place), buffer of \(socketCapacity), \(token.isEmpty ? "no token" : "with a token"), "
             + "reads \(readSize) bytes every \(readPause / 1_000) us"
     }
-}
-
-/// What a hostile sender does.
-enum HostileSending: Int, CaseIterable {
-    case unknownMessagesWithoutBody, unknownMessagesOfOneByte, statusFlood, audioFlood, emptyFrames, smallFrames
-    case garbage, endlessHeader, oversizeClaim, largeClaimThatStalls, oneByteAtATime, halfFrameThenEnd
-    case frameThenEnd, endAtOnce, resetAtOnce, wrongToken, halfToken, everythingAtOnce
-    case sharing, sharingToo, descriptorWithToken
-}
-
-/// What a hostile receiver does.
-enum HostileReceiving: Int, CaseIterable {
-    case pingFlood, pingFloodUnread, helloFlood, unknownRequests, garbage, endlessHeader, endAtOnce, resetAtOnce
-    case helloThenEnd, stopThenEnd, stopThenReset, readsNothing, oneByteAtATime, wrongToken, halfToken, tokenThenEnd
-    case requestsBehindToken, everyRequest, sharedNeverReleased, sharedReleasesOfNothing, badPreferences
 }

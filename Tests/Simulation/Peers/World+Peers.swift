@@ -3,33 +3,28 @@ internal import FrameWire
 
 /// What programs that are not of this package do.
 extension World {
-    /// Adds a peer to the history.
-    func addPeer(_ peer: ScriptedPeer) -> Int {
-        let index = peerCount
-        peerCount += 1
-        if index < peers.count { peers[index] = peer } else { peers.append(peer) }
-        peers[index].random = Random(seed: seed, part: 500 + index)
-        return index
+    /// A socket of the peer has changed.
+    func peerSocketChanged(_ peer: Int, _ socket: Int) {
+        guard sockets[socket].isOpen else { return }
+        sockets[socket].isReported = false
+        if socket == peers[peer].listener { return acceptForPeer(peer) }
+        guard socket == peers[peer].socket else { return }
+        if peers[peer].isConnecting { peerDidConnect(peer) } else { stepPeer(peer) }
     }
 
-    /// A socket of the peer has changed, or its own time has come (`socket` is -1 then, and -2
-    /// for the next frame of a plain sender).
-    func stepPeer(_ peer: Int, _ socket: Int) {
-        if socket >= 0 {
-            guard sockets[socket].isOpen else { return }
-            sockets[socket].isReported = false
-            if socket == peers[peer].listener { return acceptForPeer(peer) }
-            guard socket == peers[peer].socket else { return }
-            if peers[peer].isConnecting { return peerDidConnect(peer) }
-        } else if socket == -2 {
-            if !peers[peer].framesToSend.isEmpty { sendFrame(peer, length: peers[peer].framesToSend.removeFirst()) }
-            return
-        } else {
-            peers[peer].isWaitingToRead = false
-        }
+    /// The peer reads and writes what it can.
+    private func stepPeer(_ peer: Int) {
         guard peers[peer].socket >= 0 else { return }
         readForPeer(peer)
         if peers[peer].socket >= 0 { writeForPeer(peer) }
+    }
+
+    /// The peer pauses before it goes on.
+    func pause(_ peer: Int, _ time: UInt64) {
+        schedule(after: time) { [self] in
+            peers[peer].isWaitingToRead = false
+            stepPeer(peer)
+        }
     }
 
     // MARK: Connecting
@@ -58,7 +53,7 @@ extension World {
         if connectFailure(socket) != nil || isConnectedToItself(socket) {
             return endPeer(peer, reset: false)
         }
-        if peers[peer].isConnecting == false { watch(socket, for: .peer(peer)) }
+        if !peers[peer].isConnecting { watch(socket, for: .peer(peer)) }
         peers[peer].isConnecting = false
         sockets[socket].watchesRoom = true
         beginSending(peer)
@@ -124,17 +119,18 @@ extension World {
         if peers[peer].written == peers[peer].outgoing.count { makeFlood(peer) }
         while peers[peer].socket == socket, peers[peer].written < peers[peer].outgoing.count {
             let left = peers[peer].outgoing.count - peers[peer].written
-            let (passing, part) = nextPassing(peer, min(left, peers[peer].writeSize))
+            let (size, pause) = peers[peer].nextWrite()
+            let (passing, part) = nextPassing(peer, min(left, size))
             let start = peers[peer].written
             switch try? send(socket, peers[peer].outgoing[start..<start + part], passing: passing) {
             case .bytes(let count, let isShort)?:
-                if !passing.isEmpty { passed(peer) }
+                if !passing.isEmpty { peers[peer].sharing.passing.removeFirst() }
                 peers[peer].written += count
-                noteFramesWritten(peer)
-                if isShort { return }
-                if peers[peer].pausesWriting {
-                    return events.schedule(.peer, peer, -1, at: now + peers[peer].writePause)
+                if peers[peer].written == peers[peer].outgoing.count {
+                    (peers[peer].outgoing, peers[peer].written) = ([], 0)
                 }
+                if isShort { return }
+                if let pause { return self.pause(peer, pause) }
             case .wouldBlock?:
                 return
             case nil:
@@ -145,61 +141,37 @@ extension World {
         if peers[peer].leavesWhenWritten, peers[peer].floodRemaining == 0 { endPeer(peer, reset: false) }
     }
 
-    private func noteFramesWritten(_ peer: Int) {
-        while let first = peers[peer].frameEnds.first, first.end <= peers[peer].written {
-            peers[peer].frameEnds.removeFirst()
-        }
-        guard peers[peer].written == peers[peer].outgoing.count else { return }
-        peers[peer].outgoing.removeAll(keepingCapacity: true)
-        peers[peer].frameEnds.removeAll(keepingCapacity: true)
-        peers[peer].written = 0
-    }
-
     /// A plain sender takes up a frame, unless one is under way.
     func sendFrame(_ peer: Int, length: Int) {
         guard peers[peer].socket >= 0, !peers[peer].isConnecting, peers[peer].outgoing.isEmpty else { return }
-        peers[peer].lastNumber += 1
-        let number = peers[peer].lastNumber
-        peers[peer].outgoing += WireBytes.frameHeader(length: length, sequence: UInt64(number))
-        let identity = Content.Identity(
-            sender: peers[peer].identity,
-            number: number,
-            length: UInt32(length),
-            content: number
-        )
-        Content.append(identity, to: &peers[peer].outgoing)
-        peers[peer].frameEnds.append((peers[peer].outgoing.count, number))
+        peers[peer].outgoing += peers[peer].nextFrame(length: length)
         writeForPeer(peer)
     }
 }
 
 extension ScriptedPeer {
-    fileprivate var writeSize: Int {
-        mutating get {
-            switch role {
-            case .hostileSender(.oneByteAtATime), .hostileReceiver(.oneByteAtATime): 1
-            case .plainSender: random.chance(50) ? .max : random.number(in: 1...10_240)
-            default: random.chance(80) ? .max : random.number(in: 1...512)
-            }
-        }
+    /// The bytes of another frame.
+    mutating func nextFrame(length: Int) -> [UInt8] {
+        lastNumber += 1
+        let identity = Content.Identity(
+            sender: identity,
+            number: lastNumber,
+            length: UInt32(length),
+            content: lastNumber
+        )
+        return WireBytes.frameHeader(length: length, sequence: UInt64(lastNumber)) + Content.bytes(identity)
     }
 
-    fileprivate var pausesWriting: Bool {
-        mutating get {
-            switch role {
-            case .hostileSender(.oneByteAtATime), .hostileReceiver(.oneByteAtATime): true
-            case .plainSender: random.chance(10)
-            default: false
-            }
-        }
-    }
-
-    fileprivate var writePause: UInt64 {
-        mutating get {
-            switch role {
-            case .plainSender: random.time(in: 1_000...3_000_000)
-            default: 1_000_000_000
-            }
+    /// How much it writes next, and how long it pauses then.
+    fileprivate mutating func nextWrite() -> (size: Int, pause: UInt64?) {
+        switch role {
+        case .hostileSender(.oneByteAtATime), .hostileReceiver(.oneByteAtATime): (1, 1_000_000_000)
+        case .plainSender:
+            (
+                random.chance(50) ? .max : random.number(in: 1...10_240),
+                random.chance(10) ? random.time(in: 1_000...3_000_000) : nil
+            )
+        default: (random.chance(80) ? .max : random.number(in: 1...512), nil)
         }
     }
 }

@@ -80,7 +80,7 @@ extension SimReceiver: ReceiverMachine.System {
     func yield() {
         perform("yield") {
             world.coverage.count(.turnYielded)
-            world.executeAfterPoll(.resume, for: .receiver(index), on: thread)
+            world.executeAfterPoll(for: self) { [self] in world.change(self) { $0.resume(self) } }
         }
     }
 
@@ -130,7 +130,7 @@ extension SimReceiver: ReceiverMachine.System {
             world.coverage.count(.lingered)
             lingersSince = now
             hadUntaken = frames.mailbox.count > 0 || hasDiscarded
-            world.schedule(.lingerIsOver, .receiver(index), after: 1_300_000_000)
+            world.checkEnd(of: self, .lingerIsBounded, after: 1_300_000_000)
             world.endDelivery(self, nil)
         }
     }
@@ -144,7 +144,7 @@ extension SimReceiver: ReceiverMachine.System {
     func withdrawRequestForMemory() { perform("withdraw request") { world.withdrawRequest(of: self) } }
 
     func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool {
-        try perform("map buffer \(header.index)") { () throws(TransportError) in try world.map(header, of: self) }
+        perform("map buffer \(header.index)") { world.map(header, of: self) }
     }
 
     func dropDescriptor() { perform("drop descriptor") { _ = world.takeDescriptor(self) } }

@@ -2,7 +2,7 @@ internal import FrameTransport
 internal import FrameWire
 
 /// A received connection of a server of this package, and the tasks that consume it.
-final class SimReceiver {
+final class SimReceiver: Owner {
     unowned let world: World
     let server: Int
     let index: Int
@@ -57,16 +57,14 @@ final class SimReceiver {
     var isClosed = false
     /// Whether it is busy with a frame.
     var isBusy = false
-    /// The error with which its frames ended.
-    var framesError: TransportError?
 
     /// Decides which of the consumers and the connection's thread is faster.
     var racing: Random
-    /// What the consumers do soon, and may do sooner: indices of ``World/timers``.
-    var pending: [Int] = []
+    /// What the consumers do soon, and may do sooner.
+    var pending: [Pending] = []
 
     // What has come.
-    var lastFrame: (identity: Content.Identity, header: FrameHeader)?
+    var lastFrame: Content.Identity?
     var frameCount = 0
     var lastIndex = -1
     var lastAudio: UInt32 = 0
@@ -101,27 +99,16 @@ final class SimReceiver {
         case revocable, kept, revoked
     }
 
-    init(
-        _ world: World,
-        server: SimServer,
-        index: Int,
-        id: Int,
-        socket: Int,
-        account: UInt64,
-        part: BudgetMachine<Int>.Part,
-        largestBody: Int,
-        pool: FrameBytes.Pool,
-        racing: Random
-    ) {
-        (self.world, self.racing) = (world, racing)
-        self.server = server.index
-        self.index = index
-        self.id = id
-        self.socket = socket
-        self.account = account
-        self.part = part
+    func becameReady(_ readiness: Readiness) { world.change(self) { $0.becameReady(readiness, self) } }
+    func deadlinePassed() { world.change(self) { $0.deadlinePassed(self) } }
+
+    init(_ world: World, server: SimServer, id: Int, socket: Int) {
+        (self.world, self.server, self.id, self.socket) = (world, server.index, id, socket)
+        index = world.receivers.count
+        racing = Random(seed: world.seed, part: 200_000 + index)
         thread = server.reader(of: id)
         budget = server.plan.budget
+        (account, part) = world.budgets[budget].machine.join(index)
         consumesOnThread = server.plan.consumesOnThread
         requestCapacity = server.plan.requestCapacity
         var configuration = ReceiverMachine.Configuration()
@@ -133,7 +120,7 @@ final class SimReceiver {
         configuration.info = Statement.info(statement)
         configuration.usualBody = part.usualBody
         configuration.audioLimit = part.audio
-        configuration.largestBody = largestBody
+        configuration.largestBody = world.budgets[budget].machine.largestBody
         configuration.resetKeepsData = !server.plan.isPort
         acceptsSharedMemory = server.plan.acceptsSharedMemory && !server.plan.isPort
         configuration.acceptsSharedMemory = acceptsSharedMemory
@@ -142,7 +129,7 @@ final class SimReceiver {
         stated = server.plan.hello ?? (greets ? ControlRequest.Hello().wants : nil)
         asked = stated ?? []
         hasSkippedFrames = server.plan.hello.map { !$0.contains(.frames) } ?? false
-        machine = ReceiverMachine(configuration, pool: pool)
+        machine = ReceiverMachine(configuration, pool: world.pool)
         frames = SimConsumer(
             capacity: .init(count: 1, longest: FrameServer.Delivery.maximumReadAhead),
             overflow: server.plan.deliversNewest ? .replacesOldest : .refused
@@ -171,6 +158,13 @@ struct SimConsumer<Element> {
         return !mailbox.wait(lastWaiter)
     }
 
+    /// Whether it is the one that the mailbox wants woken, and has not been.
+    mutating func mustWake(_ woken: UInt64?) -> Bool {
+        guard let woken, woken == waiter, !hasBeenWoken else { return false }
+        hasBeenWoken = true
+        return true
+    }
+
     /// What there is for it.
     mutating func take() -> MailboxMachine<Element, UInt64>.Found {
         let wasWoken = waiter != nil
@@ -189,21 +183,6 @@ struct SimConsumer<Element> {
                 return .some(error)
             }
         }
-    }
-}
-
-extension World {
-    /// Wakes a task, if it is the one that the mailbox wants woken, and has not been.
-    func wake<Element>(
-        _ consumer: inout SimConsumer<Element>,
-        _ woken: UInt64?,
-        _ timer: ProgramTimer,
-        _ owner: ProgramOwner,
-        within time: ClosedRange<UInt64> = 1_000...40_000
-    ) {
-        guard let woken, woken == consumer.waiter, !consumer.hasBeenWoken else { return }
-        consumer.hasBeenWoken = true
-        schedule(timer, owner, after: random.time(in: time))
     }
 }
 

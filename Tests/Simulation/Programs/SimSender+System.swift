@@ -25,7 +25,7 @@ extension SimSender: SenderMachine.System {
         try perform("check peer") { () throws(Errno) in
             if let failure = world.connectFailure(socket) { throw failure }
             if world.isConnectedToItself(socket) { return .thisSide }
-            world.monitor(socket, sender: index, tokenCount: tokens?.own.count ?? 0)
+            world.monitor(self)
             return .admitted
         }
     }
@@ -64,7 +64,9 @@ extension SimSender: SenderMachine.System {
     }
 
     func yield() {
-        perform("yield") { world.executeAfterPoll(.continueTurn, for: .sender(index), on: plan.thread) }
+        perform("yield") {
+            world.executeAfterPoll(for: self) { [self] in world.change(self) { $0.continueTurn(self) } }
+        }
     }
 
     func openLane(connection: Int) {

@@ -4,7 +4,7 @@ internal import FrameWire
 internal import TurboJPEG
 
 /// A sender of this package: its machines, and what the shell around them keeps.
-final class SimSender {
+final class SimSender: Owner {
     let index: Int
     let plan: SenderPlan
     let tokens: HandshakeTokens?
@@ -23,15 +23,14 @@ final class SimSender {
     var offers: [Offer] = []
     var audioNumber: UInt32 = 0
     /// Offers that are still to come: the ends of the runs that the plan asked for.
-    var runs: [Run] = []
+    var runs: [Plan.Offering] = []
     /// The frame that waits for the lane, if frames are sent without an uploader.
     var ticket = 0
-    var submitted: [Int: UInt32] = [:]
+    var submitted: Set<Int> = []
     /// Callers that wait for an opening, and when each has to be told.
     var waiters: [Waiter] = []
     /// When its last connection ended.
     var disconnectedAt: UInt64 = 0
-    var lastWaiter = 0
     var content: UInt32 = 0
 
     // What is known of it.
@@ -57,24 +56,17 @@ final class SimSender {
     /// The uploader's machine, if there is an uploader.
     var uploader: SimUploader?
     var uploadTimer = -1
-    var pacing = Plan.PacingChoice.everyFrame {
+    var pacing = SampleUploader.Pacing.everyFrame {
         didSet {
-            switch pacing {
-            case .skippingUnchanged(_, let keepAlive):
-                hasCompared = true
-                if keepAlive != nil { mayRepeat = true }
-            case .adaptive: hasCompared = true
-            case .everyFrame, .every, .framesPerSecond: break
-            }
+            if pacing.comparesImages { hasCompared = true }
+            if pacing.skipsUnchanged, pacing.keepAlive != nil { mayRepeat = true }
         }
     }
     var job: EncodingJob?
     /// The memory that its image is copied to.
     var jobMemory: SharedMemory?
-    /// How the frames were encoded.
-    var encodedWith: [UInt32: Look] = [:]
-    /// The connection for which they were encoded, and what its receiver preferred.
-    var encodedFor: [UInt32: (connection: Int, preferences: ControlRequest.Preferences)] = [:]
+    /// How the frames were encoded, for which connection, and what its receiver preferred.
+    var encoded: [UInt32: (look: Look, connection: Int, preferences: ControlRequest.Preferences)] = [:]
     /// When the program last changed the size of its frames.
     var resizedAt: UInt64 = 0
     /// How many frames had been offered when the program last lowered its limits: the image of each may be gone.
@@ -88,10 +80,11 @@ final class SimSender {
     var outsideLimits = 0
     /// Whether frames were ever compared, so that one may have been left out because it equals the one before.
     var hasCompared = false
-    var finishers: Set<Int> = []
+    /// The callers of `finish`: how many frames had been offered when each began to wait, and when that was.
+    var finishers: [Int: (offers: Int, at: UInt64)] = [:]
+    var lastFinisher = 0
     /// Whether it may share memory now.
     var sharesMemory = false
-    var settled = 0
     var submittedAt: UInt64 = 0
     /// When it last tried to connect.
     var connectedAt: UInt64?
@@ -101,17 +94,10 @@ final class SimSender {
     var hadSent = false
     /// How many connections in a row have come to nothing.
     var fruitless = 0
-    var audioAccepted = 0
-    var audioRefused = 0
-    var audioBegun = 0
-    var audioDroppedBefore = 0
     /// The event in which the receiver's end was read.
     var sawEndAt = -1
     /// Whether its receiver has said that it discards something.
     var isToldOfDiscards = false
-    /// How many frames had been offered when somebody began to wait for them.
-    var finisherOffers: [Int: Int] = [:]
-    var finisherTimes: [Int: UInt64] = [:]
     /// When a frame last could not be sent.
     var failedAt: UInt64 = 0
     /// How many frames had begun on a connection that was lost: each keeps its number, whatever becomes of it.
@@ -181,13 +167,6 @@ final class SimSender {
         var isImage: Bool { if case .none = kind { false } else { true } }
     }
 
-    struct Run {
-        var left: Int
-        var interval: UInt64
-        var length: Int
-        var isStatic: Bool
-    }
-
     /// What an opening calls, which the sender keeps.
     ///
     /// - Note: `@unchecked Sendable` holds because everything here runs on one thread.
@@ -196,9 +175,7 @@ final class SimSender {
     }
 
     struct Waiter {
-        let id: Int
         let opening: Opening
-        var deadline: UInt64? { opening.deadline }
         var isSettled = false
         /// When the machine heard of it, and whether an attempt was in progress then.
         var beganAt: UInt64 = 0
@@ -215,39 +192,50 @@ final class SimSender {
 
     /// Decides which of the program's threads and the connection's is faster.
     var racing: Random
-    /// What the program does soon, and may do sooner: indices of ``World/timers``.
-    var pending: [Int] = []
+    /// What the program does soon, and may do sooner.
+    var pending: [Pending] = []
 
-    init(
-        _ plan: SenderPlan,
-        index: Int,
-        isPort: Bool,
-        tokens: HandshakeTokens?,
-        racing: Random,
-        damaging: Random,
-        world: World
-    ) {
-        self.world = world
-        self.index = index
-        self.damaging = damaging
-        statesDamage = self.damaging.chance(50)
-        self.racing = racing
-        self.plan = plan
-        self.tokens = tokens
+    var thread: Int { plan.thread }
+    /// What follows its connection.
+    var monitor: SenderMonitor? { socket >= 0 ? world.sockets[socket].monitor : nil }
+
+    func becameReady(_ readiness: Readiness) {
+        let isReadable = !readiness.isDisjoint(with: [.readable, .hangup])
+        world.change(self) {
+            $0.becameReady(readable: isReadable, writable: readiness.contains(.writable), self)
+        }
+    }
+
+    func deadlinePassed() { world.change(self) { $0.deadlinePassed(self) } }
+
+    init(_ plan: SenderPlan, _ world: World) {
+        (self.plan, self.world) = (plan, world)
+        index = world.senders.count
+        racing = Random(seed: world.seed, part: 100_000 + index)
+        damaging = Random(seed: world.seed, part: 300_000 + index)
+        statesDamage = damaging.chance(50)
+        let place = world.plan.places[plan.place]
+        tokens = place.usesTokens ? HandshakeTokens(shared: Tokens.bytes) : nil
         var configuration = SocketConnection.Configuration()
         configuration.reopens = plan.reopens
         configuration.tokens = tokens
         configuration.retryInterval = Duration(nanoseconds: plan.retryInterval)
-        machine = SenderMachine(name: "place", configuration, sharesMemory: !isPort)
+        machine = SenderMachine(name: "place", configuration, sharesMemory: !place.isPort)
         lane = SendLaneMachine(padsShortBodies: plan.pads, info: Statement.info(plan.statement))
     }
 }
 
 /// An uploader's machine, in a place of its own: one that is a value in an optional would be copied whenever it is read.
-final class SimUploader {
+final class SimUploader: Owner {
+    unowned let sender: SimSender
     var machine: UploaderMachine
+    var thread: Int { sender.thread }
 
-    init(_ configuration: SampleUploader.Configuration, owner: UInt64) {
-        machine = UploaderMachine(configuration, owner: owner)
+    init(_ configuration: SampleUploader.Configuration, _ sender: SimSender) {
+        self.sender = sender
+        machine = UploaderMachine(configuration, owner: UInt64(sender.index) + 1)
     }
+
+    func becameReady(_: Readiness) {}
+    func deadlinePassed() { sender.world.handle(sender) { [sender] in $0.deadlinePassed(at: sender.world.now) } }
 }

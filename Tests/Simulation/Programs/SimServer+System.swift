@@ -10,7 +10,7 @@ extension SimServer: ListenerMachine.System {
         world.check(.toldOnce, !isFinished, "a server that has ended goes on")
     }
 
-    func count(_ change: (inout FrameServer.Statistics) -> Void) { change(&statistics) }
+    func count(_: (inout FrameServer.Statistics) -> Void) {}
 
     // MARK: Accepting
 
@@ -27,24 +27,12 @@ extension SimServer: ListenerMachine.System {
         let socket = accepted
         accepted = -1
         guard socket >= 0 else { return world.violate(.order, "a connection is admitted that was not accepted") }
-        let budget = plan.budget
-        let (account, part) = world.budgets[budget].machine.join(world.receivers.count)
-        let receiver = SimReceiver(
-            world,
-            server: self,
-            index: world.receivers.count,
-            id: id,
-            socket: socket,
-            account: account,
-            part: part,
-            largestBody: world.budgets[budget].machine.largestBody,
-            pool: world.pool,
-            racing: Random(seed: world.seed, part: 200_000 + world.receivers.count)
-        )
+        let receiver = SimReceiver(world, server: self, id: id, socket: socket)
         world.receivers.append(receiver)
         connections[id] = receiver.index
         world.sockets[socket].capacity = receiver.requestCapacity
-        if receiver.thread == plan.thread { world.begin(receiver) } else { order(.begin, receiver) }
+        let begin = { [world] in world.begin(receiver) }
+        if receiver.thread == thread { begin() } else { world.execute(for: receiver, begin) }
         checkPlaces()
     }
 
@@ -84,7 +72,7 @@ extension SimServer: ListenerMachine.System {
         }
         world.coverage.count(.handshakeGaveWay)
         receiver.place = .revoked
-        order(.giveWay, receiver)
+        world.execute(for: receiver) { [world] in world.giveWay(receiver) }
         return true
     }
 
@@ -92,15 +80,15 @@ extension SimServer: ListenerMachine.System {
 
     func yield() {
         note("yield")
-        world.executeAfterPoll(.accept, for: .server(index), on: plan.thread)
+        world.executeAfterPoll(for: self) { [self] in world.change(self) { $0.resume() } }
     }
 
     // MARK: Ending
 
     func stopListening() {
         note("stop listening")
-        if registration >= 0 { world.cancel(registration, on: plan.thread) }
-        if timer >= 0 { world.cancel(timer, on: plan.thread) }
+        if registration >= 0 { world.cancel(registration, on: thread) }
+        if timer >= 0 { world.cancel(timer, on: thread) }
         (registration, timer) = (-1, -1)
         world.stopListening(self)
         world.budgets[plan.budget].machine.close(places: limits.maximumConnections)
@@ -111,17 +99,14 @@ extension SimServer: ListenerMachine.System {
         for waiter in arrivals.mailbox.end(error) { world.wakeConnectionConsumer(self, waiter) }
     }
 
-    func closeConnections() { forEachConnection(.close(nil)) }
-    func drainConnections() { forEachConnection(.drain) }
-
-    private func forEachConnection(_ task: SimThread.Task) {
-        note("\(task) all")
-        for index in connections.values.sorted() { order(task, world.receivers[index]) }
+    func closeConnections() {
+        note("close all")
+        for index in connections.values.sorted() { world.close(world.receivers[index], nil) }
     }
 
-    /// Has a connection do something, never within an event of that connection.
-    private func order(_ task: SimThread.Task, _ receiver: SimReceiver) {
-        world.execute(task, for: .receiver(receiver.index), on: receiver.thread)
+    func drainConnections() {
+        note("drain all")
+        for index in connections.values.sorted() { world.drain(world.receivers[index]) }
     }
 
     func dropDeparted(beyond count: Int) {

@@ -2,7 +2,7 @@ internal import FrameTransport
 internal import FrameWire
 
 /// A server of this package, from its creation to its end, and the program around it.
-final class SimServer {
+final class SimServer: Owner {
     let index: Int
     let plan: ServerPlan
     let tokens: HandshakeTokens?
@@ -26,14 +26,17 @@ final class SimServer {
     var isRunning = false
     /// The events that follow the one that the machine is handling.
     var events: [(inout ListenerMachine) -> Void] = []
-    var statistics = FrameServer.Statistics()
     unowned let world: World
+    var thread: Int { plan.thread }
 
     // The program.
     var pace: Plan.ConsumerPace
     var takesConnections: Bool
     /// The latest connection that the program has taken.
     var current = -1
+
+    func becameReady(_: Readiness) { world.change(self) { $0.becameReady() } }
+    func deadlinePassed() { world.change(self) { [self] in $0.deadlinePassed(self) } }
 
     /// The thread that reads a connection.
     func reader(of id: Int) -> Int {

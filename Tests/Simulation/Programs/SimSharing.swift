@@ -21,7 +21,7 @@ final class SimLoan {
 
     init(_ mapping: SimMapping, _ header: SharedFrameHeader, receiver: Int, _ outlet: Outlet) {
         (self.mapping, self.receiver, buffer, self.outlet) = (mapping, receiver, header.buffer, outlet)
-        image = SimImage(mapping.region, header)
+        image = SimImage(mapping.memory, header)
     }
 
     deinit {
@@ -31,12 +31,11 @@ final class SimLoan {
 
 /// Memory of a sender that a receiver has mapped, as long as somebody refers to it.
 final class SimMapping {
-    let region: SharedRegion
-    let byteCount: Int
+    let memory: SharedMemory
     private let outlet: Outlet
 
-    init(_ region: SharedRegion, byteCount: Int, _ outlet: Outlet) {
-        (self.region, self.byteCount, self.outlet) = (region, byteCount, outlet)
+    init(_ memory: SharedMemory, _ outlet: Outlet) {
+        (self.memory, self.outlet) = (memory, outlet)
         outlet.mappings += 1
     }
 
@@ -48,8 +47,8 @@ final class SimMapping {
 /// What a receiver's shell keeps of the memory that its sender shares.
 struct SimMappings {
     /// The descriptors that have arrived ahead of their announcements: two at most.
-    var passed: [SimDescriptor] = []
-    var mappings: [SimMapping?] = []
+    var passed: [SharedMemory] = []
+    var mappings = [SimMapping?](repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
     /// Whether the receiver has declined.
     var hasDeclined = false
 }
@@ -78,31 +77,20 @@ extension World {
         return (count, areLost)
     }
 
-    func takeDescriptor(_ receiver: SimReceiver) -> SimDescriptor? {
+    func takeDescriptor(_ receiver: SimReceiver) -> SharedMemory? {
         guard !receiver.shared.passed.isEmpty else { return nil }
         descriptors -= 1
         return receiver.shared.passed.removeFirst()
     }
 
-    func map(_ header: SharedFrameHeader.Buffer, of receiver: SimReceiver) throws(TransportError) -> Bool {
-        if receiver.shared.mappings.isEmpty {
-            receiver.shared.mappings = Array(repeating: nil, count: SharedFrameHeader.Buffer.indices.count)
-        }
+    func map(_ header: SharedFrameHeader.Buffer, of receiver: SimReceiver) -> Bool {
         unmap(header.index, of: receiver)
-        guard let descriptor = takeDescriptor(receiver) else {
+        guard let memory = takeDescriptor(receiver) else {
             violate(.descriptorsMatch, "connection \(receiver.index) maps a buffer without a descriptor")
             return false
         }
-        if let fault = descriptor.fault {
-            coverage.count(.sharedFault)
-            throw TransportError(.sharedMemory, "the memory is \(fault)")
-        }
-        guard unsafe descriptor.region.bytes.count == header.byteCount else {
-            let isOurs = descriptor.region.memory != nil
-            check(.descriptorsMatch, !isOurs, "buffer \(header.index) does not have the size that was announced")
-            throw TransportError(.sharedMemory, "the memory has another size")
-        }
-        coverage.checked(.descriptorsMatch)
+        let isRight = memory.byteCount == header.byteCount
+        check(.descriptorsMatch, isRight, "buffer \(header.index) does not have the size that was announced")
         guard !random.chance(servers[receiver.server].plan.failingMappings) else {
             coverage.count(.mappingFailed)
             return false
@@ -111,9 +99,9 @@ extension World {
             coverage.count(.sharedMemoryOverBudget)
             return false
         }
-        receiver.shared.mappings[header.index] = SimMapping(descriptor.region, byteCount: header.byteCount, outlet)
+        receiver.shared.mappings[header.index] = SimMapping(memory, outlet)
         let mapped = receivers.lazy.filter { $0.budget == receiver.budget }.flatMap(\.shared.mappings)
-            .reduce(0) { $0 + ($1?.byteCount ?? 0) }
+            .reduce(0) { $0 + ($1?.memory.byteCount ?? 0) }
         let limit = budgets[receiver.budget].machine.largestBody
         check(.budgetHolds, mapped <= limit, "\(mapped) bytes are mapped, of \(limit)")
         return true
@@ -122,7 +110,7 @@ extension World {
     private func unmap(_ index: Int, of receiver: SimReceiver) {
         guard let mapping = receiver.shared.mappings[index] else { return }
         receiver.shared.mappings[index] = nil
-        budgets[receiver.budget].machine.unmap(mapping.byteCount)
+        budgets[receiver.budget].machine.unmap(mapping.memory.byteCount)
     }
 
     func unmapAll(_ receiver: SimReceiver) {
@@ -140,47 +128,29 @@ extension World {
     func deliver(_ frame: Frame, _ header: SharedFrameHeader, _ more: Bool, to receiver: SimReceiver) {
         coverage.count(.sharedFrame)
         check(.nothingSharedAfterDecline, !receiver.shared.hasDeclined, "a shared frame is delivered after a decline")
-        let mappings = receiver.shared.mappings
-        guard header.buffer < mappings.count, let mapping = mappings[header.buffer] else {
+        guard let mapping = receiver.shared.mappings[header.buffer] else {
             return violate(.integrity, "connection \(receiver.index) delivers a frame in a buffer that is not mapped")
         }
         receiver.loanCount += 1
         let loan = SimLoan(mapping, header, receiver: receiver.index, outlet)
-        deliver(SimFrame(frame: frame, loan: loan), weight: mapping.byteCount, more: more, to: receiver)
+        deliver(SimFrame(frame: frame, loan: loan), weight: mapping.memory.byteCount, more: more, to: receiver)
     }
 
     /// A program has released an image, whose buffer goes back to its sender.
     func loanEnded(_ loan: Outlet.Loan) {
         let receiver = receivers[loan.receiver]
         receiver.loanCount -= 1
-        if isFromOurs(receiver) {
+        if monitor(of: receiver) != nil {
             check(.heldBuffersStay, loan.image.isUnchanged, "an image has changed while its receiver had it")
         }
         if receiver.closeReason != nil { coverage.count(.keptAfterTheEnd) }
-        execute(.bufferReleased(loan.buffer), for: .receiver(receiver.index), on: receiver.thread)
-    }
-
-    /// A frame in shared memory waits for the socket: by chance its receiver's program declines just then.
-    func declineForPeer(of sender: SimSender) {
-        guard let receiver = receiver(of: sender) else { return }
-        execute(.send(.decline), for: .receiver(receiver.index), on: receiver.thread)
-    }
-
-    /// The program of the receiver lets go of the connection.
-    func letGoForPeer(of sender: SimSender) {
-        if let receiver = receiver(of: sender) { letGo(receiver) }
+        execute(for: receiver) { [self] in change(receiver) { $0.bufferReleased(loan.buffer, receiver) } }
     }
 
     func receiver(of sender: SimSender) -> SimReceiver? {
         guard sender.socket >= 0 else { return nil }
         let peer = sockets[sender.socket].peer
         return receivers.last { $0.socket == peer }
-    }
-
-    /// Whether a sender of this package is, or was, at the other end.
-    func isFromOurs(_ receiver: SimReceiver) -> Bool {
-        let peer = sockets[receiver.socket].formerPeer
-        return peer >= 0 && sockets[peer].isOurs
     }
 
     // MARK: Programs that keep images
@@ -192,7 +162,7 @@ extension World {
         case .nothing: return
         case .some(let percent, let time):
             guard random.chance(percent) else { return }
-            schedule(.releaseKept, .receiver(receiver.index), after: random.time(in: 1_000...time))
+            schedule(of: receiver, after: random.time(in: 1_000...time)) { [self] in releaseKept(receiver) }
         case .everything: break
         }
         receiver.kept.append(frame)
@@ -206,20 +176,19 @@ extension World {
 
     /// Checks that nothing that was shared is left once everybody has let go of it.
     func checkSharedReleased() {
-        check(.noSharedResidue, outlet.mappings == 0, "\(outlet.mappings) mappings are left")
-        let left = sharedMemory.count { $0.memory != nil }
-        check(.noSharedResidue, left == 0, "\(left) shared buffers of senders are left")
-        for socket in 0..<socketCount {
-            let passed = sockets[socket].passed.count
-            check(.noSharedResidue, passed == 0, "\(passed) descriptors are on their way")
-        }
+        let mapped = outlet.mappings
+        let buffers = sharedMemory.count { $0.memory != nil }
+        let passed = sockets.count { !$0.passed.isEmpty }
+        let isEmpty = mapped == 0 && buffers == 0 && passed == 0
+        check(
+            .noSharedResidue,
+            isEmpty,
+            "left are \(mapped) mappings, \(buffers) buffers, and what \(passed) sockets passed"
+        )
         for receiver in receivers {
             let shared = receiver.shared
             let mapped = shared.mappings.count { $0 != nil }
             check(.noSharedResidue, shared.passed.isEmpty && mapped == 0, "connection \(receiver.index) keeps memory")
-        }
-        for budget in budgets {
-            check(.noSharedResidue, budget.machine.mappedBytes == 0, "\(budget.machine.mappedBytes) bytes are mapped")
         }
     }
 }

@@ -4,17 +4,22 @@ internal import FrameWire
 /// The tasks that consume a connection, and the program's calls on it.
 extension World {
     func perform(_ action: Plan.Action, receiver: SimReceiver) {
-        let owner = Owner.receiver(receiver.index)
         switch action {
         case .request(let requests):
-            for request in requests { send(request, from: receiver) }
+            for request in requests {
+                if case .hello(let hello) = request {
+                    if !hello.wants.contains(.frames) { receiver.hasSkippedFrames = true }
+                    receiver.asked.formUnion(hello.wants)
+                }
+                send(request, from: receiver)
+            }
         case .closeConnection(let reason):
             receiver.isClosed = true
-            execute(.close(reason), for: owner, on: receiver.thread)
+            close(receiver, reason)
         case .drainConnection:
             coverage.count(.drain)
             receiver.isDraining = true
-            execute(.drain, for: owner, on: receiver.thread)
+            drain(receiver)
         case .letGo: letGo(receiver)
         case .releaseImages: receiver.kept.removeAll()
         case .cancelConsumer: cancelConsumer(receiver)
@@ -22,32 +27,10 @@ extension World {
         }
     }
 
-    private func send(_ request: ControlRequest, from receiver: SimReceiver) {
-        if case .hello(let hello) = request {
-            if !hello.wants.contains(.frames) { receiver.hasSkippedFrames = true }
-            receiver.asked.formUnion(hello.wants)
-        }
-        execute(.send(request), for: .receiver(receiver.index), on: receiver.thread)
-    }
-
     func startConsumers(_ receiver: SimReceiver) {
         consumeFrames(receiver)
         consumeAudio(receiver)
         consumeStatuses(receiver)
-    }
-
-    func step(_ timer: ProgramTimer, of receiver: SimReceiver) {
-        switch timer {
-        case .consumer:
-            receiver.isBusy = false
-            receiver.inHand = nil
-            frameConsumerGoesOn(receiver)
-        case .audioConsumer: consumeAudio(receiver)
-        case .statusConsumer: consumeStatuses(receiver)
-        case .departureIsDue, .lingerIsOver: checkEnd(of: receiver, timer)
-        case .releaseKept: releaseKept(receiver)
-        default: break
-        }
     }
 
     // MARK: Frames
@@ -66,7 +49,7 @@ extension World {
         if receiver.frames.mailbox.replaced != before || !isAccepted {
             coverage.count(.supersededFrame)
         }
-        if let woken, woken == receiver.frames.waiter { wakeFrames(receiver) }
+        wakeFrames(receiver, woken)
         // What had arrived when the sender went, or was cut off, is read to its end.
         if !servers[receiver.server].plan.deliversNewest, !sockets[receiver.socket].peerHasEnded,
             !sockets[receiver.socket].hasShutReceiving, !sockets[receiver.socket].wasBroken
@@ -86,29 +69,42 @@ extension World {
     func wakeConsumers(of receiver: SimReceiver) {
         guard receiver.hasHeldBack else { return }
         receiver.hasHeldBack = false
-        while let woken = receiver.frames.mailbox.wakeWaiter() {
-            if woken == receiver.frames.waiter { wakeFrames(receiver) }
-        }
+        while let woken = receiver.frames.mailbox.wakeWaiter() { wakeFrames(receiver, woken) }
     }
 
-    func wakeFrames(_ receiver: SimReceiver) {
-        guard !receiver.frames.hasBeenWoken else { return }
-        receiver.frames.hasBeenWoken = true
+    func wakeFrames(_ receiver: SimReceiver, _ woken: UInt64?) {
+        guard receiver.frames.mustWake(woken) else { return }
+        if receiver.consumesOnThread { return execute(for: receiver) { [self] in goOn(receiver) } }
+        schedule(of: receiver, after: random.time(in: 1_000...40_000)) { [self] in goOn(receiver) }
+    }
+
+    private func goOn(_ receiver: SimReceiver) {
+        if receiver.frames.hasBeenWoken || mayConsume(receiver) { takeFrame(receiver) }
+    }
+
+    private func mayConsume(_ receiver: SimReceiver) -> Bool {
+        if case .silent = servers[receiver.server].pace { return false }
+        return receiver.isTaken && !receiver.isBusy && receiver.frames.waiter == nil && !receiver.isLetGo
+            && !receiver.frames.hasEnded
+    }
+
+    /// The consumer asks for the next frame, on the connection's thread if it runs there.
+    func consumeFrames(_ receiver: SimReceiver) {
+        guard mayConsume(receiver) else { return }
         if receiver.consumesOnThread {
-            execute(.consume, for: .receiver(receiver.index), on: receiver.thread)
+            execute(for: receiver) { [self] in goOn(receiver) }
         } else {
-            schedule(.consumer, .receiver(receiver.index), after: random.time(in: 1_000...40_000))
+            takeFrame(receiver)
         }
     }
 
-    /// The pace has changed: a consumer that was silent may go on.
-    func wakeConsumer(_ receiver: SimReceiver) {
-        guard receiver.isTaken, !receiver.isBusy else { return }
-        consumeFrames(receiver)
-    }
-
-    private func frameConsumerGoesOn(_ receiver: SimReceiver) {
-        if receiver.frames.hasBeenWoken { takeFrame(receiver) } else { consumeFrames(receiver) }
+    /// The consumer is busy for a while.
+    private func keepBusy(_ receiver: SimReceiver, _ delay: UInt64) {
+        receiver.isBusy = true
+        schedule(of: receiver, after: delay) { [self] in
+            (receiver.isBusy, receiver.inHand) = (false, nil)
+            consumeFrames(receiver)
+        }
     }
 
     /// The consumer takes the next frame, or waits for it.
@@ -118,51 +114,24 @@ extension World {
         switch receiver.frames.take() {
         case .element(let taken): consumed(taken, by: receiver)
         case .end(let error): framesEnded(receiver, error)
-        case .nothing where wasCancelled:
-            // A cancelled consumer gets the end; another one goes on where it stopped.
-            receiver.isBusy = true
-            schedule(.consumer, .receiver(receiver.index), after: 50_000)
-        case .nothing: if receiver.frames.wait() { wakeFrames(receiver) }
+        // A cancelled consumer gets the end; another one goes on where it stopped.
+        case .nothing where wasCancelled: keepBusy(receiver, 50_000)
+        case .nothing: if receiver.frames.wait() { wakeFrames(receiver, receiver.frames.waiter) }
         }
-    }
-
-    /// The consumer asks for the next frame.
-    private func consumeFrames(_ receiver: SimReceiver) {
-        let server = servers[receiver.server]
-        guard receiver.isTaken, !receiver.isBusy, receiver.frames.waiter == nil, !receiver.isLetGo,
-            !receiver.frames.hasEnded
-        else { return }
-        if case .silent = server.pace { return }
-        if receiver.consumesOnThread { return execute(.consume, for: .receiver(receiver.index), on: receiver.thread) }
-        takeFrame(receiver)
-    }
-
-    /// A consumer that runs on the connection's thread goes on.
-    func consumeOnThread(_ receiver: SimReceiver) {
-        if receiver.frames.hasBeenWoken { return frameConsumerGoesOn(receiver) }
-        guard !receiver.isBusy, receiver.frames.waiter == nil, !receiver.frames.hasEnded, !receiver.isLetGo
-        else {
-            return
-        }
-        if case .silent = servers[receiver.server].pace { return }
-        takeFrame(receiver)
     }
 
     private func consumed(_ taken: MailboxMachine<SimFrame, UInt64>.Taken, by receiver: SimReceiver) {
-        if taken.mustCallProducer { execute(.roomAvailable, for: .receiver(receiver.index), on: receiver.thread) }
-        consumed(taken.element, by: receiver)
-    }
-
-    private func consumed(_ frame: SimFrame, by receiver: SimReceiver) {
+        if taken.mustCallProducer {
+            execute(for: receiver) { [self] in change(receiver) { $0.roomAvailable(receiver) } }
+        }
+        let frame = taken.element
         release(frame, of: receiver)
         if receiver.closeReason != nil, receiver.frames.mailbox.count == 0, receiver.audio.mailbox.count == 0 {
             forgetUnread(receiver)
         }
         received(frame, by: receiver)
-        receiver.isBusy = true
-        let delay: UInt64 = if case .slow(let time) = servers[receiver.server].pace { time } else { 2_000 }
         receiver.inHand = frame
-        schedule(.consumer, .receiver(receiver.index), after: delay)
+        keepBusy(receiver, servers[receiver.server].pace.delay)
     }
 
     private func framesEnded(_ receiver: SimReceiver, _ error: TransportError?) {
@@ -170,7 +139,6 @@ extension World {
             return violate(.reasons, "the frames of connection \(receiver.index) end, which goes on")
         }
         receiver.frames.hasEnded = true
-        receiver.framesError = error
         endOfFrames(receiver, error)
     }
 
@@ -181,7 +149,7 @@ extension World {
         receiver.wasCancelled = true
         let woken = receiver.frames.mailbox.wakeAll()
         check(.promptness, woken.contains(waiter), "a cancelled consumer is not woken")
-        wakeFrames(receiver)
+        wakeFrames(receiver, waiter)
     }
 
     // MARK: Audio and statuses
@@ -207,11 +175,13 @@ extension World {
     }
 
     func wakeAudio(_ receiver: SimReceiver, _ woken: UInt64?) {
-        wake(&receiver.audio, woken, .audioConsumer, .receiver(receiver.index))
+        guard receiver.audio.mustWake(woken) else { return }
+        schedule(of: receiver, after: random.time(in: 1_000...40_000)) { [self] in consumeAudio(receiver) }
     }
 
     func wakeStatus(_ receiver: SimReceiver, _ woken: UInt64?) {
-        wake(&receiver.statuses, woken, .statusConsumer, .receiver(receiver.index))
+        guard receiver.statuses.mustWake(woken) else { return }
+        schedule(of: receiver, after: random.time(in: 1_000...40_000)) { [self] in consumeStatuses(receiver) }
     }
 
     private func consumeAudio(_ receiver: SimReceiver) {

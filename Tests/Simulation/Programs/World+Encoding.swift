@@ -5,49 +5,36 @@ internal import TurboJPEG
 
 /// The queue of an uploader that encodes, and what its events do.
 extension World {
-    func stepUploading(_ timer: ProgramTimer, of sender: SimSender) {
-        switch timer {
-        case .turn:
-            sender.hasTurn = false
-            // Its clock was read before the lock was acquired, as for an offer.
-            let before = now - random.time(in: 0...20_000)
-            sender.isBeginning = true
-            let begun = handle(sender) { $0.beginUpload(at: before) } ?? nil
-            sender.isBeginning = false
-            guard let job = begun else { return }
-            check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")
-            sender.job = job
-            if let identity = job.content.flatMap(Self.identity) { checkDamage(of: job, identity.number, sender) }
-            if let content = job.content, let identity = Self.identity(of: content),
-                let machine = sender.uploader?.machine,
-                // What was scaled before stays as it is.
-                !content.isScaled || sender.encodedWith[identity.number] == nil
-            {
-                sender.encodedWith[identity.number] = SimSender.Look(machine)
-                sender.encodedFor[identity.number] = (machine.terms.connection, machine.terms.preferences)
-            }
-            check(.integrity, Self.hasRecipeForContent(job), "uploader \(sender.index) has the recipe of another image")
-            if job.place == nil, job.content?.pixels != nil, awaitsBuffer(sender) { coverage.count(.waitedInVain) }
-            // It takes its memory soon, or late.
-            sender.jobMemory = sender.racing.chance(50) ? job.place.flatMap { memory(of: $0, sender) } : nil
-            var duration = sender.plan.encodingTime
-            if job.place != nil, sender.plan.reopens, sender.racing.chance(3) {
-                // A copy that outlasts its connection ends on the next one.
-                letGoForPeer(of: sender)
-                duration += sender.plan.retryInterval + 60_000_000
-            }
-            schedule(.encoded, of: sender, after: duration)
-        case .encoded: encoded(sender)
-        case .settled(let settlement): settled(settlement, of: sender)
-        case .submission:
-            guard let (message, connection) = sender.lateSubmission.take() else { return }
-            submit(message, for: connection, of: sender)
-        case .cancelWait(let id): cancelWait(id, of: sender)
-        case .finishIsDue(let id):
-            let isWaiting = sender.finishers.contains(id)
-            check(.promptness, !isWaiting, "uploader \(sender.index): finish waits for too long")
-        default: break
+    func takeTurn(_ sender: SimSender) {
+        sender.hasTurn = false
+        // Its clock was read before the lock was acquired, as for an offer.
+        let before = now - random.time(in: 0...20_000)
+        sender.isBeginning = true
+        let begun = handle(sender) { $0.beginUpload(at: before) } ?? nil
+        sender.isBeginning = false
+        guard let job = begun else { return }
+        check(.oneFrameAtATime, sender.job == nil, "uploader \(sender.index) encodes two frames at once")
+        sender.job = job
+        if let identity = job.content.flatMap(Self.identity) { checkDamage(of: job, identity.number, sender) }
+        if let content = job.content, let identity = Self.identity(of: content),
+            let machine = sender.uploader?.machine,
+            // What was scaled before stays as it is.
+            !content.isScaled || sender.encoded[identity.number] == nil
+        {
+            let terms = machine.terms
+            sender.encoded[identity.number] = (SimSender.Look(machine), terms.connection, terms.preferences)
         }
+        check(.integrity, Self.hasRecipeForContent(job), "uploader \(sender.index) has the recipe of another image")
+        if job.place == nil, job.content?.pixels != nil, awaitsBuffer(sender) { coverage.count(.waitedInVain) }
+        // It takes its memory soon, or late.
+        sender.jobMemory = sender.racing.chance(50) ? job.place.flatMap { memory(of: $0, sender) } : nil
+        var duration = sender.plan.encodingTime
+        if job.place != nil, sender.plan.reopens, sender.racing.chance(3) {
+            // A copy that outlasts its connection ends on the next one.
+            if let receiver = receiver(of: sender) { letGo(receiver) }
+            duration += sender.plan.retryInterval + 60_000_000
+        }
+        schedule(of: sender, after: duration) { [self] in encoded(sender) }
     }
 
     private func encoded(_ sender: SimSender) {

@@ -3,31 +3,34 @@ internal import FrameWire
 
 /// The shell of a received connection: reports events to its machine, and what they lead to.
 extension World {
-    func run(_ task: SimThread.Task, of receiver: SimReceiver) {
-        switch task {
-        case .begin: begin(receiver)
-        case .giveWay:
-            change(receiver) { $0.giveWay(receiver) }
-            let hasGone = receiver.closeReason != nil || receiver.wasClosed || receiver.drainedAt != nil
-            check(.placesAreBounded, hasGone, "a connection is still there that was to make way")
-        case .send(let request):
+    // Each of these happens on the connection's thread, never within an event of that connection.
+
+    func send(_ request: ControlRequest, from receiver: SimReceiver) {
+        execute(for: receiver) { [self] in
             change(receiver) { if $0.send(request, receiver) { note(request, of: receiver) } }
-        case .close(let reason):
+        }
+    }
+
+    func close(_ receiver: SimReceiver, _ reason: ControlRequest.FinishReason?) {
+        execute(for: receiver) { [self] in
             receiver.wasClosed = true
             change(receiver) { $0.close(reason, receiver) }
-        case .drain: drain(receiver)
-        case .resume: change(receiver) { $0.resume(receiver) }
-        case .takenByProgram:
-            let asks = receiver.asks
-            change(receiver) { $0.taken(receiver) }
-            if receiver.asks != asks { coverage.count(.largeBodyWaitedForProgram) }
-        case .roomAvailable: change(receiver) { $0.roomAvailable(receiver) }
-        case .memoryAvailable: change(receiver) { $0.memoryAvailable(receiver) }
-        case .undecodable: change(receiver) { $0.undecodableLimitReached(receiver) }
-        case .consume: consumeOnThread(receiver)
-        case .bufferReleased(let index): change(receiver) { $0.bufferReleased(index, receiver) }
-        default: break
         }
+    }
+
+    func drain(_ receiver: SimReceiver) {
+        execute(for: receiver) { [self] in
+            if receiver.drainedAt == nil { receiver.drainedAt = now }
+            change(receiver) { $0.drain(receiver) }
+        }
+    }
+
+    // MARK: Events
+
+    func giveWay(_ receiver: SimReceiver) {
+        change(receiver) { $0.giveWay(receiver) }
+        let hasGone = receiver.closeReason != nil || receiver.wasClosed || receiver.drainedAt != nil
+        check(.placesAreBounded, hasGone, "a connection is still there that was to make way")
     }
 
     /// A request was queued for the sender.
@@ -44,14 +47,9 @@ extension World {
 
     /// Starts reading, on the connection's thread.
     func begin(_ receiver: SimReceiver) {
-        receiver.registration = register(.receiver(receiver.index), socket: receiver.socket, on: receiver.thread)
+        receiver.registration = register(receiver, socket: receiver.socket)
         change(receiver) { $0.start(receiver) }
-        tell(.started(receiver.id), of: receiver)
-    }
-
-    func drain(_ receiver: SimReceiver) {
-        if receiver.drainedAt == nil { receiver.drainedAt = now }
-        change(receiver) { $0.drain(receiver) }
+        tell(of: receiver) { [self] server in change(server) { $0.started(receiver.id, server) } }
     }
 
     func change(_ receiver: SimReceiver, _ report: (inout ReceiverMachine) -> Void) {
@@ -134,7 +132,7 @@ extension World {
                 check(.bodiesInOrder, budgets[budget].line.first == index, "a body overtakes those that wait")
                 budgets[budget].line.removeAll { $0 == index }
                 admit(waiting.bytes, for: receiver)
-                execute(.memoryAvailable, for: .receiver(receiver.index), on: receiver.thread)
+                execute(for: receiver) { [self] in change(receiver) { $0.memoryAvailable(receiver) } }
             case .dropped(let index):
                 coverage.count(.eviction)
                 receivers[index].isKept = false
@@ -149,7 +147,7 @@ extension World {
     func endDelivery(_ receiver: SimReceiver, _ error: TransportError?) {
         receiver.deliveryHasEnded = true
         releaseCountedBody(of: receiver)
-        for waiter in receiver.frames.mailbox.end(error) where waiter == receiver.frames.waiter { wakeFrames(receiver) }
+        for waiter in receiver.frames.mailbox.end(error) { wakeFrames(receiver, waiter) }
         for waiter in receiver.audio.mailbox.end(nil) { wakeAudio(receiver, waiter) }
         for waiter in receiver.statuses.mailbox.end(nil) { wakeStatus(receiver, waiter) }
     }
@@ -163,7 +161,10 @@ extension World {
         closeMappings(receiver)
         endDelivery(receiver, reason.error)
         keepUnread(receiver)
-        tell(.ended(receiver.id, wasReady: receiver.isPresented), of: receiver)
+        tell(of: receiver) { [self] server in
+            server.connections[receiver.id] = nil
+            change(server) { $0.ended(receiver.id, wasReady: receiver.isPresented, server) }
+        }
     }
 
     /// A body that does not come to its end needs no memory.
@@ -186,9 +187,7 @@ extension World {
     private func dropUnread(_ receiver: SimReceiver) {
         note("  receiver \(receiver.index): what was left unread is dropped")
         let error = TransportError(.departedSenderDropped, "dropped")
-        for waiter in receiver.frames.mailbox.discard(error).woken where waiter == receiver.frames.waiter {
-            wakeFrames(receiver)
-        }
+        for waiter in receiver.frames.mailbox.discard(error).woken { wakeFrames(receiver, waiter) }
         for waiter in receiver.audio.mailbox.discard(nil).woken { wakeAudio(receiver, waiter) }
     }
 
@@ -207,9 +206,9 @@ extension World {
         let (frames, woken) = receiver.frames.mailbox.discard(nil)
         receiver.hasDiscarded = !frames.isEmpty
         for frame in frames { release(frame, of: receiver) }
-        for waiter in woken where waiter == receiver.frames.waiter { wakeFrames(receiver) }
+        for waiter in woken { wakeFrames(receiver, waiter) }
         for waiter in receiver.audio.mailbox.discard(nil).woken { wakeAudio(receiver, waiter) }
         forgetUnread(receiver)
-        execute(.close(nil), for: .receiver(receiver.index), on: receiver.thread)
+        close(receiver, nil)
     }
 }

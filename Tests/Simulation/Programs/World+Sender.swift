@@ -1,34 +1,38 @@
+internal import FrameSocket
 internal import FrameTransport
 internal import FrameWire
 
 /// The shell of a sender: carries out what its machines decide, over simulated sockets.
 extension World {
-    func addSender(_ plan: SenderPlan, _ all: Plan) -> Int {
-        let tokens = all.places[plan.place].usesTokens ? HandshakeTokens(shared: Tokens.bytes) : nil
-        let isPort = all.places[plan.place].isPort
-        let racing = Random(seed: seed, part: 100_000 + senders.count)
-        let damaging = Random(seed: seed, part: 300_000 + senders.count)
-        let sender = SimSender(
-            plan,
-            index: senders.count,
-            isPort: isPort,
-            tokens: tokens,
-            racing: racing,
-            damaging: damaging,
-            world: self
-        )
-        senders.append(sender)
-        return sender.index
+    // Each of these happens on the connection's thread.
+
+    func open(_ sender: SimSender) {
+        execute(for: sender) { [self] in
+            sender.isWanted = true
+            change(sender) { $0.open(sender) }
+        }
     }
+
+    func close(_ sender: SimSender, _ reason: ControlRequest.FinishReason) {
+        sender.hasClosed = true
+        execute(for: sender) { [self] in
+            schedule(after: 1_300_000_000) { [self] in
+                let hasEnded = sender.closeReason != nil
+                check(.lingerIsBounded, hasEnded, "sender \(sender.index) lingers for too long")
+            }
+            change(sender) { $0.close(reason, sender) }
+        }
+    }
+
+    // MARK: Events
 
     /// Sets the deadline of a sender, which needs a registration of its own for it until the sender has ended.
     private func setDeadline(_ deadline: UInt64?, of sender: SimSender) {
-        let thread = sender.plan.thread
         if sender.timer < 0 {
             guard deadline != nil else { return }
-            sender.timer = register(.sender(sender.index), socket: -1, on: thread)
+            sender.timer = register(sender, socket: -1)
         }
-        setDeadline(deadline, of: sender.timer, on: thread)
+        setDeadline(deadline, of: sender.timer, on: sender.thread)
     }
 
     /// Reports something to a sender's machine, and sets what it then waits for.
@@ -52,7 +56,7 @@ extension World {
         switch connect(socket, to: plan.place) {
         case nil, .inProgress?:
             sender.socket = socket
-            sender.registration = register(.sender(sender.index), socket: socket, on: plan.thread)
+            sender.registration = register(sender, socket: socket)
             return if case .connected = sockets[socket].phase { .connected } else { .pending }
         case let failure?:
             close(socket)
@@ -81,7 +85,7 @@ extension World {
         }
         sender.hadSent = sender.lane.hasSent && !sender.isToldOfDiscards
         let settlement = sender.lane.close(error)
-        if sender.registration >= 0 { cancel(sender.registration, on: sender.plan.thread) }
+        if sender.registration >= 0 { cancel(sender.registration, on: sender.thread) }
         sender.registration = -1
         if sender.socket >= 0 { close(sender.socket) }
         sender.socket = -1
@@ -94,8 +98,6 @@ extension World {
     // MARK: The lane
 
     func openLane(_ sender: SimSender, connection: Int) {
-        (sender.audioAccepted, sender.audioBegun, sender.audioRefused) = (0, 0, 0)
-        sender.audioDroppedBefore = sender.lane.droppedAudio
         sender.lane.open(connection: connection, fittingByteCount: sender.plan.socketCapacity / 4)
     }
 
@@ -105,8 +107,7 @@ extension World {
     ) -> SendLaneMachine.Progress {
         let (wasAccepting, hadDeclined) = (sender.lane.isAccepting, sender.lane.receiver.declinesSharedMemory)
         let settlement = change(&sender.lane)
-        if wasAccepting, !sender.lane.isAccepting, sockets[sender.socket].monitor >= 0 {
-            let monitor = monitors[sockets[sender.socket].monitor]
+        if wasAccepting, !sender.lane.isAccepting, let monitor = sender.monitor {
             monitor.mustTell = monitor.hasReadHello
         }
         if let settlement {
@@ -129,7 +130,7 @@ extension World {
                     UnsafeRawBufferPointer(write.runs.header),
                     UnsafeRawBufferPointer(write.runs.body),
                     UnsafeRawBufferPointer(write.runs.padding),
-                    passing: write.passed.map { [SimDescriptor(region: SharedRegion($0))] } ?? []
+                    passing: write.passed.map { [$0] } ?? []
                 )
                 if case .bytes(let count, _) = transfer {
                     if let settlement = sender.lane.didWrite(count) { settlements.append(settlement) }
@@ -145,20 +146,37 @@ extension World {
     }
 
     /// Submits a frame from the program's own thread, which writes what it can.
-    func submit(
-        _ message: FrameMessage,
-        for connection: Int? = nil,
-        ticket: Int,
-        of sender: SimSender
-    ) throws(TransportError) {
+    func submit(_ message: FrameMessage, for connection: Int? = nil, of sender: SimSender) {
+        sender.ticket += 1
+        let ticket = sender.ticket
+        sender.submitted.insert(ticket)
         sender.submittedAt = sender.decidedAt ?? now
-        try sender.lane.submit(message, for: connection, ticket: ticket)
-        pumpFromProgram(sender)
+        // What waits for a buffer from now on is another frame.
+        (sender.submitsShared, sender.bufferWaitSince) = (message.shared != nil, nil)
+        let isOwn = message.shared.map { $0.owner == UInt64(sender.index) + 1 } ?? true
+        check(.integrity, isOwn, "uploader \(sender.index) sends an image in the buffer of another")
+        do {
+            try sender.lane.submit(message, for: connection, ticket: ticket)
+            pumpFromProgram(sender)
+            // A frame in shared memory waits for the socket: by chance its receiver's program declines just then.
+            if message.shared != nil, sender.lane.queueCount > 0, random.chance(20), let receiver = receiver(of: sender)
+            {
+                send(.decline, from: receiver)
+            }
+        } catch {
+            sender.submitted.remove(ticket)
+            note("  refused: \(error.code)")
+            sender.failedAt = now
+            handle(sender) { $0.sent(SampleUploader.DropCause(sending: error), at: now) }
+        }
     }
 
     func submit(_ audio: AudioBlock, of sender: SimSender) throws(TransportError) {
         try sender.lane.submit(audio)
-        sender.audioAccepted += 1
+        // An answer, an info, a frame and the last status may wait as well.
+        let count = sender.lane.queueCount
+        check(.audioIsBounded, count <= 64 + 4, "\(count) messages wait, nearly all of them audio")
+        if count >= 64 { coverage.count(.audioGaveWay) }
         pumpFromProgram(sender)
     }
 
@@ -166,12 +184,17 @@ extension World {
         for settlement in pump(sender) {
             // The connection's thread may tell the uploader of an end before this thread tells it that the frame is sent.
             if sender.plan.usesUploader, sender.racing.chance(25) {
-                schedule(.settled(settlement), of: sender, after: sender.racing.time(in: 1_000...2_000_000))
+                schedule(of: sender, after: sender.racing.time(in: 1_000...2_000_000)) { [self] in
+                    settled(settlement, of: sender)
+                }
             } else {
                 settled(settlement, of: sender)
             }
         }
         if case .sent = sender.lane.progress { return }
-        execute(.laneProgressed, for: .sender(sender.index), on: sender.plan.thread)
+        execute(for: sender) { [self] in
+            let progress = sender.lane.progress
+            change(sender) { $0.laneChanged(to: progress, sender) }
+        }
     }
 }

@@ -8,25 +8,17 @@ extension World {
         let sender = senders[index]
         switch action {
         case .appear:
-            execute(.open, for: .sender(index), on: sender.plan.thread)
+            open(sender)
         case .leave(let reason):
-            sender.hasClosed = true
-            execute(.close(reason ?? .stoppedByUser), for: .sender(index), on: sender.plan.thread)
+            close(sender, reason ?? .stoppedByUser)
         case .offer(let offering):
-            sender.runs.append(
-                SimSender.Run(
-                    left: offering.count,
-                    interval: offering.interval,
-                    length: offering.length,
-                    isStatic: offering.isStatic
-                )
-            )
+            sender.runs.append(offering)
             offerNext(sender, run: sender.runs.count - 1)
         case .audio(let count, let length):
             for _ in 0..<count { sendAudio(sender, length: length) }
         case .openWithin(let limit, let cancelledAfter):
             openWithin(sender, limit, cancelledAfter)
-        case .cancelConsumer, .letGo:
+        case .cancelFrame:
             cancelFrame(sender)
         default:
             performUploading(action, of: sender)
@@ -37,8 +29,8 @@ extension World {
 
     /// Offers the next frame of a run.
     func offerNext(_ sender: SimSender, run: Int) {
-        guard run < sender.runs.count, sender.runs[run].left > 0 else { return }
-        sender.runs[run].left -= 1
+        guard run < sender.runs.count, sender.runs[run].count > 0 else { return }
+        sender.runs[run].count -= 1
         let plan = sender.runs[run]
         if !plan.isStatic || sender.offers.isEmpty { sender.content += 1 }
         var offer = SimSender.Offer(
@@ -53,9 +45,11 @@ extension World {
         if sender.plan.usesUploader {
             offerToUploader(sender, UInt32(sender.offers.count))
         } else {
-            submitDirectly(sender, UInt32(sender.offers.count))
+            let number = UInt32(sender.offers.count)
+            submit(message(sender, number, sequence: UInt64(number)), of: sender)
         }
-        if plan.left > 0 { schedule(.nextOffer(run: run), of: sender, after: max(1, plan.interval)) }
+        guard plan.count > 0 else { return }
+        schedule(of: sender, after: max(1, plan.interval)) { [self] in offerNext(sender, run: run) }
     }
 
     /// Decides what kind of image a frame is.
@@ -92,36 +86,20 @@ extension World {
         )
     }
 
-    private func submitDirectly(_ sender: SimSender, _ number: UInt32) {
-        sender.ticket += 1
-        let ticket = sender.ticket
-        sender.submitted[ticket] = number
-        do {
-            try submit(message(sender, number, sequence: UInt64(number)), ticket: ticket, of: sender)
-        } catch {
-            sender.submitted[ticket] = nil
-            note("  refused: \(error.code)")
-        }
-    }
-
     /// The lane says what became of a frame: once for each that was accepted.
     func settled(_ settlement: SendLaneMachine.Settlement, of sender: SimSender) {
         note("  frame of ticket \(settlement.ticket): \(settlement.error.map { "\($0.code)" } ?? "sent")")
-        sender.settled += 1
-        if sender.plan.usesUploader { return uploadSettled(settlement, of: sender) }
-        check(
-            .toldOnce,
-            sender.submitted.removeValue(forKey: settlement.ticket) != nil,
-            "sender \(sender.index) is told twice what became of a frame"
-        )
+        let isKnown = sender.submitted.remove(settlement.ticket) != nil
+        check(.toldOnce, isKnown, "sender \(sender.index) is told twice what became of a frame")
+        if sender.plan.usesUploader { uploadSettled(settlement, of: sender) }
     }
 
     /// The task that sends a frame is cancelled.
     private func cancelFrame(_ sender: SimSender) {
-        guard !sender.plan.usesUploader, let ticket = sender.submitted.keys.max() else { return }
-        coverage.count(.cancelled)
+        guard let ticket = sender.submitted.max() else { return }
+        coverage.count(.frameCancelled)
         if let settlement = sender.lane.cancel(ticket) { settled(settlement, of: sender) }
-        check(.promptness, sender.submitted[ticket] == nil, "a cancelled send goes on waiting")
+        check(.promptness, !sender.submitted.contains(ticket), "a cancelled send goes on waiting")
     }
 
     private func sendAudio(_ sender: SimSender, length: Int) {
@@ -142,56 +120,55 @@ extension World {
             sequence: UInt64(sender.audioNumber),
             samples: Content.bytes(identity, pool: pool)
         )
-        do {
-            try submit(audio, of: sender)
-            coverage.count(.audio)
-        } catch {
-            if error.code == .paused || error.code == .notWanted { sender.audioRefused += 1 }
-        }
+        if (try? submit(audio, of: sender)) != nil { coverage.count(.audio) }
     }
 
     // MARK: Opening
 
     private func openWithin(_ sender: SimSender, _ limit: UInt64, _ cancelledAfter: UInt64?) {
-        sender.lastWaiter += 1
-        let id = sender.lastWaiter
+        let index = sender.waiters.count
         let caller = SimSender.Caller(sender: sender)
         let opening = Opening(limit: Duration(nanoseconds: limit), deadline: now + limit) { result in
-            caller.sender.settle(id, result)
+            caller.sender.settle(index, result)
         }
-        sender.waiters.append(SimSender.Waiter(id: id, opening: opening))
-        execute(.openWithin(id), for: .sender(sender.index), on: sender.plan.thread)
-        schedule(.openingIsDue(id), of: sender, after: limit + 5_000_000)
-        if let cancelledAfter { schedule(.cancelOpening(id), of: sender, after: cancelledAfter) }
+        sender.waiters.append(SimSender.Waiter(opening: opening))
+        execute(for: sender) { [self] in
+            sender.waiters[index].beganAt = now
+            sender.waiters[index].joinedAttempt = sender.socket >= 0 && sender.states.last != .connected
+            change(sender) { $0.open(for: opening, sender) }
+        }
+        checkSettled(index, of: sender, after: limit + 5_000_000)
+        guard let cancelledAfter else { return }
+        schedule(after: cancelledAfter) { [self] in
+            guard !sender.waiters[index].isSettled else { return }
+            coverage.count(.cancelled)
+            execute(for: sender) { [self] in change(sender) { $0.abandon(opening, sender) } }
+            checkSettled(index, of: sender, after: 3_000_000)
+        }
     }
 
-    /// The machine hears of a caller.
-    func openWithin(_ id: Int, of sender: SimSender) {
-        guard let index = sender.waiters.firstIndex(where: { $0.id == id }) else { return }
-        sender.waiters[index].beganAt = now
-        sender.waiters[index].joinedAttempt = sender.socket >= 0 && sender.states.last != .connected
-        let opening = sender.waiters[index].opening
-        change(sender) { $0.open(for: opening, sender) }
+    private func checkSettled(_ waiter: Int, of sender: SimSender, after delay: UInt64) {
+        schedule(after: delay) { [self] in
+            let isSettled = sender.waiters[waiter].isSettled
+            check(.promptness, isSettled, "sender \(sender.index): an opening goes on waiting after its limit")
+        }
     }
 
     /// A caller has given up: a server was tried for it, unless the last connection had not ended.
     private func checkAttempt(for waiter: SimSender.Waiter, of sender: SimSender) {
         let wasTried = waiter.joinedAttempt || sender.connectedAt ?? 0 >= waiter.beganAt
-        let lasted = sender.states.last == .connected || sender.disconnectedAt >= waiter.deadline ?? .max
+        let lasted = sender.states.last == .connected || sender.disconnectedAt >= waiter.opening.deadline ?? .max
         check(.callersGetAnAttempt, wasTried || lasted, "sender \(sender.index): an opening ends without an attempt")
     }
 
-    func settle(_ waiter: Int, _ result: Result<Void, TransportError>, of sender: SimSender) {
-        guard let index = sender.waiters.firstIndex(where: { $0.id == waiter }) else {
-            return violate(.toldOnce, "a caller is told that nobody knows")
-        }
-        check(.toldOnce, !sender.waiters[index].isSettled, "a caller is told twice that the connection has opened")
+    func settle(_ index: Int, _ result: Result<Void, TransportError>, of sender: SimSender) {
+        let waiter = sender.waiters[index]
+        check(.toldOnce, !waiter.isSettled, "a caller is told twice that the connection has opened")
         sender.waiters[index].isSettled = true
         if case .failure(let error) = result, error.code == .openTimedOut {
             coverage.count(.openTimeout)
-            let deadline = sender.waiters[index].deadline ?? 0
-            check(.promptness, now >= deadline, "an opening timed out before its limit")
-            checkAttempt(for: sender.waiters[index], of: sender)
+            check(.promptness, now >= waiter.opening.deadline ?? 0, "an opening timed out before its limit")
+            checkAttempt(for: waiter, of: sender)
         }
     }
 
@@ -203,24 +180,6 @@ extension World {
         }
         let state = sender.machine.publishedState
         check(.cancelledAttemptsEnd, state == .idle, "sender \(sender.index) goes on for nobody: \(state)")
-    }
-
-    /// A time of the program has come.
-    func step(_ timer: ProgramTimer, of sender: SimSender) {
-        switch timer {
-        case .nextOffer(let run): offerNext(sender, run: run)
-        case .cancelOpening(let id):
-            guard let waiter = sender.waiters.first(where: { $0.id == id }), !waiter.isSettled else { return }
-            coverage.count(.cancelled)
-            execute(.abandonOpening(id), for: .sender(sender.index), on: sender.plan.thread)
-            schedule(.openingIsDue(id), of: sender, after: 3_000_000)
-        case .openingIsDue(let id):
-            let isSettled = sender.waiters.first { $0.id == id }?.isSettled ?? true
-            check(.promptness, isSettled, "sender \(sender.index): an opening goes on waiting after its limit")
-        case .lingerIsOver:
-            check(.lingerIsBounded, sender.closeReason != nil, "sender \(sender.index) lingers for too long")
-        default: stepUploading(timer, of: sender)
-        }
     }
 
     // MARK: What the machine tells
@@ -258,11 +217,11 @@ extension World {
 
     func senderEnded(_ sender: SimSender, _ reason: CloseReason) {
         if sender.timer >= 0 {
-            cancel(sender.timer, on: sender.plan.thread)
+            cancel(sender.timer, on: sender.thread)
             sender.timer = -1
         }
         if sender.uploadTimer >= 0 {
-            cancel(sender.uploadTimer, on: sender.plan.thread)
+            cancel(sender.uploadTimer, on: sender.thread)
             sender.uploadTimer = -2
         }
         let isAskedFor = sender.hasClosed || sender.hasReadStop || !sender.plan.reopens || sender.tokens != nil

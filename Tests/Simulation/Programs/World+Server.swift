@@ -3,28 +3,16 @@ internal import FrameWire
 
 /// The shell of a server, and the program that starts, drains and closes it.
 extension World {
-    /// Adds a server to the history; it does not listen yet.
-    func addServer(_ plan: ServerPlan, _ all: Plan) -> Int {
-        serverPlans.append((plan, all.places[plan.place].usesTokens, -1))
-        return serverPlans.count - 1
-    }
-
-    /// The server that a program has at present.
-    private func server(of program: Int) -> SimServer? {
-        let index = serverPlans[program].current
-        return index < 0 ? nil : servers[index]
-    }
-
     func perform(_ action: Plan.Action, server program: Int) {
         if case .appear = action { return startServer(program) }
-        guard let server = server(of: program) else { return }
+        guard let server = serverPlans[program].current else { return }
         switch action {
         case .leave: close(server)
         case .drain: drain(server)
         case .pace(let pace):
             server.pace = pace
-            for index in server.connections.values.sorted() { wakeConsumer(receivers[index]) }
-            if server.current >= 0 { wakeConsumer(receivers[server.current]) }
+            for index in server.connections.values.sorted() { consumeFrames(receivers[index]) }
+            if server.current >= 0 { consumeFrames(receivers[server.current]) }
         default:
             // What is left is for the connection that was taken last.
             if server.current >= 0 { perform(action, receiver: receivers[server.current]) }
@@ -32,40 +20,45 @@ extension World {
     }
 
     private func startServer(_ program: Int) {
-        if let server = server(of: program), !server.isClosed { return }
-        let (plan, usesTokens, _) = serverPlans[program]
+        let (plan, former) = serverPlans[program]
+        if let former, !former.isClosed { return }
         guard let socket = listen(at: plan.place, isOurs: true, backlog: 128) else { return }
-        if serverPlans[program].current >= 0 { coverage.count(.restart) }
-        let tokens = usesTokens ? HandshakeTokens(shared: Tokens.bytes) : nil
+        if former != nil { coverage.count(.restart) }
+        let tokens = self.plan.places[plan.place].usesTokens ? HandshakeTokens(shared: Tokens.bytes) : nil
         let server = SimServer(self, plan, index: servers.count, socket: socket, tokens: tokens)
         servers.append(server)
         budgets[plan.budget].machine.open(places: server.limits.maximumConnections)
-        serverPlans[program].current = server.index
+        serverPlans[program].current = server
         note("server \(server.index) listens at place \(plan.place)")
-        execute(.start, for: .server(server.index), on: plan.thread)
+        execute(for: server) { [self] in
+            if server.socket >= 0 { server.registration = register(server, socket: server.socket) }
+        }
         consumeConnections(server)
     }
 
     /// Closes a server; its place is free when this returns.
     func close(_ server: SimServer) {
         guard !server.isClosed else { return }
-        end(server, by: .close(nil))
+        end(server) { $0.close(server) }
     }
 
     private func drain(_ server: SimServer) {
         guard !server.isClosed else { return }
         coverage.count(.drain)
         server.isDraining = true
-        end(server, by: .drain)
+        end(server) { $0.drain(server) }
     }
 
     /// Accepts whoever waits, and releases the place.
-    private func end(_ server: SimServer, by task: SimThread.Task) {
+    private func end(_ server: SimServer, by event: @escaping (inout ListenerMachine) -> Void) {
         server.isClosed = true
         acceptLast(server)
         stopListening(server)
         check(.reusableAtOnce, places[server.plan.place].listener < 0, "the place is taken after the server was closed")
-        execute(task, for: .server(server.index), on: server.plan.thread)
+        execute(for: server) { [self] in
+            admitLast(server)
+            change(server, event)
+        }
     }
 
     private func acceptLast(_ server: SimServer) {
@@ -97,33 +90,12 @@ extension World {
 
     // MARK: The machine
 
-    func run(_ task: SimThread.Task, of server: SimServer) {
-        switch task {
-        case .start:
-            guard server.socket >= 0 else { return }
-            server.registration = register(.server(server.index), socket: server.socket, on: server.plan.thread)
-        case .close:
-            admitLast(server)
-            change(server) { $0.close(server) }
-        case .drain:
-            admitLast(server)
-            change(server) { $0.drain(server) }
-        case .accept: change(server) { $0.resume() }
-        case .started(let id): change(server) { $0.started(id, server) }
-        case .tokenShown(let id): change(server) { $0.tokenShown(id) }
-        case .ended(let id, let wasReady):
-            server.connections[id] = nil
-            change(server) { $0.ended(id, wasReady: wasReady, server) }
-        default: break
-        }
-    }
-
     /// A connection reports to its server, which may have another thread.
-    func tell(_ task: SimThread.Task, of receiver: SimReceiver) {
+    func tell(of receiver: SimReceiver, _ event: @escaping (SimServer) -> Void) {
         let server = servers[receiver.server]
-        guard receiver.thread != server.plan.thread else { return run(task, of: server) }
+        guard receiver.thread != server.thread else { return event(server) }
         coverage.count(.anotherReader)
-        execute(task, for: .server(server.index), on: server.plan.thread)
+        execute(for: server) { event(server) }
     }
 
     func change(_ server: SimServer, _ event: @escaping (inout ListenerMachine) -> Void) {
@@ -145,9 +117,8 @@ extension World {
             check(.progress, count < 10_000, "a listener never stops")
         }
         guard server.timer >= 0 || server.machine.deadline != nil, server.registration >= 0 else { return }
-        let thread = server.plan.thread
-        if server.timer < 0 { server.timer = register(.server(server.index), socket: -1, on: thread) }
-        setDeadline(server.machine.deadline, of: server.timer, on: thread)
+        if server.timer < 0 { server.timer = register(server, socket: -1) }
+        setDeadline(server.machine.deadline, of: server.timer, on: server.thread)
     }
 
     // MARK: The program takes connections
@@ -162,7 +133,7 @@ extension World {
         checkToken(of: receiver)
         receiver.isPresented = true
         server.presented.append(receiver.id)
-        tell(.tokenShown(receiver.id), of: receiver)
+        tell(of: receiver) { [self] server in change(server) { $0.tokenShown(receiver.id) } }
         let (isAccepted, woken) = server.arrivals.mailbox.put(receiver.index)
         // A token may come after the end.
         let isHeard = isAccepted || server.tokens != nil
@@ -175,11 +146,8 @@ extension World {
     }
 
     func wakeConnectionConsumer(_ server: SimServer, _ woken: UInt64?) {
-        wake(&server.arrivals, woken, .connectionConsumer, .server(server.index))
-    }
-
-    func step(_ timer: ProgramTimer, of server: SimServer) {
-        if case .connectionConsumer = timer { consumeConnections(server) }
+        guard server.arrivals.mustWake(woken) else { return }
+        schedule(after: random.time(in: 1_000...40_000)) { [self] in consumeConnections(server) }
     }
 
     func consumeConnections(_ server: SimServer) {
@@ -191,7 +159,11 @@ extension World {
     }
 
     private func take(_ receiver: SimReceiver, _ server: SimServer) {
-        execute(.takenByProgram, for: .receiver(receiver.index), on: receiver.thread)
+        execute(for: receiver) { [self] in
+            let asks = receiver.asks
+            change(receiver) { $0.taken(receiver) }
+            if receiver.asks != asks { coverage.count(.largeBodyWaitedForProgram) }
+        }
         receiver.isTaken = true
         server.current = receiver.index
         startConsumers(receiver)

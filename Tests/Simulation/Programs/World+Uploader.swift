@@ -10,42 +10,26 @@ extension World {
         guard sender.uploader == nil else { return }
         let configuration = SampleUploader.Configuration(
             adaptation: sender.plan.adaptation,
-            scale: Self.scale(sender.plan.largestSide),
-            pacing: Self.pacing(sender.plan.pacing),
+            scale: sender.plan.scale,
+            pacing: sender.plan.pacing,
             appliesOrientation: sender.plan.appliesOrientation,
             sharesMemory: sender.plan.sharesMemory,
             keepsLatestImage: sender.plan.keepsLatestImage
         )
         sender.pacing = sender.plan.pacing
         sender.sharesMemory = sender.plan.sharesMemory
-        sender.uploader = SimUploader(configuration, owner: UInt64(sender.index) + 1)
+        sender.uploader = SimUploader(configuration, sender)
         stateRate(of: sender)
         let terms = sender.terms
         sender.openedAt = now
         handle(sender) { $0.termsChanged(terms, at: now) }
-        execute(.open, for: .sender(sender.index), on: sender.plan.thread)
+        open(sender)
         if sender.closeReason != nil { handle(sender) { $0.close(at: now) } }
     }
 
     private func stateRate(of sender: SimSender) {
         guard let uploader = sender.uploader else { return }
         sender.lane.frameRate = uploader.machine.configuration.pacing.rateInMillihertz
-    }
-
-    private static func scale(_ largestSide: Int?) -> SampleUploader.OutputScale {
-        largestSide.map { .fit(width: $0, height: $0) } ?? .full
-    }
-
-    private static func pacing(_ choice: Plan.PacingChoice) -> SampleUploader.Pacing {
-        switch choice {
-        case .everyFrame: .everyFrame
-        case .every(let n): .every(n)
-        case .framesPerSecond(let rate): .framesPerSecond(rate)
-        case .adaptive(let still, let motion): .adaptive(still: still, motion: motion)
-        case .skippingUnchanged(let rate, let keepAlive):
-            (rate.map { .framesPerSecond($0) } ?? SampleUploader.Pacing.everyFrame)
-                .skippingUnchanged(keepAlive: keepAlive.map { .nanoseconds(Int64($0)) })
-        }
     }
 
     /// Reports something to the machine, and does what follows.
@@ -73,7 +57,10 @@ extension World {
                 let longest: UInt64 = sender.racing.pick(2_000_000, 400_000_000)
                 let delay = sender.racing.time(in: 1_000...longest)
                 sender.lateSubmission = (message, effects.connection)
-                schedule(.submission, of: sender, after: delay)
+                schedule(of: sender, after: delay) { [self] in
+                    guard let (message, connection) = sender.lateSubmission.take() else { return }
+                    submit(message, for: connection, of: sender)
+                }
             } else {
                 submit(message, for: effects.connection, of: sender)
             }
@@ -84,7 +71,7 @@ extension World {
             sender.hasTurn = true
             // The queue may have other work.
             let delay = random.time(in: 1_000...100_000)
-            schedule(.turn, of: sender, after: sender.racing.chance(10) ? delay * 200 : delay)
+            schedule(of: sender, after: sender.racing.chance(10) ? delay * 200 : delay) { [self] in takeTurn(sender) }
         }
         if effects.setsTimer { setTimer(sender) }
         checkBufferWait(sender)
@@ -157,35 +144,8 @@ extension World {
         }
     }
 
-    func submit(_ message: FrameMessage, for connection: Int, of sender: SimSender) {
-        sender.ticket += 1
-        let ticket = sender.ticket
-        sender.submitted[ticket] = 0
-        // What waits for a buffer from now on is another frame.
-        sender.bufferWaitSince = nil
-        if let shared = message.shared {
-            sender.submitsShared = true
-            let isOwn = shared.owner == UInt64(sender.index) + 1
-            check(.integrity, isOwn, "uploader \(sender.index) sends an image in the buffer of another")
-        } else {
-            sender.submitsShared = false
-        }
-        do {
-            try submit(message, for: connection, ticket: ticket, of: sender)
-            if message.shared != nil, sender.lane.queueCount > 0, random.chance(20) { declineForPeer(of: sender) }
-        } catch {
-            sender.submitted[ticket] = nil
-            note("  refused: \(error.code)")
-            sender.failedAt = now
-            let cause = Self.cause(error)
-            handle(sender) { $0.sent(cause, at: now) }
-        }
-    }
-
     func uploadSettled(_ settlement: SendLaneMachine.Settlement, of sender: SimSender) {
-        let isKnown = sender.submitted.removeValue(forKey: settlement.ticket) != nil
-        check(.toldOnce, isKnown, "uploader \(sender.index) is told twice what became of a frame")
-        let cause = settlement.error.map { Self.cause($0) }
+        let cause = settlement.error.map(SampleUploader.DropCause.init(sending:))
         if cause != nil { sender.failedAt = now }
         if cause == .connectionLost { sender.lostCount += 1 }
         sender.hasLostFrame = cause == nil && sender.socket >= 0 && sockets[sender.socket].peerHasEnded
@@ -199,16 +159,6 @@ extension World {
         checkLatestIsKept(sender)
     }
 
-    private static func cause(_ error: TransportError) -> SampleUploader.DropCause {
-        switch error.code {
-        case .closed: .notConnected
-        case .paused: .paused
-        case .notWanted: .notWanted
-        case .busy: .superseded
-        default: .connectionLost
-        }
-    }
-
     // MARK: The program
 
     func performUploading(_ action: Plan.Action, of sender: SimSender) {
@@ -218,7 +168,7 @@ extension World {
         case .configure(let pacing):
             sender.pacing = pacing
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
-            configuration.pacing = Self.pacing(pacing)
+            configuration.pacing = pacing
             if sender.racing.chance(10) {
                 let isLower = configuration.limits.maximumDimension == FrameMessageDecoder.Limits().maximumDimension
                 configuration.limits.maximumDimension = isLower ? 32 : FrameMessageDecoder.Limits().maximumDimension
@@ -241,10 +191,10 @@ extension World {
                     machine.update(configuration, at: now)
                 }
             }
-        case .resize(let largestSide):
+        case .resize(let scale):
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
             if sender.socket >= 0 { coverage.count(.resizedWhileConnected) }
-            configuration.scale = Self.scale(largestSide)
+            configuration.scale = scale
             sender.resizedAt = now
             handle(sender) { $0.update(configuration, at: now) }
         case .requestFrame:
@@ -252,39 +202,39 @@ extension World {
             handle(sender) { $0.requestFrame(at: now) }
         case .encoderFails(let fails): sender.encoderFails = fails
         case .finish(let cancelledAfter):
-            sender.lastWaiter += 1
-            let id = sender.lastWaiter
+            sender.lastFinisher += 1
+            let id = sender.lastFinisher
             coverage.count(.finished)
-            sender.finishers.insert(id)
-            sender.finisherOffers[id] = sender.offers.count
-            sender.finisherTimes[id] = now
+            sender.finishers[id] = (sender.offers.count, now)
             handle(sender) { $0.finish(UInt64(id), at: now) }
             checkFinishersGoOn(sender)
             checkLatestIsKept(sender)
-            schedule(.finishIsDue(id), of: sender, after: 60_000_000_000)
-            if let cancelledAfter { schedule(.cancelWait(id), of: sender, after: cancelledAfter) }
+            schedule(after: 60_000_000_000) { [self] in
+                let isWaiting = sender.finishers[id] != nil
+                check(.promptness, !isWaiting, "uploader \(sender.index): finish waits for too long")
+            }
+            if let cancelledAfter { schedule(after: cancelledAfter) { [self] in cancelWait(id, of: sender) } }
         default: break
         }
     }
 
     private func finished(_ id: UInt64, of sender: SimSender) {
-        check(.toldOnce, sender.finishers.remove(Int(id)) != nil, "a caller is told twice")
+        let finisher = sender.finishers.removeValue(forKey: Int(id))
+        check(.toldOnce, finisher != nil, "a caller is told twice")
         // What could not be sent is kept for the next receiver, and not waited for.
-        guard sender.failedAt < sender.finisherTimes[Int(id)] ?? 0 else { return }
-        checkFinished(sender, offers: sender.finisherOffers[Int(id)] ?? 0)
+        if let finisher, sender.failedAt < finisher.at { checkFinished(sender, offers: finisher.offers) }
     }
 
-    func cancelWait(_ id: Int, of sender: SimSender) {
-        guard sender.finishers.remove(id) != nil else { return }
+    private func cancelWait(_ id: Int, of sender: SimSender) {
+        guard sender.finishers.removeValue(forKey: id) != nil else { return }
         coverage.count(.cancelled)
         handle(sender) { $0.cancelWait(UInt64(id), at: now) }
     }
 
     /// A repeat has a reason on the connection that there is.
     func allowRepeat(_ sender: SimSender) {
-        guard sender.socket >= 0, sockets[sender.socket].monitor >= 0 else { return }
-        monitors[sockets[sender.socket].monitor].hasReasonToRepeat = true
-        monitors[sockets[sender.socket].monitor].reasonAt = now
+        sender.monitor?.hasReasonToRepeat = true
+        sender.monitor?.reasonAt = now
     }
 
     // MARK: What the connection tells
@@ -314,15 +264,8 @@ extension World {
     // MARK: The timer
 
     private func setTimer(_ sender: SimSender) {
-        let thread = sender.plan.thread
-        guard sender.uploadTimer != -2 else { return }
-        if sender.uploadTimer < 0 {
-            sender.uploadTimer = register(.uploader(sender.index), socket: -1, on: thread)
-        }
-        setDeadline(sender.uploader?.machine.timer, of: sender.uploadTimer, on: thread)
-    }
-
-    func uploadDeadlinePassed(_ index: Int) {
-        handle(senders[index]) { $0.deadlinePassed(at: now) }
+        guard sender.uploadTimer != -2, let uploader = sender.uploader else { return }
+        if sender.uploadTimer < 0 { sender.uploadTimer = register(uploader, socket: -1) }
+        setDeadline(uploader.machine.timer, of: sender.uploadTimer, on: sender.thread)
     }
 }

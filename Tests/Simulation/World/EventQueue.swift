@@ -1,93 +1,35 @@
-/// What happens next, somewhere in the world.
-struct Event {
-    enum Kind: UInt8 {
-        /// A step of the plan is due.
-        case step
-        /// An I/O thread does its next piece of work.
-        case thread
-        /// Bytes that were written become visible at the other end.
-        case arrival
-        /// A TCP connect comes to its result.
-        case connect
-        /// An application goes on: a producer, a consumer, an encoder.
-        case program
-        /// A peer that is not of this package goes on.
-        case peer
-        /// The system has descriptors again.
-        case descriptorsReturn
-        /// A place answers again.
-        case placeAnswers
-    }
-
-    var time: UInt64
-    var order: UInt32
-    var kind: Kind
-    var index: Int32
-    var argument: Int32
-}
-
-/// The events to come, by time, and in the order of their scheduling if they are due at the same time.
+/// What happens next, by time, and in the order of its scheduling if it is due at the same time.
 struct EventQueue {
-    private var heap: [Event] = []
-    private var lastOrder: UInt32 = 0
+    /// The latest first: most of what is scheduled comes soon.
+    private var events: [(time: UInt64, body: () -> Void)] = []
 
-    var isEmpty: Bool { heap.isEmpty }
-    var nextTime: UInt64? { heap.first?.time }
+    var isEmpty: Bool { events.isEmpty }
+    var nextTime: UInt64? { events.last?.time }
 
     mutating func removeAll() {
-        heap.removeAll(keepingCapacity: true)
-        lastOrder = 0
+        events.removeAll()
     }
 
-    mutating func schedule(_ kind: Event.Kind, _ index: Int, _ argument: Int = 0, at time: UInt64) {
-        lastOrder += 1
-        let event = Event(
-            time: time,
-            order: lastOrder,
-            kind: kind,
-            index: Int32(truncatingIfNeeded: index),
-            argument: Int32(truncatingIfNeeded: argument)
-        )
-        heap.append(event)
-        var child = heap.count - 1
-        while child > 0 {
-            let parent = (child - 1) / 2
-            guard Self.precedes(event, heap[parent]) else { break }
-            heap[child] = heap[parent]
-            child = parent
-        }
-        heap[child] = event
+    mutating func schedule(at time: UInt64, _ body: @escaping () -> Void) {
+        var place = events.count
+        while place > 0, events[place - 1].time <= time { place -= 1 }
+        events.insert((time, body), at: place)
     }
 
-    mutating func popFirst() -> Event? {
-        guard let first = heap.first else { return nil }
-        let last = heap.removeLast()
-        guard !heap.isEmpty else { return first }
-        var parent = 0
-        while true {
-            var child = 2 * parent + 1
-            guard child < heap.count else { break }
-            if child + 1 < heap.count, Self.precedes(heap[child + 1], heap[child]) { child += 1 }
-            guard Self.precedes(heap[child], last) else { break }
-            heap[parent] = heap[child]
-            parent = child
-        }
-        heap[parent] = last
-        return first
-    }
-
-    private static func precedes(_ left: Event, _ right: Event) -> Bool {
-        left.time != right.time ? left.time < right.time : left.order < right.order
-    }
+    mutating func popFirst() -> (time: UInt64, body: () -> Void)? { events.popLast() }
 }
 
-/// A hash of events in their order: equal if the same happened.
-struct EventDigest {
-    private(set) var value: UInt64 = 0
+/// What a program does soon, and may do sooner.
+final class Pending {
+    private var body: (() -> Void)?
 
-    mutating func add(_ event: Event) {
-        let what = UInt64(event.kind.rawValue) << 56 | UInt64(UInt32(truncatingIfNeeded: event.index))
-        value = (value ^ event.time ^ what &* 0x9e37_79b9_7f4a_7c15) &* 0x0000_0100_0000_01b3
-        value ^= value >> 29
+    init(_ body: @escaping () -> Void) {
+        self.body = body
+    }
+
+    var hasRun: Bool { body == nil }
+
+    func run() {
+        body.take()?()
     }
 }

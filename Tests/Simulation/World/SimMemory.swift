@@ -1,43 +1,4 @@
-internal import FrameSocket
 internal import FrameTransport
-
-/// Memory that one process has created, and others may map.
-@safe final class SharedRegion {
-    let bytes: UnsafeRawBufferPointer
-    /// The memory of a sender of this package; nil for that of a peer.
-    let memory: SharedMemory?
-    private let owned: UnsafeMutableRawBufferPointer?
-
-    init(_ memory: SharedMemory) {
-        self.memory = memory
-        unsafe owned = nil
-        unsafe bytes = UnsafeRawBufferPointer(memory.bytes)
-    }
-
-    /// Creates the memory of a peer that is not of this package.
-    init(_ content: [UInt8]) {
-        memory = nil
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, content.count), alignment: 64)
-        unsafe copy.copyBytes(from: content)
-        unsafe owned = copy
-        unsafe bytes = UnsafeRawBufferPointer(copy)
-    }
-
-    deinit {
-        unsafe owned?.deallocate()
-    }
-}
-
-/// A descriptor that refers to memory, on its way or in a process.
-struct SimDescriptor {
-    /// What is wrong with the memory, if the peer that made it means harm.
-    enum Fault {
-        case unsealed, missized, hollow
-    }
-
-    let region: SharedRegion
-    var fault: Fault?
-}
 
 /// A descriptor that travels with a byte of a stream.
 struct PassedDescriptor {
@@ -45,7 +6,7 @@ struct PassedDescriptor {
     let start: Int
     /// The end of the bytes that were written together with it: a read that takes the descriptor goes no further.
     let end: Int
-    let descriptor: SimDescriptor
+    let memory: SharedMemory
 }
 
 /// What has come to an end outside of any event, because its last reference was released.
@@ -62,7 +23,6 @@ final class Outlet: @unchecked Sendable {
     var loans: [Loan] = []
     /// How much memory is mapped at present.
     var mappings = 0
-
 }
 
 /// Descriptors that go with the bytes of a stream, as Linux passes them.
@@ -74,40 +34,39 @@ extension World {
         guard let first = sockets[socket].passed.first, first.start < position + limit else { return wanted }
         // Those that came with the same call are taken together.
         while let next = sockets[socket].passed.first, next.start == first.start {
-            arrivals.append(next.descriptor)
+            arrivals.append(next.memory)
             sockets[socket].passed.removeFirst()
         }
         return min(wanted, first.end - position)
     }
 
     /// Sends descriptors along with the next bytes.
-    func pass(_ descriptors: [SimDescriptor], with count: Int, from socket: Int, to peer: Int) {
+    func pass(_ memories: [SharedMemory], with count: Int, from socket: Int, to peer: Int) {
         let start = sockets[peer].inbound.position + sockets[peer].inbound.count
-        for descriptor in descriptors {
-            sockets[peer].passed.append(PassedDescriptor(start: start, end: start + count, descriptor: descriptor))
+        for memory in memories {
+            sockets[peer].passed.append(PassedDescriptor(start: start, end: start + count, memory: memory))
         }
-        let monitor = sockets[socket].monitor
-        if monitor >= 0, let first = descriptors.first { monitorPassing(monitor, first.region) }
+        if let monitor = sockets[socket].monitor, let first = memories.first { monitorPassing(monitor, first) }
     }
 
     /// Loses what has not arrived, with the descriptors that go with it.
     func dropInvisible(_ socket: Int) {
         sockets[socket].inbound.dropInvisible()
         let end = sockets[socket].inbound.position + sockets[socket].inbound.count
-        if !sockets[socket].passed.isEmpty { sockets[socket].passed.removeAll { $0.start >= end } }
+        sockets[socket].passed.removeAll { $0.start >= end }
     }
 
     /// Loses everything that nobody has read.
     func dropInbound(_ socket: Int) {
-        sockets[socket].inbound.removeAll()
-        if !sockets[socket].passed.isEmpty { sockets[socket].passed.removeAll() }
+        sockets[socket].inbound = Pipe()
+        sockets[socket].passed.removeAll()
     }
 
     /// Does what follows when the last reference to something was released.
     func drainOutlet() {
         while !outlet.loans.isEmpty, violation == nil {
             let loans = outlet.loans
-            outlet.loans.removeAll(keepingCapacity: true)
+            outlet.loans.removeAll()
             for loan in loans { loanEnded(loan) }
         }
     }

@@ -24,21 +24,21 @@ struct SimSocket {
         case failed(Errno)
     }
 
-    var isOpen = false
-    var isTCP = false
+    var isOpen = true
+    let isTCP: Bool
     var phase = Phase.fresh
     /// The other end; -1 if there is none any more.
     ///
     /// A TCP socket that has connected to itself is its own.
     var peer = -1
     /// Whether a process of this package holds it, so that it counts among the descriptors.
-    var isOurs = false
+    var isOurs: Bool
     /// What this end may read.
     var inbound = Pipe()
     /// The descriptors that go with these bytes.
     var passed: [PassedDescriptor] = []
     /// How many bytes of this end may be unread at the other.
-    var capacity = 0
+    var capacity: Int
     var hasShutSending = false
     var hasShutReceiving = false
     var peerHasEnded = false
@@ -58,30 +58,18 @@ struct SimSocket {
     /// Connections that wait to be accepted, if it listens.
     var backlog: [Int] = []
     var backlogLimit = 0
-    /// What follows the connection, if a sender of this package has it; -1 if nothing does.
-    var monitor = -1
+    /// What follows the connection, if a sender of this package has it.
+    var monitor: SenderMonitor?
     /// The other end, also once that has gone.
     var formerPeer = -1
     /// Whether the connection was reset, so that its end says nothing of what the peer meant.
     var wasBroken = false
     /// Whether a plain sender closed it between two messages.
     var hasEndedInOrder = false
-    var random = Random(seed: 0)
+    var random: Random
 
     /// Whether the end of the stream can be read.
     var isAtEnd: Bool { inbound.count == 0 && (peerHasEnded || hasShutReceiving) }
-
-    mutating func reuse(isTCP: Bool, isOurs: Bool, capacity: Int, random: Random) {
-        var (pipe, waiting) = (inbound, backlog)
-        pipe.removeAll()
-        waiting.removeAll(keepingCapacity: true)
-        // The memory of both stays from one history to the next.
-        inbound = Pipe()
-        self = SimSocket()
-        (inbound, backlog) = (pipe, waiting)
-        (self.isTCP, self.isOurs, self.capacity, self.random) = (isTCP, isOurs, capacity, random)
-        isOpen = true
-    }
 }
 
 /// A path or a port of the loopback address.

@@ -1,11 +1,12 @@
 internal import FrameTransport
 
 /// Whom an I/O thread calls.
-enum Owner: Hashable {
-    case server(Int)
-    case receiver(Int)
-    case sender(Int)
-    case uploader(Int)
+protocol Owner: AnyObject {
+    /// The thread that calls it.
+    var thread: Int { get }
+
+    func becameReady(_ readiness: Readiness)
+    func deadlinePassed()
 }
 
 /// An I/O thread: what was submitted to it, which sockets have changed, which deadlines run.
@@ -14,13 +15,10 @@ enum Owner: Hashable {
 /// these have submitted, in two batches at most, and then the deadlines.
 struct SimThread {
     /// Work that was submitted to the thread.
-    struct Work {
-        let owner: Owner
-        let task: Task
-    }
+    typealias Work = (owner: any Owner, body: () -> Void)
 
     struct Registration {
-        let owner: Owner
+        let owner: any Owner
         /// -1 for deadlines alone.
         let socket: Int
         var deadline: UInt64?
@@ -50,44 +48,28 @@ struct SimThread {
     var registrations: [Registration] = []
     /// The event that the thread waits for; `nil` if none is scheduled.
     var wakesAt: UInt64?
-    var turns = 0
     var deadlines = DeadlineQueue()
     var horizon = PollHorizon()
     /// How many registrations there are.
     var liveRegistrations = 0
     /// Whether it is sometimes busy elsewhere for long, and until when it last was.
-    var isHeldUp = false
+    let isHeldUp: Bool
     var heldUpUntil: UInt64 = 0
 
-    mutating func reset() {
-        phase = .asleep
-        inbox.removeAll(keepingCapacity: true)
-        later.removeAll(keepingCapacity: true)
-        running.removeAll(keepingCapacity: true)
-        batches = 0
-        changed.removeAll(keepingCapacity: true)
-        reports.removeAll(keepingCapacity: true)
-        registrations.removeAll(keepingCapacity: true)
-        deadlines = DeadlineQueue()
-        horizon = PollHorizon()
-        wakesAt = nil
-        turns = 0
-        liveRegistrations = 0
-        isHeldUp = false
-        heldUpUntil = 0
+    init(isHeldUp: Bool) {
+        self.isHeldUp = isHeldUp
     }
 
     mutating func beginTurn() {
-        turns += 1
         batches = 0
         inbox += later
-        later.removeAll(keepingCapacity: true)
+        later.removeAll()
         beginBatch()
     }
 
     mutating func beginBatch() {
         swap(&inbox, &running)
-        inbox.removeAll(keepingCapacity: true)
+        inbox.removeAll()
         phase = .tasks(0)
     }
 
@@ -125,7 +107,8 @@ extension World {
     /// Fewer than those of `IOThread`, so that it often leaves some for the next call.
     private static let reportsPerTurn = 8
 
-    func register(_ owner: Owner, socket: Int, on thread: Int) -> Int {
+    func register(_ owner: any Owner, socket: Int) -> Int {
+        let thread = owner.thread
         let registration = threads[thread].registrations.count
         threads[thread].registrations.append(SimThread.Registration(owner: owner, socket: socket))
         threads[thread].liveRegistrations += 1
@@ -154,29 +137,29 @@ extension World {
         if threads[thread].isAsleep { sleep(thread, until: deadline) }
     }
 
-    /// Submits work to a thread, from whichever thread.
-    func execute(_ task: SimThread.Task, for owner: Owner, on thread: Int) {
-        threads[thread].inbox.append(SimThread.Work(owner: owner, task: task))
-        wake(thread)
+    /// Submits work to somebody's thread, from whichever thread.
+    func execute(for owner: any Owner, _ body: @escaping () -> Void) {
+        threads[owner.thread].inbox.append((owner, body))
+        wake(owner.thread)
     }
 
     /// Submits work for the time after the next poll.
-    func executeAfterPoll(_ task: SimThread.Task, for owner: Owner, on thread: Int) {
-        threads[thread].later.append(SimThread.Work(owner: owner, task: task))
-        wake(thread)
+    func executeAfterPoll(for owner: any Owner, _ body: @escaping () -> Void) {
+        threads[owner.thread].later.append((owner, body))
+        wake(owner.thread)
     }
 
     /// Makes a sleeping thread begin a turn.
     func wake(_ thread: Int) {
         guard threads[thread].isAsleep else { return }
-        sleep(thread, until: soon(500...10_000))
+        sleep(thread, until: now + random.time(in: 500...10_000))
     }
 
     private func sleep(_ thread: Int, until time: UInt64) {
         let time = max(time, now)
         if let next = threads[thread].wakesAt, next <= time { return }
         threads[thread].wakesAt = time
-        events.schedule(.thread, thread, at: time)
+        events.schedule(at: time) { [self] in stepThread(thread) }
     }
 
     /// A thread does its next piece of work; `time` is that of the event.
@@ -192,7 +175,7 @@ extension World {
             case .tasks(let index) where index < threads[thread].running.count:
                 threads[thread].phase = .tasks(index + 1)
                 let work = threads[thread].running[index]
-                call(work.owner) { self.run(work.task, of: work.owner) }
+                call(work.owner, work.body)
                 return goOn(thread)
             case .tasks where threads[thread].batches == 0:
                 threads[thread].phase = .reports(0)
@@ -203,14 +186,14 @@ extension World {
                 let report = threads[thread].reports[index]
                 let registration = threads[thread].registrations[report.registration]
                 guard !registration.isCancelled else { continue }
-                call(registration.owner) { self.becameReady(report.readiness, registration.owner) }
+                call(registration.owner) { registration.owner.becameReady(report.readiness) }
                 return goOn(thread)
             case .reports:
                 beginBatch(thread)
             case .deadlines:
                 if let registration = threads[thread].takeDeadline(upTo: threads[thread].horizon.time) {
                     let owner = threads[thread].registrations[registration].owner
-                    call(owner) { self.deadlinePassed(owner) }
+                    call(owner) { owner.deadlinePassed() }
                     return goOn(thread)
                 }
                 endTurn(thread)
@@ -223,7 +206,7 @@ extension World {
         let time = now + random.time(in: isHeldUp ? 1_000_000...250_000_000 : 200...8_000)
         threads[thread].wakesAt = time
         if isHeldUp { threads[thread].heldUpUntil = time }
-        events.schedule(.thread, thread, at: threads[thread].wakesAt ?? now)
+        events.schedule(at: time) { [self] in stepThread(thread) }
     }
 
     private func beginTurn(_ thread: Int) {
@@ -239,7 +222,7 @@ extension World {
     }
 
     private func poll(_ thread: Int) {
-        threads[thread].reports.removeAll(keepingCapacity: true)
+        threads[thread].reports.removeAll()
         var taken = 0
         while threads[thread].reports.count < Self.reportsPerTurn, taken < threads[thread].changed.count {
             let socket = threads[thread].changed[taken]
@@ -267,11 +250,12 @@ extension World {
     }
 
     /// Calls a handler, and checks that it did not take more than its turn.
-    private func call(_ owner: Owner, _ body: () -> Void) {
+    private func call(_ owner: any Owner, _ body: () -> Void) {
         turn = TurnCount()
-        if case .receiver(let index) = owner { turn.messages = -receivers[index].machine.messages }
+        let receiver = owner as? SimReceiver
+        if let receiver { turn.messages = -receiver.machine.messages }
         body()
-        if case .receiver(let index) = owner { turn.messages += receivers[index].machine.messages }
+        if let receiver { turn.messages += receiver.machine.messages }
         checkTurn(of: owner)
     }
 }

@@ -13,13 +13,10 @@ extension World {
     }
 
     private func newSocket(isTCP: Bool, isOurs: Bool, capacity: Int) -> Int {
-        let socket = socketCount
-        socketCount += 1
-        if socket == sockets.count { sockets.append(SimSocket()) }
-        let random = Random(seed: seed, part: 1_000 + socket)
-        sockets[socket].reuse(isTCP: isTCP, isOurs: isOurs, capacity: capacity, random: random)
+        let random = Random(seed: seed, part: 1_000 + sockets.count)
+        sockets.append(SimSocket(isTCP: isTCP, isOurs: isOurs, capacity: capacity, random: random))
         if isOurs { descriptors += 1 }
-        return socket
+        return sockets.count - 1
     }
 
     /// Binds and listens; nil if somebody listens there.
@@ -39,7 +36,7 @@ extension World {
         if places[place].isPort {
             sockets[socket].phase = .connecting(place: place)
             let delay = sockets[socket].random.time(in: 10_000...400_000)
-            if !places[place].hangs { events.schedule(.connect, socket, at: now + delay) }
+            if !places[place].hangs { schedule(after: delay) { [self] in concludeConnect(socket) } }
             return .inProgress
         }
         guard listener >= 0 else { return sockets[socket].random.chance(50) ? .noEntry : .refused }
@@ -55,7 +52,7 @@ extension World {
         if listener >= 0 {
             // With a full backlog the system drops the request, and tries again later.
             guard sockets[listener].backlog.count <= sockets[listener].backlogLimit else {
-                return events.schedule(.connect, socket, at: now + 1_000_000_000)
+                return schedule(after: 1_000_000_000) { [self] in concludeConnect(socket) }
             }
             join(socket, to: listener)
         } else if places[place].isEphemeral, sockets[socket].random.chance(20) {
@@ -69,9 +66,7 @@ extension World {
     }
 
     private func join(_ socket: Int, to listener: Int) {
-        let isOurs = false
-        let (isTCP, capacity) = (sockets[socket].isTCP, sockets[socket].capacity)
-        let accepted = newSocket(isTCP: isTCP, isOurs: isOurs, capacity: capacity)
+        let accepted = newSocket(isTCP: sockets[socket].isTCP, isOurs: false, capacity: sockets[socket].capacity)
         sockets[accepted].phase = .connected
         sockets[accepted].peer = socket
         sockets[accepted].formerPeer = socket

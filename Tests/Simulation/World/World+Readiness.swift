@@ -9,6 +9,12 @@ extension World {
         if !readiness(of: socket).isEmpty { changed(socket) }
     }
 
+    /// Who hears of a socket's changes on an I/O thread.
+    func owner(of socket: Int) -> (any Owner)? {
+        guard case .thread(let thread, let registration) = sockets[socket].watcher else { return nil }
+        return threads[thread].registrations[registration].owner
+    }
+
     /// Stops the reports.
     func unwatch(_ socket: Int) {
         guard sockets[socket].isOpen else { return }
@@ -31,7 +37,7 @@ extension World {
             break
         case .peer(let peer):
             sockets[socket].isReported = true
-            events.schedule(.peer, peer, socket, at: soon(1_000...60_000))
+            schedule(after: random.time(in: 1_000...60_000)) { [self] in peerSocketChanged(peer, socket) }
         case .thread(let thread, _):
             sockets[socket].isReported = true
             sockets[socket].reportedAt = now

@@ -10,7 +10,7 @@ extension World {
     ) throws(Errno) -> Transfer {
         guard isUsable(socket) else { throw .reset }
         turn.reads += 1
-        if !arrivals.isEmpty { arrivals.removeAll(keepingCapacity: true) }
+        arrivals.removeAll()
         let wanted = first.count + second.count
         guard sockets[socket].inbound.visible > 0 else { return try receiveNothing(socket) }
         let limit = sockets[socket].passed.isEmpty ? wanted : takeDescriptors(socket, wanted: wanted)
@@ -19,22 +19,14 @@ extension World {
             count += unsafe sockets[socket].inbound.read(into: second.beginning(limit - count))
         }
         turn.bytes += count
-        if sockets[socket].monitor >= 0 { unsafe tapRead(sockets[socket].monitor, count, first, second) }
+        if let monitor = sockets[socket].monitor {
+            let direct = min(count, first.count)
+            unsafe monitorRead(monitor, UnsafeRawBufferPointer(rebasing: first[..<direct]))
+            unsafe monitorRead(monitor, UnsafeRawBufferPointer(rebasing: second[..<(count - direct)]))
+        }
         madeRoom(forPeerOf: socket)
         // A read also ends where a descriptor came: more may follow.
         return .bytes(count, isShort: count < wanted && arrivals.isEmpty)
-    }
-
-    private func tapRead(
-        _ monitor: Int,
-        _ count: Int,
-        _ first: UnsafeMutableRawBufferPointer,
-        _ second: UnsafeMutableRawBufferPointer
-    ) {
-        let direct = min(count, first.count)
-        unsafe monitorRead(monitor, UnsafeRawBufferPointer(rebasing: first[..<direct]))
-        guard count > direct else { return }
-        unsafe monitorRead(monitor, UnsafeRawBufferPointer(rebasing: second[..<(count - direct)]))
     }
 
     private func receiveNothing(_ socket: Int) throws(Errno) -> Transfer {
@@ -50,7 +42,7 @@ extension World {
     func send(
         _ socket: Int,
         _ bytes: ArraySlice<UInt8>,
-        passing descriptors: [SimDescriptor] = []
+        passing descriptors: [SharedMemory] = []
     ) throws(Errno) -> Transfer {
         try unsafe bytes.withUnsafeBytes { run in
             Result { () throws(Errno) in try unsafe send(socket, run, passing: descriptors) }
@@ -63,10 +55,9 @@ extension World {
         _ first: UnsafeRawBufferPointer,
         _ second: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0),
         _ third: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0),
-        passing descriptors: [SimDescriptor] = []
+        passing descriptors: [SharedMemory] = []
     ) throws(Errno) -> Transfer {
         guard isUsable(socket) else { throw .brokenPipe }
-        turn.writes += 1
         if let failure = sockets[socket].failure {
             sockets[socket].failure = nil
             sockets[socket].peerHasEnded = true
@@ -103,7 +94,7 @@ extension World {
         guard count > 0 else { return 0 }
         let part = unsafe UnsafeRawBufferPointer(rebasing: run[..<count])
         unsafe sockets[peer].inbound.write(part)
-        if sockets[socket].monitor >= 0 { unsafe monitorWrite(sockets[socket].monitor, part) }
+        if let monitor = sockets[socket].monitor { unsafe monitorWrite(monitor, part) }
         return count
     }
 
@@ -129,7 +120,7 @@ extension World {
         guard !sockets[peer].hasArrivalScheduled else { return }
         sockets[peer].hasArrivalScheduled = true
         let delay = sockets[peer].random.time(in: isTCP ? 5_000...150_000 : 500...30_000)
-        events.schedule(.arrival, peer, at: now + delay)
+        schedule(after: delay) { [self] in arrive(peer) }
     }
 
     /// Some of what is on its way arrives.
@@ -140,7 +131,7 @@ extension World {
         if hidden > 1, sockets[socket].random.chance(40) {
             sockets[socket].inbound.show(sockets[socket].random.number(in: 1...hidden))
             sockets[socket].hasArrivalScheduled = true
-            events.schedule(.arrival, socket, at: now + sockets[socket].random.time(in: 500...50_000))
+            schedule(after: sockets[socket].random.time(in: 500...50_000)) { [self] in arrive(socket) }
         } else {
             sockets[socket].inbound.show(hidden)
         }
@@ -186,7 +177,7 @@ extension World {
         if case .listening(let place) = sockets[socket].phase {
             if places[place].listener == socket { places[place].listener = -1 }
             for index in sockets[socket].backlog.indices { reset(sockets[socket].backlog[index]) }
-            sockets[socket].backlog.removeAll(keepingCapacity: true)
+            sockets[socket].backlog.removeAll()
             return
         }
         let peer = sockets[socket].peer
@@ -240,7 +231,7 @@ extension World {
 
     /// Whether a call makes sense; one on a descriptor that is closed would hit somebody else's.
     func isUsable(_ socket: Int) -> Bool {
-        let isOpen = socket >= 0 && socket < socketCount && sockets[socket].isOpen
+        let isOpen = sockets.indices.contains(socket) && sockets[socket].isOpen
         check(.descriptorUsedAfterClose, isOpen, "a call on the closed socket \(socket)")
         return isOpen
     }

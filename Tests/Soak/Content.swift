@@ -31,18 +31,6 @@ enum Content {
         }
     }
 
-    /// A frame whose receiver can check it; `isDoomed` says that its sender may be killed.
-    static func frame(_ bytes: [UInt8], sequence: UInt64, isDoomed: Bool) -> FrameMessage {
-        FrameMessage(
-            jpeg: FrameBytes(bytes),
-            info: FrameInfo(
-                bufferSize: BufferSize(width: isDoomed ? doomedWidth : 1, height: 1),
-                timestamp: hash(bytes.span),
-                sequence: sequence
-            )
-        )
-    }
-
     /// The width that a sender states which may be killed.
     static let doomedWidth = 2
 
@@ -70,49 +58,11 @@ enum Content {
         (0..<image.height).allSatisfy { row in image.withRow(row) { self.hash($0) } == hash }
     }
 
-    /// An image that no other is like.
-    static func image(_ random: inout SplitMix) throws(TurboJPEGError) -> PixelBuffer {
-        let (width, height) = size(&random)
-        let row = bytes(width * 3, &random)
-        var pixels: [UInt8] = []
-        pixels.reserveCapacity(row.count * height)
-        for _ in 0..<height { pixels += row }
-        return try PixelBuffer(copying: pixels.span, width: width, height: height, format: .rgb)
-    }
-
-    /// A JPEG that is cut, or has wrong bytes, a wrong size, or something behind its end.
-    static func poisonJPEG(_ random: inout SplitMix) throws(TurboJPEGError) -> [UInt8] {
-        let image = try image(&random)
-        var jpeg = try JPEGEncoder(quality: 60).encode(image)
-        switch random.next() % 5 {
-        case 0:
-            jpeg.removeLast(Int.random(in: 1..<jpeg.count, using: &random))
-        case 1:
-            for _ in 0..<20 { jpeg[Int.random(in: 0..<jpeg.count, using: &random)] = UInt8(random.next() & 0xFF) }
-        case 2:
-            if let start = jpeg.indices.dropLast(9).first(where: { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xC0 }) {
-                for index in start + 5..<start + 9 { jpeg[index] = 0xFF }
-            }
-        case 3:
-            jpeg += bytes(1000, &random)
-        default:
-            jpeg = bytes(jpeg.count, &random)
-        }
+    /// A JPEG that must not be decoded, or has wrong bytes.
+    static func poisonJPEG(_ random: inout SplitMix) -> [UInt8] {
+        if random.next() % 3 > 0 { return HostileJPEG.all.randomElement(using: &random)?.bytes ?? [] }
+        var jpeg = HostileJPEG.good
+        for _ in 0..<20 { jpeg[Int.random(in: 0..<jpeg.count, using: &random)] = UInt8(random.next() & 0xFF) }
         return jpeg
-    }
-
-    /// A message without the fields by which a receiver checks it.
-    static func message(_ body: [UInt8], claiming length: Int? = nil, width: Int = 64, height: Int = 64) -> [UInt8] {
-        Array(
-            """
-            HTTP/1.1 200 OK\r
-            Content-Length: \(length ?? body.count)\r
-            Buffer-Width: \(width)\r
-            Buffer-Height: \(height)\r
-            Buffer-Orientation: 1\r
-            \r
-
-            """.utf8
-        ) + body
     }
 }

@@ -32,31 +32,34 @@ extension Peer {
         case .garbage:
             try await socket.write(body)
         case .cut:
-            let message = Content.message(body)
+            let message = self.message(body)
             try await socket.write(Array(message.prefix(.random(in: 1..<message.count, using: &random))))
         case .lengths:
             let wrong = max(1, body.count + .random(in: -200...200, using: &random))
-            try await socket.write(Content.message(body, claiming: wrong) + Content.message(body))
+            try await socket.write(message(body, claiming: wrong) + message(body))
         case .claims:
-            try await socket.write(Content.message(Array(body.prefix(5000)), claiming: 32 << 20))
+            try await socket.write(message(Array(body.prefix(5000)), claiming: 32 << 20))
             try await wait(until: deadline)
         case .hugeClaims:
-            try await socket.write(Content.message(body, claiming: .max))
-        case .slowHeader:
-            try await trickle(Content.message(body), to: socket, until: deadline)
-        case .slowBody:
-            let message = Content.message(body)
-            try await socket.write(Array(message.prefix(200)))
-            try await trickle(Array(message.dropFirst(200)), to: socket, until: deadline)
+            try await socket.write(message(body, claiming: .max))
+        case .slow:
+            // From the header on, or in its body.
+            let message = self.message(body)
+            let start = Bool.random(using: &random) ? 0 : 200
+            try await socket.write(Array(message.prefix(start)))
+            for byte in message.dropFirst(start) where ContinuousClock.now < deadline {
+                try await socket.write([byte])
+                try await Task.sleep(for: .milliseconds(20))
+            }
         case .poison:
             while ContinuousClock.now < deadline {
-                try await socket.write(Content.message(try Content.poisonJPEG(&random)))
+                try await socket.write(message(Content.poisonJPEG(&random)))
             }
         case .mutant:
-            var message = Content.message(body)
+            var message = self.message(body)
             let index = Int.random(in: 0..<min(150, message.count), using: &random)
             message[index] = UInt8(truncatingIfNeeded: random.next())
-            try await socket.write(message + Content.message(body))
+            try await socket.write(message + self.message(body))
         case .stranger:
             try await socket.write(Array(body.prefix(64)))
         case .passer:
@@ -79,7 +82,7 @@ extension Peer {
             height: 32,
             planes: [(offset: 0, bytesPerRow: 128)]
         )
-        let bytes = [announcement, announcement + frame.bytes, frame.bytes, Content.message([1, 2, 3])]
+        let bytes = [announcement, announcement + frame.bytes, frame.bytes, message([1, 2, 3])]
         let count = [0, 1, 1, 1, 2, 253].randomElement(using: &random) ?? 1
         try await socket.write(
             bytes.randomElement(using: &random) ?? announcement,
@@ -87,13 +90,12 @@ extension Peer {
         )
     }
 
-    /// A byte now and then.
-    private func trickle(_ bytes: [UInt8], to socket: PeerSocket, until deadline: ContinuousClock.Instant) async throws
-    {
-        for byte in bytes where ContinuousClock.now < deadline {
-            try await socket.write([byte])
-            try await Task.sleep(for: .milliseconds(20))
-        }
+    /// A message without the fields by which a receiver checks it.
+    private func message(_ body: [UInt8], claiming length: Int? = nil) -> [UInt8] {
+        let message = PeerMessage.frame(body, width: 64, height: 64)
+        let length = "Content-Length: \(length ?? body.count)"
+        let header = message.header.replacing("Content-Length: \(body.count)", with: length)
+        return PeerMessage(header: header, body: body).bytes
     }
 
     private func wait(until deadline: ContinuousClock.Instant) async throws {

@@ -9,7 +9,7 @@ struct Peer {
         // Honest ones, all of whose frames must arrive until the host ends the connection.
         case video, images, talker, flapper, doomed, sharer, doomedSharer
         // Ones that stall or lie.
-        case silent, garbage, cut, lengths, claims, hugeClaims, slowHeader, slowBody, poison, mutant, stranger, passer
+        case silent, garbage, cut, lengths, claims, hugeClaims, slow, poison, mutant, stranger, passer
 
         /// Those that are killed at some time.
         var isDoomed: Bool { self == .doomed || self == .doomedSharer }
@@ -45,10 +45,9 @@ struct Peer {
         var peer = self
         let deadline = ContinuousClock.now + .seconds(seconds)
         switch kind {
-        case .video, .doomed: await peer.sendVideo(until: deadline)
-        case .images: await peer.sendImages(until: deadline)
-        case .sharer, .doomedSharer: await peer.share(until: deadline)
-        case .talker: await peer.talk(until: deadline)
+        case .video, .doomed, .talker: await peer.sendFrames(until: deadline)
+        case .images, .sharer, .doomedSharer:
+            await peer.sendImages(sharesMemory: kind != .images, until: deadline)
         case .flapper: await peer.flap(until: deadline)
         default: await peer.lie(until: deadline)
         }

@@ -67,7 +67,7 @@ package struct MailboxMachine<Element, Wake> {
     /// The number of elements taken since a consumer last found nothing.
     private var takenSinceStarved = 0
 
-    /// The elements that the last ``put(_:weight:more:)`` replaced, for the shell to release outside its lock.
+    /// What the last ``put(_:weight:more:)`` replaced, or did not accept, for the shell to release outside its lock.
     private var givenWay: [Element] = []
 
     /// The number of elements that were replaced by newer ones.
@@ -148,6 +148,7 @@ package struct MailboxMachine<Element, Wake> {
     ) -> (isAccepted: Bool, woken: Wake?) {
         guard ending == nil else {
             hasDiscarded = true
+            givenWay.append(element)
             return (false, nil)
         }
         if overflow == .replacesOldest {
@@ -175,7 +176,7 @@ package struct MailboxMachine<Element, Wake> {
         return waiters
     }
 
-    /// Takes out the replaced elements.
+    /// Takes out the elements that were replaced, or not accepted.
     package mutating func takeGivenWay() -> [Element] {
         if givenWay.isEmpty { return [] }
         defer { givenWay = [] }
@@ -221,7 +222,8 @@ package struct MailboxMachine<Element, Wake> {
     package mutating func take(wasWoken: Bool = false) -> Found {
         if wasWoken { woken -= 1 }
         guard !entries.isEmpty else { return ending.map { .end($0) } ?? .nothing }
-        let element = entries.removeFirst().element
+        // Moved out: the array's `removeFirst()` copies.
+        let element = entries.remove(at: 0).element
         takenSinceStarved += 1
         let mustCall = producerWaitsFor.map { entries.count <= $0 } ?? false
         if mustCall { producerWaitsFor = nil }

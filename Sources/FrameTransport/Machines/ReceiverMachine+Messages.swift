@@ -46,7 +46,7 @@ extension ReceiverMachine {
         } catch {
             return fail(error, system)
         }
-        switch event {
+        switch consume event {
         case .message(let message, let body):
             turn.messagesLeft -= 1
             handle(message, body, system)

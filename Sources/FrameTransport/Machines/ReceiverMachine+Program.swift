@@ -202,8 +202,11 @@ package struct RequestOutbox: Sendable {
     @discardableResult
     package mutating func add(_ request: ControlRequest) -> Bool { add(request.encoded()) }
 
-    /// Queues a release in the same way.
-    package mutating func add(_ release: ReleaseRequest) -> Bool { add(release.encoded()) }
+    /// Queues the release of a buffer in the same way.
+    mutating func addRelease(of buffer: Int) -> Bool { add(Self.releases[buffer]) }
+
+    /// The release of each buffer: one is queued for every frame in shared memory.
+    private static let releases = SharedFrameHeader.Buffer.indices.map { ReleaseRequest(buffer: $0).encoded() }
 
     /// Queues what tells a sender that this side ends, and has not taken everything that it has read.
     ///

@@ -169,7 +169,7 @@ package struct SharedBuffers: Sendable {
         var hasQueued = false
         if owesDecline, outbox.add(.decline) { (owesDecline, hasQueued) = (false, true) }
         for index in buffers.indices {
-            guard case .outbox? = buffers[index]?.holder, outbox.add(ReleaseRequest(buffer: index)) else { continue }
+            guard case .outbox? = buffers[index]?.holder, outbox.addRelease(of: index) else { continue }
             buffers[index]?.holder = .sender
             hasQueued = true
         }

@@ -88,13 +88,12 @@ final class Mailbox<Element: Sendable>: Sendable {
     /// ``wakeWaiters()``.
     @discardableResult
     func put(_ element: Element, weight: Int = 0, more: Bool = false) -> Bool {
-        // Replaced elements are released outside the lock: an element's deinitializer may call back.
+        // Those that leave are released outside the lock: an element's deinitializer may call back.
         let (isAccepted, wake, givenWay) = machine.withLock { machine in
             let (isAccepted, woken) = machine.put(element, weight: weight, more: more)
             return (isAccepted, woken, machine.takeGivenWay())
         }
-        for replaced in givenWay { onLeave?(replaced, .replaced) }
-        if !isAccepted { onLeave?(element, .discarded) }
+        for element in givenWay { onLeave?(element, isAccepted ? .replaced : .discarded) }
         wake?()
         return isAccepted
     }

@@ -43,8 +43,7 @@ extension World {
         receiver.delivered += 1
         let before = receiver.frames.mailbox.replaced
         let (isAccepted, woken) = receiver.frames.mailbox.put(frame, weight: weight, more: more)
-        for replaced in receiver.frames.mailbox.takeGivenWay() { release(replaced, of: receiver) }
-        if !isAccepted { release(frame, of: receiver) }
+        for frame in receiver.frames.mailbox.takeGivenWay() { release(frame, of: receiver) }
         receiver.hasHeldBack = receiver.hasHeldBack || more
         if receiver.frames.mailbox.replaced != before || !isAccepted {
             coverage.count(.supersededFrame)

@@ -6,35 +6,45 @@ import Testing
 
 /// One sender's frames for several readers.
 @Suite(.timeLimit(.minutes(5))) struct FanOutTests {
-    let directory: TemporaryDirectory
-    let server: FrameServer
-    let sender: PeerSocket
-    let connection: FrameConnection
+    private let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
+    private let directory: TemporaryDirectory
+    private let server: FrameServer
+    private let sender: PeerSocket
 
-    init() async throws {
+    init() throws {
         directory = try TemporaryDirectory()
-        server = try directory.server()
+        server = try directory.server { [pool] in $0.pool = pool }
         sender = try PeerSocket.connected(to: directory.socket)
-        connection = try #require(try await firstConnection(of: server))
+    }
+
+    /// Broadcasts the frames of the sender's connection, which nobody else keeps.
+    private func broadcast() async throws -> FrameConnection.Broadcaster {
+        FrameConnection.Broadcaster(of: try #require(try await firstConnection(of: server)))
     }
 
     private func send(_ seed: Int) async throws {
         try await sender.write(message(body(seed, count: 12_000)))
     }
 
+    private static let frames = (0..<10).map { index in
+        let info = FrameInfo(bufferSize: BufferSize(width: 1, height: 1))
+        return Frame(jpeg: FrameBytes([]), header: FrameHeader(contentLength: 0, info: info), index: index)
+    }
+
+    /// The numbers of the frames that a reader of an ended fan-out gets.
+    private func numbers(_ reader: FrameConnection.Broadcaster.Reader) async throws -> [Int] {
+        var numbers: [Int] = []
+        for try await frame in reader { numbers.append(frame.index) }
+        return numbers
+    }
+
     @Test func `any number of readers have the same bytes, in the memory that they were received in`() async throws {
-        let directory = try TemporaryDirectory()
-        let pool = FrameBytes.Pool(maximumIdleBytes: 16 << 20)
-        let server = try directory.server { $0.pool = pool }
-        let sender = try PeerSocket.connected(to: directory.socket)
-        let fanOut = FrameConnection.Broadcaster(of: try #require(try await firstConnection(of: server)))
+        let fanOut = try await broadcast()
         var readers = (0..<64).map { _ in fanOut.reader().makeAsyncIterator() }
         var held: [FrameBytes] = []
         for seed in 0..<4 {
-            try await sender.write(message(body(seed, count: 12_000)))
-            for index in readers.indices {
-                held.append(try #require(try await readers[index].next()?.jpeg))
-            }
+            try await send(seed)
+            for index in readers.indices { held.append(try #require(try await readers[index].next()?.jpeg)) }
             #expect(held.last?.array() == body(seed, count: 12_000))
         }
         #expect(held.count == 256 && Set(held.map(ObjectIdentifier.init)).count == 4)
@@ -44,7 +54,7 @@ import Testing
 
     /// Shows P221.
     @Test func `a slow reader misses frames, which are counted, and delays no other`() async throws {
-        let fanOut = FrameConnection.Broadcaster(of: connection)
+        let fanOut = try await broadcast()
         let slow = fanOut.reader()
         var fast = fanOut.reader().makeAsyncIterator()
         for seed in 0..<20 {
@@ -57,99 +67,105 @@ import Testing
         #expect(try await late.next()?.jpeg?.array() == body(19, count: 12_000))
     }
 
-    /// Shows P222.
+    /// Shows P222, P224.
     @Test func `a reader gets the frames in order, and one that joins late begins with the last`() async throws {
-        var source = connection.frames.makeAsyncIterator()
         let fanOut = FrameConnection.Broadcaster()
         let slow = fanOut.reader()
         var frames = slow.makeAsyncIterator()
-        for seed in 0..<3 {
-            try await send(seed)
-            fanOut.publish(try #require(try await source.next()))
-            if seed == 0 { #expect(try await frames.next()?.index == 0) }
+        for frame in Self.frames[..<3] {
+            fanOut.publish(frame)
+            if frame.index == 0 { #expect(try await frames.next()?.index == 0) }
         }
-        var late = fanOut.reader().makeAsyncIterator()
+        let late = fanOut.reader()
         fanOut.end(.closedLocally(.stoppedByUser))
-        #expect(try await late.next()?.index == 2)
-        #expect(try await frames.next()?.index == 2)
+        fanOut.publish(Self.frames[3])
+        #expect(try await [numbers(late), numbers(slow), numbers(fanOut.reader())] == [[2], [2], [2]])
         #expect(slow.supersededFrames == 1)
-        #expect(try await late.next() == nil)
-        #expect(try await frames.next() == nil)
     }
 
-    @Test func `readers agree on the last frame, whichever thread published it`() async throws {
-        var source = connection.frames.makeAsyncIterator()
-        var frames: [Frame] = []
-        for seed in 0..<2 {
-            try await send(seed)
-            frames.append(try #require(try await source.next()))
+    /// Shows P222.
+    @Test func `readers agree on the last frame, whichever task published it and whenever they joined`() async throws {
+        let frames = Self.frames
+        let fanOuts = (0..<2000).map { _ in FrameConnection.Broadcaster() }
+        var readers = fanOuts.map { [$0.reader(), $0.reader()] }
+        for fanOut in fanOuts { fanOut.publish(frames[0]) }
+        // Both tasks come to each fan-out at the same time: one publishes, and the other one publishes too, or joins.
+        let arrivals = Counter()
+        async let publishing: Void = {
+            for (round, fanOut) in fanOuts.enumerated() {
+                await arrivals.meet(2 * round + 2)
+                // More or fewer, so that the last one comes at every moment of a join.
+                for index in 1...1 + round / 2 % 8 { fanOut.publish(frames[index]) }
+            }
+        }()
+        for (round, fanOut) in fanOuts.enumerated() {
+            await arrivals.meet(2 * round + 2)
+            if round.isMultiple(of: 2) { fanOut.publish(frames[9]) } else { readers[round].append(fanOut.reader()) }
         }
-        for _ in 0..<50 {
-            let fanOut = FrameConnection.Broadcaster()
-            let readers = (0..<4).map { _ in fanOut.reader() }
-            await withTaskGroup { group in
-                for frame in frames {
-                    group.addTask { for _ in 0..<100 { fanOut.publish(frame) } }
-                }
-            }
-            var last: Set<Int> = []
-            for reader in readers + [fanOut.reader()] {
-                var iterator = reader.makeAsyncIterator()
-                last.insert(try #require(try await iterator.next()).index)
-            }
-            #expect(last.count == 1)
+        await publishing
+        for (fanOut, readers) in zip(fanOuts, readers) {
+            let last = fanOut.reader()
+            fanOut.end(.closedLocally(.stoppedByUser))
+            let expected = try await numbers(last)
+            for reader in readers { #expect(try await numbers(reader) == expected) }
         }
     }
 
     /// Shows P224.
-    @Test func `an orderly end ends every reader, and a failure reaches every reader`() async throws {
-        let fanOut = FrameConnection.Broadcaster(of: connection)
-        let reader = fanOut.reader()
+    @Test(arguments: [nil, TransportError.Code.malformedMessage])
+    func `an orderly end ends every reader, and a failure reaches every reader`(failure: TransportError.Code?)
+        async throws
+    {
+        let fanOut = try await broadcast()
+        let early = fanOut.reader()
         try await send(1)
-        try await sender.write(Array("nonsense".utf8))
-        var frames = reader.makeAsyncIterator()
-        #expect(try await frames.next() != nil)
-        let error = await #expect(throws: TransportError.self) { try await frames.next() }
-        #expect(error?.code == .malformedMessage)
-        var late = fanOut.reader().makeAsyncIterator()
-        #expect(try await late.next() != nil)
-        let lateError = await #expect(throws: TransportError.self) { try await late.next() }
-        #expect(lateError == error)
+        if failure != nil { try await sender.write(Array("nonsense".utf8)) }
+        sender.finishWriting()
+        var ends: [TransportError?] = []
+        // The second one joins after the end.
+        for reader in [0, 1] {
+            var frames = (reader == 0 ? early : fanOut.reader()).makeAsyncIterator()
+            #expect(try await frames.next() != nil)
+            do throws(TransportError) {
+                #expect(try await frames.next() == nil)
+                ends.append(nil)
+            } catch {
+                ends.append(error)
+            }
+        }
+        #expect(ends.map { $0?.code } == [failure, failure] && ends[0] == ends[1])
     }
 
     /// Shows P133.
     @Test func `releasing a reader removes it`() async throws {
-        let fanOut = FrameConnection.Broadcaster(of: connection)
+        let fanOut = FrameConnection.Broadcaster()
         var reader: FrameConnection.Broadcaster.Reader? = fanOut.reader()
-        #expect(fanOut.readerCount == 1)
-        #expect(reader?.supersededFrames == 0)
+        #expect(fanOut.readerCount == 1 && reader?.supersededFrames == 0)
         reader = nil
         #expect(fanOut.readerCount == 0)
     }
 
     /// Shows P133.
     @Test func `a fan-out that nobody holds ends its silent connection`() async throws {
-        let directory = try TemporaryDirectory()
-        let server = try directory.server()
-        let sender = try PeerSocket.connected(to: directory.socket)
-        do {
-            let fanOut = FrameConnection.Broadcaster(of: try #require(try await firstConnection(of: server)))
-            #expect(fanOut.readerCount == 0)
-        }
+        #expect(try await broadcast().readerCount == 0)
         #expect(try await soon { try await sender.read(1) } == [], "the sender is still connected")
     }
 
     /// Shows P133.
     @Test func `a fan-out's last reader keeps its connection, and ends it when released`() async throws {
-        let directory = try TemporaryDirectory()
-        let server = try directory.server()
-        let sender = try PeerSocket.connected(to: directory.socket)
         try await {
-            var frames = FrameConnection.Broadcaster(of: try #require(try await firstConnection(of: server))).reader()
-                .makeAsyncIterator()
-            try await sender.write(message(body(1, count: 300)))
-            #expect(try await frames.next()?.jpeg?.array() == body(1, count: 300))
+            var frames = try await broadcast().reader().makeAsyncIterator()
+            try await send(1)
+            #expect(try await frames.next()?.jpeg?.array() == body(1, count: 12_000))
         }()
         #expect(try await soon { try await sender.read(1) } == [], "the sender is still connected")
+    }
+}
+
+extension Counter {
+    /// Waits until so many have come, this one included.
+    fileprivate func meet(_ count: Int) async {
+        increment()
+        while value < count { await Task.yield() }
     }
 }

@@ -133,8 +133,9 @@ import Testing
             // Another has arrived whole: of a part of one, nothing but the bytes would be counted.
             #expect(await becomesTrue { connection.driver.mailbox.count > 0 })
         }
-        // Few enough for a socket to take them before the server reads again, even if it has said once that it is full.
-        for index in 0..<3 {
+        // Few enough for a socket to take them before the server reads again, even if it has said once that it is full; of
+        // those with numbers, none is left unread.
+        for index in 0..<(isNumbered ? 2 : 3) {
             let sequence = isNumbered ? UInt64(index) : nil
             try await connection.send(FrameMessage(body(index, count: size), sequence: sequence))
         }
@@ -171,6 +172,32 @@ import Testing
         #expect(server.statistics.frames == 6 && server.statistics.discardedFrames == 0)
         server.close()
         try await running
+    }
+
+    /// Only then is the pause before the next attempt the shortest.
+    ///
+    /// Shows P148.
+    @Test func `a frame is taken once it has been read, unless the server says that it has discarded it`() async throws
+    {
+        let (connection, _, peer) = try await directory.openConnection()
+        try requireReports(of: connection)
+        func hasDelivered(isOrderly: Bool = true) async -> Bool {
+            // After everything that has come.
+            await connection.thread.settle()
+            return await withCheckedContinuation { continuation in
+                connection.thread.execute {
+                    continuation.resume(returning: connection.driver.hasDelivered(isOrderly: isOrderly))
+                }
+            }
+        }
+        #expect(await !hasDelivered())
+        try await connection.send(Self.frame)
+        #expect(await !hasDelivered())
+        _ = try await peer.read(Self.size)
+        #expect(await hasDelivered())
+        #expect(await !hasDelivered(isOrderly: false))
+        try await peer.write(Array("POST /discarded HTTP/1.1\r\nContent-Length: 0\r\n\r\n".utf8))
+        #expect(await !hasDelivered())
     }
 
     @Test func `over a port what was written counts`() async throws {

@@ -77,27 +77,17 @@ import Testing
 
     /// Shows P154.
     @Test func `a sender without a slot is reported and counted, and the others live on`() async throws {
-        let server = try directory.server {
+        let (server, first, connection) = try await directory.openReception {
             $0.limits.maximumConnections = 1
             $0.log = events.sink
         }
-        let first = try PeerSocket.connected(to: directory.socket)
-        var connections = server.connections.makeAsyncIterator()
-        let connection = try #require(try await connections.next())
         let second = try PeerSocket.connected(to: directory.socket)
         #expect(try await second.read(1).isEmpty)
         let refused = try await events.first(.refusedForPlace)
         #expect(refused.level == .warning && refused.connection == nil && refused.peer != nil)
         #expect(server.statistics.refusals == [.place: 1] && server.statistics.refusedConnections == 1)
         try await first.write(message(body(1, count: 500)))
-        var frames = connection.frames.makeAsyncIterator()
-        #expect(try await frames.next()?.jpeg?.array() == body(1, count: 500))
-        // A place that becomes free is given out again.
-        first.close()
-        #expect(await becomesTrue { server.statistics.connections == 0 })
-        let third = try PeerSocket.connected(to: directory.socket)
-        #expect(try await connections.next()?.id == 2)
-        _ = third
+        #expect(try await connection.nextBytes() == body(1, count: 500))
     }
 
     @Test func `a sender of another user is reported and counted`() async throws {

@@ -22,9 +22,7 @@ import Testing
     func `a reset within a frame is a broken connection, and between two an orderly end`(isWithinFrame: Bool)
         async throws
     {
-        let server = try directory.server()
-        let client = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
+        let (server, client, connection) = try await directory.openReception()
         // What this side says and the peer leaves unread makes the peer's close a reset.
         connection.send(.ping(1))
         await IOThread.shared.settle()
@@ -61,8 +59,7 @@ import Testing
         #expect(openError?.code == .closed)
         received.send(.pause)
         received.close()
-        var frames = received.frames.makeAsyncIterator()
-        #expect(try await frames.next() == nil)
+        #expect(try await received.nextBytes() == nil)
         server.close()
         try await server.closed()
         server.close()
@@ -130,7 +127,6 @@ import Testing
                 var connections = server.connections.makeAsyncIterator()
                 let innocent = try PeerSocket.connected(to: directory.socket)
                 let innocentConnection = try #require(try await connections.next())
-                var received = innocentConnection.frames.makeAsyncIterator()
                 let bytes = Array("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n".utf8)
                 var descriptors: [String: Int] = [:]
                 var memory = 0
@@ -144,7 +140,7 @@ import Testing
                     attacker.close()
                     if round % 100 == 0 {
                         try await innocent.write(message(body(round, count: 5000)))
-                        #expect(try await received.next()?.jpeg?.array() == body(round, count: 5000))
+                        #expect(try await innocentConnection.nextBytes() == body(round, count: 5000))
                     }
                     if round == 500 { (descriptors, memory) = (openDescriptors(), try allocatedBytes()) }
                 }

@@ -107,12 +107,14 @@ import Testing
     }
 
     /// Shows P181.
-    @Test func `memory that was requested for a body is not used for the next one`() {
+    @Test func `memory that was requested for a body is not used for the next one, and no deadline runs meanwhile`() {
         let rig = ReceiverRig {
-            $0.usualBody = 1000
-            $0.largestBody = 100_000
+            ($0.usualBody, $0.largestBody) = (1000, 100_000)
+            $0.limits.firstFrameTimeout = .seconds(10)
         }
+        #expect(rig.deadline != nil)
         rig.arrive(message(body(1, count: 5000)))
+        #expect(rig.deadline == nil)
         rig.machine.send(.hello(ControlRequest.Hello(wants: [])), rig)
         rig.machine.send(.hello(ControlRequest.Hello(wants: .frames)), rig)
         rig.arrive(message(body(2, count: 9000)))
@@ -226,91 +228,77 @@ import Testing
         #expect(rig.reason?.error?.code == end)
     }
 
-    @Test func `a wrong token is answered by an end that the sender can read`() {
-        let rig = ReceiverRig { $0.expectedToken = [1, 2, 3] }
-        rig.arrive([1, 2, 4, 5, 6])
-        #expect(rig.hasShutDownSending && !rig.isPresented && rig.reason == nil)
+    private static let refusal =
+        ControlRequest.hello(ControlRequest.Hello()).encoded() + ControlRequest.stop(.tokenRejected).encoded()
+
+    @Test(arguments: [(Array("a secrex and".utf8), []), (message(body(1, count: 10)), refusal)])
+    func `a wrong token is answered by an end that the sender can read, and a sender without one is told why`(
+        bytes: [UInt8],
+        answer: [UInt8]
+    ) {
+        let rig = ReceiverRig { $0.expectedToken = Array("a secret".utf8) }
+        rig.arrive(bytes)
+        #expect(rig.written == answer && rig.hasShutDownSending && !rig.isPresented && rig.reason == nil)
         rig.arrive([], end: true)
         #expect(rig.reason?.error?.code == .tokenRejected)
     }
 
-    @Test func `a sender without a token is told why the session ends`() {
-        let rig = ReceiverRig { $0.expectedToken = Array("a secret".utf8) }
-        rig.arrive(message(body(1, count: 10)))
-        let said =
-            ControlRequest.hello(ControlRequest.Hello()).encoded() + ControlRequest.stop(.tokenRejected).encoded()
-        #expect(rig.written == said && rig.hasShutDownSending && !rig.isPresented)
-    }
-
     // MARK: Ends
 
-    @Test(arguments: [true, false]) func `a reset between messages is orderly if only this side's requests were lost`(
-        hasWritten: Bool
-    ) {
-        let rig = ReceiverRig()
-        rig.arrive(message(body(1, count: 10)))
-        if hasWritten { rig.machine.send(.ping(1), rig) }
-        rig.readError = .reset
-        rig.arrive([])
-        #expect(rig.reason == (hasWritten ? .closedByPeer(.stoppedByUser) : .failed(.lost(.reset))))
+    /// What comes to pass on a connection.
+    enum Step {
+        case frame, ping, brokenPing, stopped, drain, close, undecodable, reset, end
+
+        func happen(to rig: ReceiverRig) {
+            switch self {
+            case .frame: rig.arrive(message(body(1, count: 10)))
+            case .ping: rig.machine.send(.ping(1), rig)
+            case .brokenPing:
+                rig.writeError = .reset
+                rig.machine.send(.ping(1), rig)
+            case .stopped: rig.arrive(SenderStatus(state: .stopped(.callEnded)).encoded())
+            case .drain: rig.machine.drain(rig)
+            case .close: rig.machine.close(.callEnded, rig)
+            case .undecodable: rig.machine.undecodableLimitReached(rig)
+            case .reset:
+                rig.readError = .reset
+                rig.arrive([])
+            case .end: rig.arrive([], end: true)
+            }
+        }
     }
 
-    @Test(arguments: [(true, nil), (false, Errno.reset)])
-    func `an end after a reset that a request has met is orderly if nothing can be lost`(
-        keepsData: Bool,
-        error: Errno?
-    ) {
-        let rig = ReceiverRig { $0.resetKeepsData = keepsData }
-        rig.writeError = .reset
-        rig.machine.send(.ping(1), rig)
-        rig.arrive([], end: true)
-        #expect(rig.reason == error.map { .failed(.lost($0)) } ?? .closedByPeer(.stoppedByUser))
-    }
-
-    @Test func `a reset that may have lost data is a failure`() {
-        let rig = ReceiverRig { $0.resetKeepsData = false }
-        rig.machine.send(.ping(1), rig)
-        rig.readError = .reset
-        rig.arrive([])
-        #expect(rig.reason == .failed(.lost(.reset)))
-    }
+    private static let broken = CloseReason.failed(.lost(.reset))
 
     /// Shows P122.
-    @Test(arguments: [nil, Errno.reset])
-    func `nothing can be lost in a reset after the sender has said that it stopped`(earlier: Errno?) {
-        let rig = ReceiverRig { $0.resetKeepsData = false }
-        rig.writeError = earlier
-        rig.machine.send(.ping(1), rig)
-        rig.arrive(SenderStatus(state: .stopped(.callEnded)).encoded())
-        #expect(rig.reason == nil)
-        rig.readError = .reset
-        rig.arrive([], end: earlier != nil)
-        #expect(rig.reason == .closedByPeer(.callEnded))
-    }
-
-    @Test func `the reason that the sender gave before a drain stays its reason`() {
-        let rig = ReceiverRig()
-        let status = SenderStatus(state: .stopped(.callEnded)).encoded()
-        rig.arrive(status)
-        rig.machine.drain(rig)
-        rig.arrive([], end: true)
-        #expect(rig.reason == .closedByPeer(.callEnded))
-    }
-
-    @Test func `frames that cannot be decoded do not change the reason of an end that has begun`() {
-        let rig = ReceiverRig()
-        rig.machine.close(.callEnded, rig)
-        rig.machine.undecodableLimitReached(rig)
-        #expect(rig.reason == nil)
-        rig.arrive([], end: true)
-        #expect(rig.reason == .closedLocally(.callEnded))
-    }
-
-    @Test func `frames that cannot be decoded end a connection that is being drained`() {
-        let rig = ReceiverRig()
-        rig.machine.drain(rig)
-        rig.machine.undecodableLimitReached(rig)
-        #expect(rig.reason?.error?.code == .undecodableFrames)
+    @Test(
+        arguments: [
+            // A reset between two messages is orderly if only this side's requests were lost.
+            (true, [.frame, .ping, .reset], .closedByPeer(.stoppedByUser)), (true, [.frame, .reset], broken),
+            // So is an end after a reset that a request has met, if nothing can be lost.
+            (true, [.brokenPing, .end], .closedByPeer(.stoppedByUser)), (false, [.brokenPing, .end], broken),
+            (false, [.ping, .reset], broken),
+            // Nothing can be lost after the sender has said that it stopped.
+            (false, [.ping, .stopped, .reset], .closedByPeer(.callEnded)),
+            (false, [.brokenPing, .stopped, .reset], .closedByPeer(.callEnded)),
+            (false, [.brokenPing, .stopped, .end], .closedByPeer(.callEnded)),
+            // The first reason counts, and frames that cannot be decoded are one until this side has closed.
+            (true, [.stopped, .drain, .end], .closedByPeer(.callEnded)),
+            (true, [.close, .undecodable, .end], .closedLocally(.callEnded)),
+            (true, [.drain, .undecodable], .failed(.undecodable(8))),
+        ] as [(Bool, [Step], CloseReason)]
+    )
+    func `an end has one reason, and a reset is a failure only if something may be lost`(
+        keepsData: Bool,
+        steps: [Step],
+        reason: CloseReason
+    ) {
+        let rig = ReceiverRig { $0.resetKeepsData = keepsData }
+        for step in steps {
+            #expect(rig.reason == nil)
+            step.happen(to: rig)
+        }
+        #expect(rig.reason == reason)
     }
 
     // MARK: Requests
@@ -375,20 +363,14 @@ import Testing
         #expect(rig.reason?.error?.code == .receiveTimedOut && rig.reason?.error?.message.contains(phase) == true)
     }
 
-    @Test func `a sender that was asked to be silent may stay silent`() {
-        let rig = ReceiverRig { $0.limits.firstFrameTimeout = .seconds(1) }
-        #expect(rig.deadline != nil)
+    /// Shows P153.
+    @Test(arguments: [false, true])
+    func `a sender that was asked to be silent may stay silent, and then has its whole time`(hasSpoken: Bool) {
+        let rig = ReceiverRig { ($0.limits.firstFrameTimeout, $0.limits.idleTimeout) = (.seconds(1), .seconds(1)) }
+        if hasSpoken { rig.arrive(message([1])) }
+        #expect(rig.deadline == rig.now + 1_000_000_000)
         rig.machine.send(.pause, rig)
         #expect(rig.deadline == nil)
-        rig.machine.send(.resume, rig)
-        #expect(rig.deadline != nil)
-    }
-
-    /// Shows P153.
-    @Test func `a sender that may speak again has its whole time`() {
-        let rig = ReceiverRig { $0.limits.idleTimeout = .seconds(1) }
-        rig.arrive(message([1]))
-        rig.machine.send(.pause, rig)
         rig.now += 60_000_000_000
         rig.machine.send(.resume, rig)
         #expect(rig.deadline == rig.now + 1_000_000_000)

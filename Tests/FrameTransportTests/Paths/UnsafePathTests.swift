@@ -16,15 +16,6 @@
             directory = try TemporaryDirectory()
         }
 
-        private func failure() -> TransportError? {
-            do throws(TransportError) {
-                _ = try FrameServer(at: directory.socket)
-                return nil
-            } catch {
-                return error
-            }
-        }
-
         private func give(_ path: String, to user: UInt32) {
             #expect(unsafe lchown(path, user, user) == 0)
         }
@@ -32,7 +23,7 @@
         @Test(arguments: [0o770, 0o702, 0o777, 0o2775] as [mode_t])
         func `a directory that others may write to is refused, with the remedy`(mode: mode_t) throws {
             #expect(unsafe chmod(directory.path, mode) == 0)
-            let error = try #require(failure())
+            let error = try #require(failure(at: directory.socket))
             #expect(error.code == .unsafePath && error.path == directory.socket)
             #expect(error.description.contains("has mode \(String(mode, radix: 8))"))
             let remedy = "run: chmod go-w -- \(directory.path)"
@@ -40,19 +31,19 @@
             #expect(directory.names.isEmpty)
             // The remedy fixes it.
             #expect(unsafe chmod(directory.path, mode & ~0o022) == 0)
-            #expect(failure() == nil)
+            #expect(failure(at: directory.socket) == nil)
         }
 
         @Test(arguments: [0o1777, 0o1770, 0o755, 0o500 | 0o200, 0o711] as [mode_t])
         func `a directory with the sticky bit is accepted like one's own`(mode: mode_t) throws {
             #expect(unsafe chmod(directory.path, mode) == 0)
-            #expect(failure() == nil)
+            #expect(failure(at: directory.socket) == nil)
         }
 
         @Test(.enabled(if: geteuid() == 0, "only root may give files away"))
         func `another user's directory is refused`() throws {
             give(directory.path, to: Self.stranger)
-            let error = try #require(failure())
+            let error = try #require(failure(at: directory.socket))
             #expect(error.code == .unsafePath)
             #expect(error.description.contains("\(directory.path) belongs to user \(Self.stranger)"))
             #expect(directory.names.isEmpty)
@@ -77,7 +68,7 @@
         func `another user's socket is left alone, dead or alive`(isAlive: Bool) throws {
             let server = try isAlive ? PeerSocket.listening(at: directory.socket) : .bound(to: directory.socket)
             give(directory.socket, to: Self.stranger)
-            let error = try #require(failure())
+            let error = try #require(failure(at: directory.socket))
             #expect(error.code == .unsafePath)
             #expect(error.description.contains("belongs to user \(Self.stranger)"))
             #expect(directory.names == ["rtc_SSFD"])
@@ -110,7 +101,7 @@
                 give(lock, to: Self.stranger)
             }
             let before = directory.names
-            let error = try #require(failure())
+            let error = try #require(failure(at: directory.socket))
             #expect(error.code == .unsafePath)
             #expect(error.description.contains("\(lock), which a server locks, is not an empty, singly linked file"))
             #expect(directory.names == before)

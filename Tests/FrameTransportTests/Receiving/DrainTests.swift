@@ -31,9 +31,7 @@ import Testing
     )
         async throws
     {
-        let server = try directory.server()
-        let sender = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
+        let (server, sender, connection) = try await directory.openReception()
         // The consumer takes none before all is there, and the sender's next frame is under way.
         try await sender.write(bodies(20).flatMap { message($0) } + message(body(20, count: 1000)).prefix(cut))
         server.drain()

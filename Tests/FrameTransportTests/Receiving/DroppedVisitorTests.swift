@@ -43,10 +43,9 @@ import Testing
             let connection = try #require(try await connections.next())
             #expect(connection.id == number + 1)
             #expect(try await connection.closed() == .closedByPeer(.stoppedByUser))
-            var frames = connection.frames.makeAsyncIterator()
             do throws(TransportError) {
-                #expect(try await frames.next()?.jpeg?.array() == body(4, count: 200 << 10))
-                #expect(try await frames.next() == nil && number == 4)
+                #expect(try await connection.nextBytes() == body(4, count: 200 << 10))
+                #expect(try await connection.nextBytes() == nil && number == 4)
             } catch {
                 #expect(error.code == .departedSenderDropped && number == 3)
             }

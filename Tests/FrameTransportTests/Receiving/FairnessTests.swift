@@ -37,15 +37,14 @@ import Testing
     /// Sends thirty frames to an innocent connection, each of which comes in time.
     private func expectTurns(
         of connection: FrameConnection,
-        _ turns: Turns,
-        _ send: @escaping @Sendable ([UInt8]) async throws -> Void
+        from innocent: PeerSocket,
+        _ turns: Turns
     ) async throws {
         let received = try await soon {
-            var frames = connection.frames.makeAsyncIterator()
             for round in 0..<30 {
-                try await send(body(round, count: 20_000))
+                try await innocent.write(message(body(round, count: 20_000)))
                 turns.begin()
-                guard try await frames.next()?.jpeg?.array() == body(round, count: 20_000) else { return round }
+                guard try await connection.nextBytes() == body(round, count: 20_000) else { return round }
                 turns.end()
             }
             return 30
@@ -72,36 +71,8 @@ import Testing
             guard let flooder = try? PeerSocket.connected(to: path) else { return }
             while !isOver.isSet, flooder.sendOnce(bytes) {}
         } _: {
-            try await expectTurns(of: connection, turns) { try await innocent.write(message($0)) }
+            try await expectTurns(of: connection, from: innocent, turns)
             server.close()
-        }
-    }
-
-    /// Shows P151.
-    @Test(.tooSlow(for: .brief))
-    func `a receiver that floods its sender leaves the others their turns`() async throws {
-        let pings = Array(repeatElement(ControlRequest.ping(7).encoded(), count: 5000).joined())
-        let hostile = try TemporaryDirectory()
-        let listener = try PeerSocket.listening(at: hostile.socket)
-        let flooded = hostile.connection { $0.reopens = false }
-        try await flooded.open(within: nil)
-        let host = try await listener.accepted()
-        try await host.write(ControlRequest.hello(ControlRequest.Hello()).encoded())
-
-        let directory = try TemporaryDirectory()
-        let turns = Turns()
-        let server = try directory.server { $0.onRead = { id, _ in turns.read(from: id) } }
-        let sender = directory.connection()
-        try await sender.open(within: nil)
-        let connection = try #require(try await firstConnection(of: server))
-        turns.follow(connection.id)
-        let turn = Locked(())
-        try await during { isOver in
-            turn.withLock { _ in if !isOver.isSet, !host.sendAll(pings) { isOver.set() } }
-        } _: {
-            try await expectTurns(of: connection, turns) { try await sender.send(FrameMessage($0)) }
-            flooded.close()
-            host.close()
         }
     }
 
@@ -109,9 +80,9 @@ import Testing
     @Test func `a consumer that never leaves the connections' thread leaves the others their turns`() async throws {
         let directory = try TemporaryDirectory()
         let turns = Turns()
-        let server = try directory.server { $0.onRead = { id, _ in turns.read(from: id) } }
-        let flooder = try PeerSocket.connected(to: directory.socket)
-        let flooded = try #require(try await firstConnection(of: server))
+        let (server, flooder, flooded) = try await directory.openReception {
+            $0.onRead = { id, _ in turns.read(from: id) }
+        }
         let innocent = try PeerSocket.connected(to: directory.socket)
         let connection = try #require(try await firstConnection(of: server))
         turns.follow(connection.id)
@@ -121,7 +92,7 @@ import Testing
         try await during { isOver in
             turn.withLock { _ in if !isOver.isSet, !flooder.sendAll(frames) { isOver.set() } }
         } _: {
-            try await expectTurns(of: connection, turns) { try await innocent.write(message($0)) }
+            try await expectTurns(of: connection, from: innocent, turns)
             flooded.close()
             try await consumer.value
         }

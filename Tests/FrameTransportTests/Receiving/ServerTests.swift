@@ -38,9 +38,7 @@ import Testing
 
     /// Shows P92.
     @Test func `the newest frame is delivered on request, and the others are counted`() async throws {
-        let server = try directory.server { $0.delivery = .newest }
-        let client = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
+        let (server, client, connection) = try await directory.openReception { $0.delivery = .newest }
         let sent = (0..<100).map { body($0, count: 30_000) }
         try await client.write(sent.flatMap { message($0) })
         client.finishWriting()
@@ -58,18 +56,15 @@ import Testing
 
     /// Shows P131.
     @Test func `closing a connection delivers what was received, and tells the sender`() async throws {
-        let server = try directory.server()
-        let client = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
+        let (server, client, connection) = try await directory.openReception()
         try await client.write(message(body(0, count: 100)) + message(body(1, count: 100)))
         await server.settle()
         connection.close()
         #expect(try await client.read(1).isEmpty)
         client.close()
         #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
-        var frames = connection.frames.makeAsyncIterator()
-        #expect(try await frames.next()?.jpeg?.array() == body(0, count: 100))
-        #expect(try await frames.next() == nil)
+        #expect(try await connection.nextBytes() == body(0, count: 100))
+        #expect(try await connection.nextBytes() == nil)
         connection.close()
     }
 

@@ -137,7 +137,6 @@
                 let connection = try #require(try await firstConnection(of: server))
                 #expect(try await sender.hello() == nil)
                 let memory = try SealedMemory()
-                var frames = connection.frames.makeAsyncIterator()
                 let before = (descriptors: try await descriptorsAtStart(), mappings: sharedMappings())
                 for round in 0..<50 {
                     try await sender.announce(memory)
@@ -146,7 +145,7 @@
                         message(body(round, count: 100)),
                         passing: [memory.descriptor, memory.descriptor]
                     )
-                    #expect(try await frames.next()?.jpeg?.array() == body(round, count: 100))
+                    #expect(try await connection.nextBytes() == body(round, count: 100))
                 }
                 #expect(sharedMappings() == before.mappings)
                 #expect(await becomesTrue { descriptorsAdded(to: before.descriptors).isEmpty })
@@ -169,8 +168,7 @@
             try await sender.write([2] + SharedSender.announcement() + SharedSender.frame())
             try await sender.write(message(body(1, count: 100)))
             let connection = try #require(try await firstConnection(of: server))
-            var frames = connection.frames.makeAsyncIterator()
-            #expect(try await frames.next()?.jpeg?.array() == body(1, count: 100))
+            #expect(try await connection.nextBytes() == body(1, count: 100))
             #expect(try await sender.read(1) == [1])
             let hello = try await sender.nextMessage()
             #expect(hello?.requestName == "hello" && hello?.field("Shared-Memory") == nil)

@@ -274,7 +274,6 @@ if Context.environment["FUZZ"] != nil {
     let fuzzers: [(name: String, dependencies: [Target.Dependency], excluded: [String])] = [
         ("FuzzMessages", ["FrameWire", "FuzzSupport"], []),
         ("FuzzControl", ["FrameWire", "FuzzSupport"], []),
-        ("FuzzTokens", ["FrameTransport", "FuzzSupport"], []),
         ("FuzzJPEG", ["TurboJPEG"], []),
         ("FuzzStream", ["JPEGStreams"], []),
         ("FuzzStrips", ["TurboJPEG", "TestSupport"], []),

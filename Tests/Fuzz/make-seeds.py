@@ -92,8 +92,6 @@ CONTROL = {
     "unknown": request("dance", "How: well", length=3) + b"abc" + request("refresh"),
 }
 
-TOKENS = {"right": b"a token, and it is a secret", "wrong": b"a token, and it is a secreT", "longer": b"a token, and it is a secret!"}
-
 
 def jpeg(*options, size=(24, 17)):
     """A small JPEG with some detail."""
@@ -226,7 +224,7 @@ STREAMS = {
 
 SEEDS = {
     "stream": STREAMS,
-    "messages": MESSAGES, "control": CONTROL, "tokens": TOKENS, "jpeg": JPEGS, "strips": STRIPS, "pixels": PIXELS,
+    "messages": MESSAGES, "control": CONTROL, "jpeg": JPEGS, "strips": STRIPS, "pixels": PIXELS,
     "options": OPTIONS,
 }
 

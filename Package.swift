@@ -287,7 +287,12 @@ if Context.environment["FUZZ"] != nil {
     // Images and messages end at a page that nobody may touch.
     package.targets.first { $0.name == "SystemMemory" }?.swiftSettings?.append(.define("GUARDED_MEMORY"))
     package.targets.append(
-        .target(name: "FuzzSupport", path: "Tests/Fuzz/FuzzSupport", swiftSettings: settings)
+        .target(
+            name: "FuzzSupport",
+            dependencies: ["FrameWire"],
+            path: "Tests/Fuzz/FuzzSupport",
+            swiftSettings: settings
+        )
     )
     package.targets += fuzzers.map {
         .executableTarget(

@@ -143,7 +143,7 @@ extension SenderMachine {
             {
                 offset += step.consumed
                 switch step.event {
-                case .incomplete, .body: continue
+                case .incomplete: continue
                 case .request(let request): handle(request, system)
                 case .release(let release): handle(release, system)
                 case .discarded: system.noteDiscarded()

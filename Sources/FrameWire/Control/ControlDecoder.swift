@@ -12,31 +12,24 @@
 /// case .request(let request): prepare(request)  // go on behind step.consumed
 /// case .release(let release): note(release)     // likewise
 /// case .discarded, .skipped: break              // likewise
-/// case .body: break                             // likewise: nothing here has a use for it
 /// }
 /// ```
 package struct ControlDecoder: Sendable {
     /// What the consumed bytes were.
     package enum Event: Sendable, Hashable {
-        /// Part of a header, or of an `info`; all bytes are consumed, and more are needed.
+        /// Part of a request, or of a body that is ignored; all bytes are consumed, and more are needed.
         case incomplete
-        /// The header of a request, or its remaining part; a body, which is ignored, may follow. An `info` has its body
-        /// already.
+        /// The header of a request, or its remaining part; that of an `info` with its body.
         case request(ControlRequest)
         /// The same, of a release.
         case release(ReleaseRequest)
         /// The same, of `discarded`: the receiver ends, and has not taken everything that it has read.
         case discarded
-        /// The header of a request that is not understood, or its remaining part; a body may follow.
+        /// The header of a request that is not understood, or its remaining part.
         ///
         /// It is unknown, or a field that it needs is invalid, duplicated or missing. Preferences of that kind are refused.
         case skipped(isPreference: Bool)
-        /// Bytes of a body; `isLast` tells whether they include its last byte.
-        case body(isLast: Bool)
     }
-
-    /// The result of one call: the number of bytes taken from the front of the span, and what they were.
-    package typealias Step = (consumed: Int, event: Event)
 
     private var stream: StreamReader
     /// Whether the next `info` is the rest of one that an earlier version has divided, which is skipped.
@@ -55,29 +48,20 @@ package struct ControlDecoder: Sendable {
         stream = StreamReader(.request, limits: limits)
     }
 
-    /// The number of bytes of the current body that are still to come; 0 outside a body.
-    package var bodyRemaining: Int { stream.bodyRemaining }
-
-    /// The number of bytes of the stream consumed so far; after an error, the number before the wrong byte.
-    package var offset: UInt64 { stream.offset }
-
-    /// Whether part of a header, or of an `info`, has arrived, but not all of it.
-    package var isInHeader: Bool { stream.isInHeader }
-
-    /// Consumes bytes from the front of `bytes`, up to the end of the header or body that they belong to.
+    /// Consumes bytes from the front of `bytes`, up to the end of the next header, or of its `info`.
     ///
     /// An empty span yields `.incomplete` and consumes nothing.
     ///
+    /// - Returns: The number of bytes consumed, and what they were.
     /// - Throws: An error for the first wrong byte, as ``FrameMessageDecoder/decode(_:)`` does: a malformed request, a
     ///   missing or invalid `Content-Length`, or a header over the limits. The failure is permanent: every later call
     ///   throws the same error. A well-formed request that is not understood is not an error but ``Event/skipped(isPreference:)``.
-    ///   This method does not detect the end of the stream; see ``finish()``.
-    package mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> Step {
+    package mutating func decode(_ bytes: Span<UInt8>) throws(WireError) -> (consumed: Int, event: Event) {
         var index = 0
         while true {
             switch try stream.next(bytes, from: &index) {
             case .incomplete: return (index, .incomplete)
-            case .body: return (index, .body(isLast: stream.bodyRemaining == 0))
+            case .body: continue
             case .header:
                 if let event = try endHeader() { return (index, event) }
             case .text: return (index, endText())
@@ -100,7 +84,7 @@ package struct ControlDecoder: Sendable {
             stream.beginText(of: length)
             return nil
         case .skipped where stream.header.request == .info: skipsInfo = true
-        case .request, .release, .discarded, .skipped, .incomplete, .body: break
+        case .request, .release, .discarded, .skipped, .incomplete: break
         }
         stream.endHeader(bodyOf: length)
         return event
@@ -115,14 +99,6 @@ package struct ControlDecoder: Sendable {
     }
 
     private var skipped: Event { .skipped(isPreference: stream.header.request == .prefer) }
-
-    /// Marks the end of the stream.
-    ///
-    /// Between requests, and before the first one, the end is an orderly close and has no effect.
-    ///
-    /// - Throws: `headTruncated` or `bodyTruncated` within a request, unless that is wrong already, or the error
-    ///   with which the stream failed earlier.
-    package mutating func finish() throws(WireError) { try stream.finish() }
 }
 
 extension ControlName {
@@ -150,7 +126,10 @@ extension ControlDecoder.Event {
         case .stop: self = .request(.stop(coder.read(.error)))
         case .prefer: self = .request(.prefer(coder.read(ControlRequest.Preferences())))
         case .refresh: self = .request(.refresh)
-        case .ping: self = .request(.ping(coder.read(PingNumber(value: 0)).value))
+        case .ping:
+            var number: UInt64 = 0
+            coder.code(.ping, &number)
+            self = .request(.ping(number))
         case .release: self = .release(coder.read(ReleaseRequest(buffer: 0)))
         case .decline: self = .request(.decline)
         case .info:

@@ -27,10 +27,10 @@ public enum ControlRequest: Sendable, Hashable {
     /// Returns the request in its wire format.
     public func encoded() -> [UInt8] {
         switch self {
-        case .hello(let hello): wireName.request(hello)
-        case .stop(let reason): wireName.request(reason)
-        case .prefer(let preferences): wireName.request(preferences)
-        case .ping(let number): wireName.request(PingNumber(value: number))
+        case .hello(let hello): wireName.request { _ = $0.read(hello) }
+        case .stop(let reason): wireName.request { _ = $0.read(reason) }
+        case .prefer(let preferences): wireName.request { _ = $0.read(preferences) }
+        case .ping(var number): wireName.request { $0.code(.ping, &number) }
         case .info(let info): wireName.request(body: info.body)
         case .pause, .resume, .refresh, .decline: wireName.request()
         }
@@ -90,12 +90,6 @@ extension ControlRequest.Preferences: WireFields {
     }
 }
 
-struct PingNumber: WireFields {
-    var value: UInt64
-
-    package mutating func code(with coder: inout some FieldCoder) { coder.code(.ping, &value) }
-}
-
 /// The request `release`: the sender may use the shared buffer with this index again.
 ///
 /// It is not a ``ControlRequest``, because a program does not send it: a connection does, when the program has released
@@ -110,7 +104,7 @@ package struct ReleaseRequest: Sendable, Hashable {
     }
 
     /// Returns the request in its wire format; a negative index is written as 0.
-    package func encoded() -> [UInt8] { ControlName.release.request(self) }
+    package func encoded() -> [UInt8] { ControlName.release.request { _ = $0.read(self) } }
 }
 
 extension ReleaseRequest: WireFields {

@@ -125,12 +125,7 @@ public struct FrameMessageDecoder: Sendable {
     ///
     /// - Throws: `headTruncated` or `bodyTruncated` within a message, unless that is wrong already, or the error
     ///   with which the stream failed earlier.
-    public mutating func finish() throws(WireError) {
-        try stream.finish { stream in
-            var info = ControlRequest.SessionInfo()
-            return info.read(stream.text, behind: stream.header, isWhole: false)
-        }
-    }
+    public mutating func finish() throws(WireError) { try stream.finish() }
 
     @inline(__always)
     private mutating func message() throws(WireError) -> Message {

@@ -27,10 +27,8 @@ struct HeaderParser: Sendable {
 
     private let start: StartLine
     /// The bits of the fields that have a meaning in this header.
-    private var meaning: UInt64 = 0
+    private var meaning: UInt64
     private var fieldCount = 0
-    /// Whether the blank line is complete.
-    private var isEnded = false
 
     /// The number of bytes of the complete lines.
     private var lineStart = 0
@@ -47,6 +45,7 @@ struct HeaderParser: Sendable {
 
     init(_ start: StartLine, limits: FrameMessageDecoder.Limits) {
         self.start = start
+        meaning = start == .message ? FrameMessageDecoder.Message.fields : 0
         (maximumBytes, maximumFields) = (max(limits.maximumHeaderBytes, 0), limits.maximumFields)
         ranges = HeaderField.allCases.map { $0.definition.value.range(limits) }
     }
@@ -58,117 +57,111 @@ struct HeaderParser: Sendable {
     ///
     /// The index of a fault is that of the wrong byte in the header.
     mutating func take(_ bytes: Span<UInt8>, from index: inout Int) throws(HeaderFault) -> Bool {
-        while true {
-            if line.isEmpty {
-                // Lines that are whole are read where they lie.
-                let allowed = bytes.extracting(..<(index + min(bytes.count - index, maximumBytes - lineStart)))
-                while let end = try readWhole(allowed, from: index) {
-                    lineStart += end - index
-                    index = end
-                    if isEnded { return true }
-                }
+        let allowed = bytes.extracting(..<(index + min(bytes.count - index, maximumBytes - byteCount)))
+        while index < bytes.count {
+            if line.isEmpty, let end = readUsual(allowed, from: index) {
+                lineStart += end - index
+                index = end
+                continue
             }
-            guard index < bytes.count else { return false }
-            let end = bytes.firstIndex(of: ASCII.lineFeed, from: index).map { $0 + 1 } ?? bytes.count
-            try takePiece(bytes.extracting(index..<end))
-            index = end
-            if isEnded { return true }
+            let lineFeed = bytes.firstIndex(of: ASCII.lineFeed, from: index)
+            let piece = bytes.extracting(index..<(lineFeed.map { $0 + 1 } ?? bytes.count))
+            index += piece.count
+            let isWhole = lineFeed != nil && line.isEmpty && index <= allowed.count
+            if try isWhole ? read(piece) : takePiece(piece) { return true }
         }
+        return false
     }
 
-    /// Throws the fault of an incomplete line, if it has one, at the end of the stream.
+    /// Throws what is wrong with a header that ends here: at least that it is incomplete.
     mutating func finish() throws(HeaderFault) {
-        let text = line[...]
-        line = []
-        _ = try read(text.span)
+        try checkLine()
+        throw HeaderFault(.headTruncated, at: byteCount, detail: "after \(byteCount) bytes")
     }
 
     /// Prepares for the next header.
     @inline(__always)
     mutating func reset() {
         fields.reset()
-        (fieldCount, lineStart, isEnded, isInvalid) = (0, 0, false, false)
+        (fieldCount, lineStart, isInvalid) = (0, 0, false)
     }
 
     // MARK: Lines
 
-    /// Reads the line at `start` if it is complete, and returns the index behind it.
-    @inline(__always)
-    private mutating func readWhole(_ bytes: Span<UInt8>, from start: Int) throws(HeaderFault) -> Int? {
-        if let end = readUsual(bytes, from: start) { return end }
-        let rest = bytes.extracting(start...)
-        do throws(HeaderFault) {
-            return try read(rest).map { start + $0 }
-        } catch {
-            // What is wrong in another line than the first counts when the line is complete.
-            guard lineStart == 0 || rest.firstIndex(of: ASCII.lineFeed, from: 0) != nil else { return nil }
-            throw error
-        }
-    }
-
-    /// Consumes a piece of a line that is incomplete or over the limit.
+    /// Takes a piece of a line, up to its end, that is incomplete, over the limit or the rest of one; returns whether that
+    /// ends the header.
     @inline(never)
-    private mutating func takePiece(_ piece: Span<UInt8>) throws(HeaderFault) {
-        let count = min(piece.count, maximumBytes - byteCount)
+    private mutating func takePiece(_ piece: Span<UInt8>) throws(HeaderFault) -> Bool {
         let checkedCount = line.count
-        // Moved out, because reading changes the parser.
-        var line: [UInt8] = []
-        swap(&line, &self.line)
+        let count = min(piece.count, maximumBytes - byteCount)
         for index in 0..<count { line.append(piece[index]) }
+        if line.last == ASCII.lineFeed {
+            let whole = line[...]
+            line = []
+            return try read(whole.span, checkedCount: checkedCount)
+        }
+        // What is wrong in another line than the first counts when the line is complete.
+        if lineStart == 0 || count < piece.count { try checkLine(from: checkedCount) }
+        guard count < piece.count else { return false }
         let text = line[...]
-        if count < piece.count || line.last == ASCII.lineFeed || lineStart == 0,
-            let end = try read(text.span, checkedCount: checkedCount)
-        {
-            lineStart += end
-            line.removeAll(keepingCapacity: true)
-        }
-        guard count == piece.count else {
-            let detail = Excerpt.text(of: text.span, endingAt: line.count, with: piece[count])
-            throw HeaderFault(.headTooLong, at: lineStart + line.count, detail: detail)
-        }
-        swap(&line, &self.line)
+        let detail = Excerpt.text(of: text.span, endingAt: line.count, with: piece[count])
+        throw HeaderFault(.headTooLong, at: byteCount, detail: detail)
     }
 
-    /// Reads the line at the front of `bytes`, and returns the number of its bytes; nil, without an effect, if it is
-    /// incomplete.
+    /// Throws the fault of the incomplete line, if it has one, whose first `checkedCount` bytes are right.
+    private mutating func checkLine(from checkedCount: Int = 0) throws(HeaderFault) {
+        guard !line.isEmpty else { return }
+        // No end is wrong before it.
+        let whole = lineStart == 0 ? line[...] : (line + [ASCII.carriageReturn, ASCII.lineFeed])[...]
+        let count = byteCount
+        do throws(HeaderFault) {
+            _ = try check(whole.span, from: checkedCount)
+        } catch {
+            if error.index < count { throw error }
+        }
+    }
+
+    /// Reads a whole line, and returns whether it is the blank one.
+    private mutating func read(_ line: Span<UInt8>, checkedCount: Int = 0) throws(HeaderFault) -> Bool {
+        let isBlank = try check(line, from: checkedCount)
+        lineStart += line.count
+        return isBlank
+    }
+
+    /// Reads a line, which is whole unless it is the first one, and returns whether it is the blank one.
     ///
     /// The index of a fault is that of the wrong byte in the header.
-    @inline(never)
-    private mutating func read(_ bytes: Span<UInt8>, checkedCount: Int = 0) throws(HeaderFault) -> Int? {
+    private mutating func check(_ line: Span<UInt8>, from checkedCount: Int) throws(HeaderFault) -> Bool {
         do throws(HeaderFault) {
-            guard !bytes.isEmpty else { return nil }
-            guard lineStart > 0 else { return try readStart(bytes, checkedCount) }
-            guard bytes[0] == ASCII.carriageReturn else { return try readField(bytes) }
-            guard let end = try endOfLine(bytes, at: 0) else { return nil }
-            isEnded = true
-            return end
+            let isBlank = lineStart > 0 && line[0] == ASCII.carriageReturn
+            if isBlank {
+                try checkEnd(of: line, at: 0)
+            } else if lineStart > 0 {
+                try readField(line)
+            } else {
+                try start.check(line, from: checkedCount)
+                if let range = start.name(in: line) {
+                    let known = ControlName.named(line.extracting(range))
+                    (request, meaning) = (known?.name, HeaderField.framing | (known?.fields ?? 0))
+                }
+            }
+            return isBlank
         } catch {
-            let detail = Excerpt.text(of: bytes, endingAt: error.index, with: bytes[error.index])
-            throw HeaderFault(error.code, at: lineStart + error.index, detail: detail)
+            throw located(error, in: line)
         }
     }
 
-    /// Returns the index behind the line that must end at `index`, where the first byte is that no value has; nil if it is
-    /// incomplete.
+    @inline(never)
+    private func located(_ fault: HeaderFault, in line: Span<UInt8>) -> HeaderFault {
+        let detail = Excerpt.text(of: line, endingAt: fault.index, with: line[fault.index])
+        return HeaderFault(fault.code, at: lineStart + fault.index, detail: detail)
+    }
+
+    /// Checks that a line ends at `index`, where the first byte is that no value has.
     @inline(__always)
-    private func endOfLine(_ bytes: Span<UInt8>, at index: Int) throws(HeaderFault) -> Int? {
-        guard index < bytes.count else { return nil }
-        guard bytes[index] == ASCII.carriageReturn else { throw HeaderFault(.lineMalformed, at: index) }
-        guard index + 1 < bytes.count else { return nil }
-        guard bytes[index + 1] == ASCII.lineFeed else { throw HeaderFault(.lineMalformed, at: index + 1) }
-        return index + 2
-    }
-
-    /// Reads the start line, and notes which fields have a meaning behind it.
-    private mutating func readStart(_ bytes: Span<UInt8>, _ checkedCount: Int) throws(HeaderFault) -> Int? {
-        guard let end = try start.length(in: bytes, checkedCount: checkedCount) else { return nil }
-        if let range = start.name(in: bytes) {
-            let known = ControlName.named(bytes.extracting(range))
-            (request, meaning) = (known?.name, HeaderField.framing | (known?.fields ?? 0))
-        } else {
-            meaning = FrameMessageDecoder.Message.fields
-        }
-        return end
+    private func checkEnd(of line: Span<UInt8>, at index: Int) throws(HeaderFault) {
+        guard line[index] == ASCII.carriageReturn else { throw HeaderFault(.lineMalformed, at: index) }
+        guard line[index + 1] == ASCII.lineFeed else { throw HeaderFault(.lineMalformed, at: index + 1) }
     }
 
     // MARK: Fields
@@ -177,7 +170,8 @@ struct HeaderParser: Sendable {
     /// without an effect, if it is in any other, right or wrong.
     @inline(__always)
     private mutating func readUsual(_ bytes: Span<UInt8>, from start: Int) -> Int? {
-        guard lineStart > 0, fieldCount < maximumFields,
+        // A blank line is not searched for a colon, which would be one of the body behind it.
+        guard lineStart > 0, fieldCount < maximumFields, start < bytes.count, bytes[start] != ASCII.carriageReturn,
             let colon = bytes.firstIndex(of: ASCII.colon, from: start),
             let field = table.field(named: bytes, from: start, to: colon),
             meaning & ~table.refused & ~fields.seen & field.bit != 0, bytes.count - colon > 2,
@@ -208,69 +202,61 @@ struct HeaderParser: Sendable {
         return index + 2
     }
 
-    /// Reads the field at the front of `bytes` in any form, as ``read(_:checkedCount:)`` does.
-    private mutating func readField(_ bytes: Span<UInt8>) throws(HeaderFault) -> Int? {
+    /// Reads a field in any form.
+    private mutating func readField(_ line: Span<UInt8>) throws(HeaderFault) {
         guard fieldCount < maximumFields else { throw HeaderFault(.headTooManyFields) }
+        fieldCount += 1
         var index = 0
-        var (known, value): (HeaderField?, UInt64?)
-        if let colon = bytes.firstIndex(of: ASCII.colon, from: 0),
-            let field = table.field(named: bytes, from: 0, to: colon)
+        if let colon = line.firstIndex(of: ASCII.colon, from: 0),
+            let field = table.field(named: line, from: 0, to: colon)
         {
             index = colon
             if meaning & field.bit != 0 {
-                known = field
                 do throws(HeaderFault) {
-                    value = try readValue(of: field, bytes, from: &index)
+                    if let value = try readValue(of: field, line, from: &index) { fields.store(value, in: field) }
                 } catch {
                     guard request != nil, field.bit & HeaderField.framing == 0 else { throw error }
-                    index = error.index
+                    (index, isInvalid) = (error.index, true)
                 }
             }
         } else {
-            while index < bytes.count, ASCII.isToken(bytes[index]) { index += 1 }
-            guard index < bytes.count else { return nil }
-            guard index > 0, bytes[index] == ASCII.colon else { throw HeaderFault(.lineMalformed, at: index) }
+            while ASCII.isToken(line[index]) { index += 1 }
+            guard index > 0, line[index] == ASCII.colon else { throw HeaderFault(.lineMalformed, at: index) }
         }
-        while index < bytes.count, ASCII.isValue(bytes[index]) { index += 1 }
-        guard let end = try endOfLine(bytes, at: index) else { return nil }
-        fieldCount += 1
-        if let known {
-            if let value { fields.store(value, in: known) } else { isInvalid = true }
-        }
-        return end
+        while ASCII.isValue(line[index]) { index += 1 }
+        try checkEnd(of: line, at: index)
     }
 
     /// Reads the value of a field behind its colon at `index`, which becomes the index of the end of the line.
     ///
-    /// Nil if the bytes end with it, or a byte follows that no value has, which is an error of its own.
+    /// Nil if a byte follows that no value has, which is an error of its own.
     private func readValue(
         of field: HeaderField,
-        _ bytes: Span<UInt8>,
+        _ line: Span<UInt8>,
         from index: inout Int
     ) throws(HeaderFault) -> UInt64? {
         guard table.refused & field.bit == 0 else { throw HeaderFault(.fieldUnsupported, at: index) }
         guard !fields.has(field) else { throw HeaderFault(.fieldDuplicate, at: index) }
         index += 1
-        bytes.skipWhiteSpace(from: &index)
+        line.skipWhiteSpace(from: &index)
         let (start, isWord) = (index, table.words & field.bit != 0)
-        let number = try isWord ? readWord(bytes, from: &index) : readNumber(of: field, bytes, from: &index)
+        let number = try isWord ? readWord(line, from: &index) : readNumber(of: field, line, from: &index)
         let word = start..<index
-        bytes.skipWhiteSpace(from: &index)
-        guard index < bytes.count else { return nil }
-        guard bytes[index] == ASCII.carriageReturn, !word.isEmpty else {
-            guard bytes[index] == ASCII.carriageReturn || ASCII.isValue(bytes[index]) else { return nil }
+        line.skipWhiteSpace(from: &index)
+        guard line[index] == ASCII.carriageReturn, !word.isEmpty else {
+            guard line[index] == ASCII.carriageReturn || ASCII.isValue(line[index]) else { return nil }
             throw HeaderFault(isWord ? .wordInvalid : .numberInvalid, at: index)
         }
         guard isWord else { return number }
-        if let place = table.place(of: bytes.extracting(word), in: field) { return place }
+        if let place = table.place(of: line.extracting(word), in: field) { return place }
         guard table.open & field.bit != 0 else { throw HeaderFault(.wordUnknown, at: index) }
         // No word of the field has this place.
         return .max
     }
 
-    private func readWord(_ bytes: Span<UInt8>, from index: inout Int) throws(HeaderFault) -> UInt64 {
+    private func readWord(_ line: Span<UInt8>, from index: inout Int) throws(HeaderFault) -> UInt64 {
         let start = index
-        while index < bytes.count, ASCII.isToken(bytes[index]) {
+        while ASCII.isToken(line[index]) {
             guard index - start < 32 else { throw HeaderFault(.wordInvalid, at: index) }
             index += 1
         }
@@ -279,31 +265,32 @@ struct HeaderParser: Sendable {
 
     private func readNumber(
         of field: HeaderField,
-        _ bytes: Span<UInt8>,
+        _ line: Span<UInt8>,
         from index: inout Int
     ) throws(HeaderFault) -> UInt64 {
         let (start, range) = (index, ranges[field.rawValue])
         let (tens, ones) = range.maximum.quotientAndRemainder(dividingBy: 10)
         var value: UInt64 = 0
-        while index < bytes.count, ASCII.isDigit(bytes[index]) {
+        while ASCII.isDigit(line[index]) {
             // A leading zero is the only digit.
-            guard index == start || bytes[start] != ASCII.zero else { throw HeaderFault(.numberInvalid, at: index) }
-            let digit = UInt64(bytes[index] &- ASCII.zero)
+            guard index == start || line[start] != ASCII.zero else { throw HeaderFault(.numberInvalid, at: index) }
+            let digit = UInt64(line[index] &- ASCII.zero)
             guard value < tens || (value == tens && digit <= ones) else {
                 throw HeaderFault(field == .contentLength ? .contentLengthTooLarge : .numberOutOfRange, at: index)
             }
             value = value &* 10 &+ digit
             index += 1
         }
-        guard index > start, index < bytes.count, value < range.minimum else { return value }
-        guard bytes[index] == ASCII.carriageReturn || ASCII.isWhiteSpace(bytes[index]) else { return value }
+        guard index > start, value < range.minimum else { return value }
+        guard line[index] == ASCII.carriageReturn || ASCII.isWhiteSpace(line[index]) else { return value }
         throw HeaderFault(.numberOutOfRange, at: index)
     }
 }
 
 extension Span<UInt8> {
+    @inline(__always)
     fileprivate func skipWhiteSpace(from index: inout Int) {
-        while index < count, ASCII.isWhiteSpace(self[index]) { index += 1 }
+        while ASCII.isWhiteSpace(self[index]) { index += 1 }
     }
 }
 
@@ -314,39 +301,49 @@ enum StartLine: Sendable {
     /// `POST /<name> HTTP/1.1`.
     case request
 
-    /// The start line of nearly every message, which is compared at once.
-    private static let usual = Array("HTTP/1.1 200 OK\r\n".utf8)
-    private static let usualWords = {
-        let bytes = usual[...]
-        return (bytes.span.word(at: 0), bytes.span.word(at: 8))
-    }()
     /// What precedes the reason of a message, and the name of a request, and what follows that.
     private static let status = Array("HTTP/1.1 200".utf8), method = Array("POST /".utf8)
     private static let version = Array(" HTTP/1.1\r".utf8)
 
-    /// Returns the number of bytes of the line at the front of `bytes`; nil if it is incomplete.
-    ///
-    /// A former call has found the first `checkedCount` bytes right.
-    func length(in bytes: Span<UInt8>, checkedCount: Int) throws(HeaderFault) -> Int? {
-        if self == .message, bytes.count >= Self.usual.count, bytes.word(at: 0) == Self.usualWords.0,
-            bytes.word(at: 8) == Self.usualWords.1, bytes[16] == ASCII.lineFeed
-        {
-            return Self.usual.count
-        }
-        let nameEnd = Self.nameEnd(in: bytes)
-        for index in checkedCount..<bytes.count {
-            let isEnd = index > 0 && bytes[index - 1] == ASCII.carriageReturn
-            guard isEnd ? bytes[index] == ASCII.lineFeed : isAllowed(bytes[index], at: index, nameEnd) else {
+    /// Checks a line that ends with its line feed, or is the beginning of one, whose first `checkedCount` bytes are right.
+    func check(_ line: Span<UInt8>, from checkedCount: Int) throws(HeaderFault) {
+        if isUsual(line) { return }
+        let nameEnd = Self.nameEnd(in: line)
+        for index in checkedCount..<line.count {
+            let isEnd = index > 0 && line[index - 1] == ASCII.carriageReturn
+            guard isEnd ? line[index] == ASCII.lineFeed : isAllowed(line[index], at: index, nameEnd) else {
                 throw HeaderFault(self == .message ? .startLineMalformed : .requestLineMalformed, at: index)
             }
-            if isEnd { return index + 1 }
         }
-        return nil
     }
 
-    /// Returns the name in a complete request line; nil for a message.
+    /// Returns the name in a request line; nil for a message, and for the beginning of a line.
     func name(in line: Span<UInt8>) -> Range<Int>? {
-        self == .request ? Self.method.count..<Self.nameEnd(in: line) : nil
+        guard self == .request, line[line.count - 1] == ASCII.lineFeed else { return nil }
+        return Self.method.count..<Self.nameEnd(in: line)
+    }
+
+    /// Whether a line is as nearly all are, which is compared at once.
+    private func isUsual(_ line: Span<UInt8>) -> Bool {
+        let count = line.count
+        guard count >= 17, line[count - 1] == ASCII.lineFeed else { return false }
+        switch self {
+        case .message:
+            return count == 17 && line.word(at: 0) == Self.word("HTTP/1.1")
+                && line.word(at: 8) == Self.word(" 200 OK\r")
+        case .request:
+            return line.word(at: 0) << 16 == Self.word("POST /..") << 16
+                && line.word(at: count - 11) == Self.word(" HTTP/1.")
+                && line.word(at: count - 8) == Self.word("TP/1.1\r\n")
+                && (6..<(count - 11)).allSatisfy { ASCII.isVisible(line[$0]) }
+        }
+    }
+
+    /// The eight bytes of a text, the first one lowest.
+    @inline(__always)
+    private static func word(_ text: StaticString) -> UInt64 {
+        // Safe: every text here has eight bytes.
+        UInt64(littleEndian: unsafe UnsafeRawPointer(text.utf8Start).loadUnaligned(as: UInt64.self))
     }
 
     /// The index of the space behind a request's name, or the number of bytes.

@@ -104,22 +104,21 @@ struct StreamReader: Sendable {
     }
 
     /// Marks the end of the stream: an error unless it is between messages.
-    ///
-    /// Within a text, that is the fault of what has arrived, if it has one.
-    mutating func finish(fault: (Self) -> HeaderFault? = { _ in nil }) throws(WireError) {
+    mutating func finish() throws(WireError) {
         if let failure { throw failure }
         if bodyRemaining > 0 { throw fail(truncatedBody(bodyLength - bodyRemaining, bodyLength, at: 0)) }
         let byteCount = header.byteCount
         guard byteCount > 0 else { return }
         if textLength > 0 {
-            throw fail(fault(self) ?? truncatedBody(text.count, textLength, at: byteCount + text.count))
+            var info = ControlRequest.SessionInfo()
+            let fault = info.read(text, behind: header, isWhole: false)
+            throw fail(fault ?? truncatedBody(text.count, textLength, at: byteCount + text.count))
         }
         do {
             try header.finish()
         } catch {
             throw fail(error)
         }
-        throw fail(HeaderFault(.headTruncated, at: byteCount, detail: "after \(byteCount) bytes"))
     }
 
     private func truncatedBody(_ count: Int, _ length: Int, at index: Int) -> HeaderFault {

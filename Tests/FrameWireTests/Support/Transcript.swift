@@ -19,6 +19,7 @@ struct Transcript: Equatable, Sendable {
 
     struct Entry: Equatable, Sendable {
         var item: Item
+        /// That of a message.
         var body: [UInt8] = []
         var isComplete: Bool
 
@@ -44,40 +45,45 @@ struct Transcript: Equatable, Sendable {
         switch kind {
         case .messages:
             var decoder = FrameMessageDecoder(limits: limits ?? .init())
-            read(bytes, cuts, isOpen, by: &decoder)
+            read(bytes, cuts, by: &decoder)
+            do throws(WireError) {
+                if error == nil, !isOpen { try decoder.finish() }
+            } catch {
+                self.error = error
+            }
+            require(decoder.offset == error?.byteOffset ?? offset, "the offset counts what was consumed")
         case .requests:
             var decoder = ControlDecoder(limits: limits ?? ControlDecoder.defaultLimits)
-            read(bytes, cuts, isOpen, by: &decoder)
+            read(bytes, cuts, by: &decoder)
         }
+        offset = error?.byteOffset ?? offset
     }
 
-    private mutating func read(_ bytes: [UInt8], _ cuts: [Int], _ isOpen: Bool, by decoder: inout some StreamDecoder) {
+    private mutating func read(_ bytes: [UInt8], _ cuts: [Int], by decoder: inout some StreamDecoder) {
         do throws(WireError) {
             var start = 0
             for end in cuts + [bytes.count] {
                 while start < end {
                     let part = try decoder.part(of: bytes.span.extracting(start..<end))
-                    add(part.content, bytes[start..<(start + part.consumed)], isLast: decoder.bodyRemaining == 0)
+                    add(part.content, bytes[start..<(start + part.consumed)])
                     start += part.consumed
                     require(part.content != .incomplete || start == end, "what is incomplete takes every byte")
-                    require(decoder.offset == UInt64(start), "the offset counts what was consumed")
+                    offset = UInt64(start)
                 }
             }
-            if !isOpen { try decoder.finish() }
         } catch {
             self.error = error
         }
-        offset = decoder.offset
     }
 
-    private mutating func add(_ content: PartContent, _ bytes: ArraySlice<UInt8>, isLast: Bool) {
+    private mutating func add(_ content: PartContent, _ bytes: ArraySlice<UInt8>) {
         switch content {
         case .incomplete: break
-        case .item(let item):
+        case .item(let item, let isComplete):
             require(areAllComplete, "no header within a body")
-            entries.append(Entry(item: item, isComplete: isLast))
-        case .body(let saysLast):
-            require(!bytes.isEmpty && saysLast == isLast, "a body has bytes, and says which is the last")
+            entries.append(Entry(item: item, isComplete: isComplete))
+        case .body(let isLast):
+            require(!bytes.isEmpty, "a body has bytes")
             guard let last = entries.indices.last else { return require(false, "a body without a header") }
             entries[last].body += bytes
             entries[last].isComplete = isLast
@@ -88,17 +94,14 @@ struct Transcript: Equatable, Sendable {
 /// What one call of a decoder has consumed.
 enum PartContent: Equatable {
     case incomplete
-    case item(Transcript.Item)
+    /// The header of an item, which is complete unless its body follows.
+    case item(Transcript.Item, isComplete: Bool = true)
     case body(isLast: Bool)
 }
 
 /// A decoder of messages or of requests.
 protocol StreamDecoder {
-    var bodyRemaining: Int { get }
-    var offset: UInt64 { get }
-    var isInHeader: Bool { get }
     mutating func part(of bytes: Span<UInt8>) throws(WireError) -> (consumed: Int, content: PartContent)
-    mutating func finish() throws(WireError)
 }
 
 extension FrameMessageDecoder: StreamDecoder {
@@ -106,7 +109,7 @@ extension FrameMessageDecoder: StreamDecoder {
         let step = try decode(bytes)
         switch step.event {
         case .incomplete: return (step.consumed, .incomplete)
-        case .message(let message): return (step.consumed, .item(.message(message)))
+        case .message(let message): return (step.consumed, .item(.message(message), isComplete: bodyRemaining == 0))
         case .body(let isLast): return (step.consumed, .body(isLast: isLast))
         }
     }
@@ -121,7 +124,6 @@ extension ControlDecoder: StreamDecoder {
         case .release(let release): return (step.consumed, .item(.release(release)))
         case .discarded: return (step.consumed, .item(.discarded))
         case .skipped(let isPreference): return (step.consumed, .item(.skipped(isPreference: isPreference)))
-        case .body(let isLast): return (step.consumed, .body(isLast: isLast))
         }
     }
 }

@@ -225,7 +225,7 @@ extension World {
                 guard isPreference, monitor.hasReadHello else { continue }
                 coverage.count(.badPreference)
                 monitor.refusals += 1
-            case .discarded, .incomplete, .body: break
+            case .discarded, .incomplete: break
             }
         }
     }

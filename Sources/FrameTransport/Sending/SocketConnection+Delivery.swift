@@ -86,10 +86,13 @@ extension SocketConnection {
         on number: Int?,
         until isEnough: (SendLane.Delivery) -> Bool
     ) async throws(TransportError) -> Bool {
-        var watch = StallWatch(limit: driver.configuration.sendTimeout)
+        let limit = driver.configuration.sendTimeout.nanoseconds
+        var (backlog, lastChange): (SendBacklog?, UInt64) = (nil, MonotonicClock.now())
         while let delivery = driver.lane.delivery, delivery.connection == number {
             if isEnough(delivery) { return true }
-            guard !watch.isStalled(at: delivery.backlog) else {
+            let now = MonotonicClock.now()
+            if delivery.backlog != backlog { (backlog, lastChange) = (delivery.backlog, now) }
+            guard now - lastChange < limit else {
                 throw TransportError(.sendTimedOut, path: path, "the server does not read what is sent")
             }
             do {
@@ -150,24 +153,4 @@ package struct SendBacklog: Sendable, Hashable {
 
     /// Whether the server is connected and has read everything.
     package var isEmpty: Bool { unreadByteCount == 0 && !hasPeerClosed }
-}
-
-/// Watches whether a server reads what is sent to it.
-private struct StallWatch {
-    /// How long a server may leave everything in the socket unread, in nanoseconds.
-    private let limit: UInt64
-
-    private var backlog: SendBacklog?
-    private var lastChange = MonotonicClock.now()
-
-    init(limit: Duration) {
-        self.limit = limit.nanoseconds
-    }
-
-    /// Returns whether nothing has been read for too long.
-    mutating func isStalled(at backlog: SendBacklog?) -> Bool {
-        let now = MonotonicClock.now()
-        if backlog != self.backlog { (self.backlog, lastChange) = (backlog, now) }
-        return now - lastChange >= limit
-    }
 }

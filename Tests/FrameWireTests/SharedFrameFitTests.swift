@@ -21,16 +21,7 @@ import Testing
 
     @Test(
         arguments: [
-            // The last row ends with its last visible byte.
-            (frame(.bgra, 3, 2, (0, 16)), 28), (frame(.rgba, 3, 2, (5, 12)), 29), (frame(.argb, 1, 1, (0, 4)), 4),
-            (frame(.abgr, 1, 3, (1, 8)), 21), (frame(.bgrx, 2, 1, (0, 1 << 30)), 8),
-            (frame(.rgb, 3, 2, (0, 9)), 18), (frame(.bgr, 3, 2, (0, 10)), 19), (frame(.gray, 5, 4, (2, 5)), 22),
-            // Chroma is rounded up, in both directions.
-            (frame(.i420, 5, 3, (0, 5), (15, 3), (21, 3)), 27), (frame(.i420, 1, 1, (0, 1), (1, 1), (2, 1)), 3),
-            (frame(.i420, 4, 4, (0, 4), (16, 2), (20, 2)), 24), (frame(.nv12, 5, 3, (0, 5), (15, 6)), 27),
-            (frame(.nv12, 1, 1, (0, 1), (1, 2)), 3), (frame(.nv12, 4, 4, (0, 4), (16, 4)), 24),
-            // The order of the planes is free, and so are gaps and overlaps.
-            (frame(.i420, 4, 2, (40, 4), (0, 2), (8, 2)), 48), (frame(.i420, 4, 2, (0, 4), (0, 2), (0, 2)), 8),
+            (frame(.bgra, 3, 2, (0, 16)), 28), (frame(.i420, 5, 3, (0, 5), (15, 3), (21, 3)), 27),
             (frame(.gray, 1, 1, (1 << 30, 1)), (1 << 30) + 1),
             // The only row may have any stride.
             (frame(.gray, 7, 1, (0, .max)), 7), (frame(.gray, .max, 1, (0, .max)), .max),
@@ -49,19 +40,12 @@ import Testing
 
     @Test(
         arguments: [
-            // One position for each plane.
-            frame(.bgra, 1, 1), frame(.bgra, 1, 1, (0, 4), (0, 4)), frame(.nv12, 2, 2, (0, 2)),
-            frame(.i420, 2, 2, (0, 2), (4, 1)), frame(.i420, 2, 2, (0, 2), (4, 1), (5, 1), (6, 1)),
-            // An empty image.
-            frame(.gray, 0, 1, (0, 1)), frame(.gray, 1, 0, (0, 1)), frame(.gray, -1, 1, (0, 1)),
-            frame(.gray, 1, .min, (0, 1)), frame(.i420, .min, .min, (0, 1), (0, 1), (0, 1)),
-            // Rows longer than their distance.
-            frame(.bgra, 3, 2, (0, 11)), frame(.rgb, 3, 1, (0, 8)), frame(.gray, 2, 1, (0, 1)),
-            frame(.gray, 2, 1, (0, 0)), frame(.gray, 2, 1, (0, -2)), frame(.gray, 1, 1, (0, .min)),
-            frame(.nv12, 5, 3, (0, 5), (15, 5)), frame(.i420, 5, 3, (0, 5), (15, 2), (21, 3)),
-            frame(.i420, 5, 3, (0, 5), (15, 3), (21, 2)),
-            // Before the buffer.
-            frame(.gray, 1, 1, (-1, 1)), frame(.gray, 1, 1, (.min, 1)), frame(.nv12, 1, 1, (0, 1), (-1, 2)),
+            // One position for each plane, and no more.
+            frame(.bgra, 1, 1, (0, 4), (0, 4)), frame(.i420, 2, 2, (0, 2), (4, 1), (5, 1), (6, 1)),
+            // An empty image, a row longer than the distance to the next, and a plane before the buffer.
+            frame(.gray, -1, 1, (0, 1)), frame(.gray, 1, .min, (0, 1)),
+            frame(.i420, .min, .min, (0, 1), (0, 1), (0, 1)),
+            frame(.gray, 1, 1, (0, .min)), frame(.gray, 1, 1, (.min, 1)), frame(.nv12, 1, 1, (0, 1), (.min, 2)),
             // Products and sums that an integer cannot state.
             frame(.bgra, .max, 1, (0, .max)), frame(.bgra, .max / 4 + 1, 1, (0, .max)),
             frame(.rgb, .max / 3 + 1, 1, (0, .max)), frame(.gray, 1, 3, (0, .max)), frame(.gray, 2, 2, (0, .max)),

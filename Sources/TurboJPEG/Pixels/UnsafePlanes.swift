@@ -22,6 +22,8 @@
     package private(set) var width: Int
     /// The height of the image in pixels.
     package private(set) var height: Int
+    /// The row of the whole image with which this part begins, an even one in planar formats.
+    private var top = 0
     private let storage: PixelStorage
 
     init(_ buffer: borrowing PixelBuffer) {
@@ -39,7 +41,17 @@
             bytesPerRow: storage.strides[plane],
             bytesPerSample: format.bytesPerSample(plane: plane)
         )
-        return unsafe UnsafePlane(base: storage.bases[plane], shape: shape)
+        let first = unsafe plane == 0 ? top : top / 2
+        return unsafe UnsafePlane(base: storage.bases[plane] + first * shape.bytesPerRow, shape: shape)
+    }
+
+    /// Returns some rows of the image.
+    ///
+    /// For planar images, the range must begin with an even row, and have an even count unless it reaches the end.
+    func rows(_ rows: Range<Int>) -> UnsafePlanes {
+        var part = unsafe self
+        unsafe (part.top, part.height) = unsafe (top + rows.lowerBound, rows.count)
+        return unsafe part
     }
 
     /// Returns the top left part of the image.

@@ -12,8 +12,6 @@ internal import SystemMemory
     private let capacity: Int
     private let shelf: StripCodecShelf
     private var codec: StripCodec?
-    /// For the library's words about a failure.
-    private var message = StripMessage()
 
     /// Creates a compressor that begins a JPEG when it gets a strip; a strip and a header take at most `capacity` bytes.
     ///
@@ -35,21 +33,20 @@ internal import SystemMemory
 
     /// Compresses the rows of a strip; provides the last bytes of the previous strip, then all but the last bytes of
     /// this one.
-    mutating func compress(
-        _ part: PixelBuffer,
+    @unsafe mutating func compress(
+        _ part: UnsafePlanes,
         takeTail: (UnsafeBufferPointer<UInt8>) -> Void,
         takeBody: (UnsafeBufferPointer<UInt8>) -> Void
     ) throws(TurboJPEGError) {
-        let isPartial = !canFollow(rows: part.height)
+        let height = unsafe part.height
+        let isPartial = !canFollow(rows: height)
         if isPartial { try unsafe finish(takeTail) }
-        if !isOpen { try begin(height: isPartial ? part.height : 0) }
-        guard let encoder = unsafe codec?.encoder else { return }
+        if !isOpen { try begin(height: isPartial ? height : 0) }
+        guard let (encoder, message) = unsafe codec?.forCalls else { return }
         var (tail, body) = unsafe (jpeg_strips_bytes(), jpeg_strips_bytes())
-        let status = unsafe part.withUnsafePlanes { planes in
-            var pixels = unsafe planes.stripPixels(from: 0)
-            return unsafe message.withBytes { message in
-                unsafe jpeg_strips_encode(encoder, &pixels, UInt32(part.height), &tail, &body, message)
-            }
+        var pixels = unsafe part.stripPixels
+        let status = unsafe message.withBytes { message in
+            unsafe jpeg_strips_encode(encoder, &pixels, UInt32(height), &tail, &body, message)
         }
         guard status == 0 else { throw options.error(message) }
         if isOpen { unsafe takeTail(UnsafeBufferPointer(start: tail.start, count: tail.count)) }
@@ -59,7 +56,7 @@ internal import SystemMemory
 
     /// Ends the JPEG, which completes the last strip.
     mutating func finish(_ takeTail: (UnsafeBufferPointer<UInt8>) -> Void) throws(TurboJPEGError) {
-        guard isOpen, let encoder = unsafe codec?.encoder else { return }
+        guard isOpen, let (encoder, message) = unsafe codec?.forCalls else { return }
         var tail = unsafe jpeg_strips_bytes()
         let status = unsafe message.withBytes { unsafe jpeg_strips_encoder_finish(encoder, &tail, $0) }
         guard status == 0 else { throw options.error(message) }
@@ -71,7 +68,7 @@ internal import SystemMemory
     private mutating func begin(height: Int) throws(TurboJPEGError) {
         if unsafe codec == nil { unsafe codec = shelf.take() }
         if unsafe codec == nil { unsafe codec = try StripCodec(options, layout, capacity: capacity) }
-        guard let encoder = unsafe codec?.encoder else { return }
+        guard let (encoder, message) = unsafe codec?.forCalls else { return }
         let status = unsafe message.withBytes { unsafe jpeg_strips_encoder_start(encoder, UInt32(height), $0) }
         guard status == 0 else { throw options.error(message) }
     }
@@ -79,7 +76,9 @@ internal import SystemMemory
 
 /// An encoder of the library with its options, and the memory that it writes to.
 @unsafe struct StripCodec {
-    let encoder: OpaquePointer
+    private let encoder: OpaquePointer
+    /// For the library's words about a failure.
+    private let message = StripMessage()
     private let memory: UnsafeMutableRawPointer
     private let capacity: Int
 
@@ -87,17 +86,19 @@ internal import SystemMemory
         guard let memory = unsafe SystemMemory.allocate(byteCount: capacity, alignment: PixelLayout.alignment) else {
             throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
         }
-        var message = StripMessage()
         var values = options.options(of: layout)
         let encoder = unsafe message.withBytes { message in
             unsafe jpeg_strips_encoder_open(&values, memory.assumingMemoryBound(to: UInt8.self), capacity, message)
         }
         guard let encoder = unsafe encoder else {
             unsafe SystemMemory.release(memory, byteCount: capacity)
-            throw options.error(message)
+            throw unsafe options.error(message)
         }
         unsafe (self.encoder, self.memory, self.capacity) = unsafe (encoder, memory, capacity)
     }
+
+    /// What the library's functions take.
+    var forCalls: (encoder: OpaquePointer, message: StripMessage) { unsafe (encoder, message) }
 
     func free() {
         unsafe jpeg_strips_encoder_close(encoder)

@@ -27,7 +27,7 @@ extension StripJob {
         target.count = UInt32(rows.count)
         guard canvas.format.isPlanar else {
             target.format = canvas.format.stripFormat
-            unsafe target.pixels = UnsafePlanes(canvas).stripPixels(from: rows.lowerBound)
+            unsafe target.pixels = UnsafePlanes(canvas).rows(rows).stripPixels
             return try unsafe decode(source, target)
         }
         try unsafe decodePlanes(source, target, intervals, into: canvas, scratch: scratch)
@@ -43,16 +43,16 @@ extension StripJob {
     ) throws(TurboJPEGError) {
         let subsampling = intervals.subsampling
         var target = target
-        let part = canvas.rows(rows)
-        let planes = unsafe UnsafePlanes(part)
+        let planes = unsafe UnsafePlanes(canvas).rows(rows)
+        let (width, height) = unsafe (planes.width, planes.height)
         target.format = JPEG_STRIPS_PLANES
-        unsafe target.pixels = planes.stripPixels(from: 0)
+        unsafe target.pixels = planes.stripPixels
         target.plane_count = subsampling == .gray ? 1 : 3
         let chroma = subsampling.pixelsPerChromaSample
-        let width = (part.width + chroma.width - 1) / chroma.width
-        let height = (part.height + chroma.height - 1) / chroma.height
-        target.plane_width = (UInt32(part.width), UInt32(width), UInt32(width))
-        target.plane_height = (UInt32(part.height), UInt32(height), UInt32(height))
+        let chromaWidth = (width + chroma.width - 1) / chroma.width
+        let chromaHeight = (height + chroma.height - 1) / chroma.height
+        target.plane_width = (UInt32(width), UInt32(chromaWidth), UInt32(chromaWidth))
+        target.plane_height = (UInt32(height), UInt32(chromaHeight), UInt32(chromaHeight))
         switch subsampling {
         case .gray:
             try unsafe decode(source, target)
@@ -61,8 +61,8 @@ extension StripJob {
             target.format = canvas.format.stripFormat
             try unsafe decode(source, target)
         default:
-            let blue = try scratch.buffer(width: width, height: height, format: .gray)
-            let red = try scratch.buffer(width: width, height: height, format: .gray)
+            let blue = try scratch.buffer(width: chromaWidth, height: chromaHeight, format: .gray)
+            let red = try scratch.buffer(width: chromaWidth, height: chromaHeight, format: .gray)
             defer { withExtendedLifetime((blue, red)) {} }
             let (bluePlane, redPlane) = unsafe (UnsafePlanes(blue)[0], UnsafePlanes(red)[0])
             unsafe (target.pixels.base.1, target.pixels.stride.1) = (bluePlane.base, bluePlane.shape.bytesPerRow)
@@ -77,7 +77,7 @@ extension StripJob {
         _ target: jpeg_strips_target
     ) throws(TurboJPEGError) {
         var (source, target) = unsafe (source, target)
-        var message = StripMessage()
+        let message = StripMessage()
         let status = unsafe message.withBytes { unsafe jpeg_strips_decode(&source, &target, $0) }
         guard status == 0 else {
             throw TurboJPEGError(.corrupt, "a part of the JPEG cannot be decoded", libraryMessage: message.text)

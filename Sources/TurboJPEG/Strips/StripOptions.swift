@@ -43,7 +43,7 @@ struct StripOptions: Sendable, Hashable {
     ) throws(TurboJPEGError) -> Int {
         var options = options(of: layout)
         var count = 0
-        var message = StripMessage()
+        let message = StripMessage()
         func write(_ pixels: UnsafePointer<jpeg_strips_pixels>?) -> Int32 {
             unsafe message.withBytes { message in
                 unsafe jpeg_strips_write(
@@ -60,7 +60,7 @@ struct StripOptions: Sendable, Hashable {
         let status =
             if let image {
                 unsafe image.withUnsafePlanes { planes in
-                    var pixels = unsafe planes.stripPixels(from: 0)
+                    var pixels = unsafe planes.stripPixels
                     return unsafe write(&pixels)
                 }
             } else {
@@ -136,27 +136,25 @@ extension PixelFormat {
 }
 
 extension UnsafePlanes {
-    /// Returns the planes for the C functions, starting at a row, which must be even if the format is planar.
-    ///
-    /// The interleaved chroma of `nv12` is one plane, given twice.
-    func stripPixels(from row: Int) -> jpeg_strips_pixels {
+    /// The planes for the C functions; the interleaved chroma of `nv12` is one plane, given twice.
+    var stripPixels: jpeg_strips_pixels {
         var pixels = jpeg_strips_pixels()
         let first = unsafe self[0]
-        unsafe (pixels.base.0, pixels.stride.0) = (first.row(row), first.shape.bytesPerRow)
+        unsafe (pixels.base.0, pixels.stride.0) = (first.base, first.shape.bytesPerRow)
         guard unsafe format.isPlanar else { return pixels }
         let (blue, red) = unsafe (self[1], self[format == .nv12 ? 1 : 2])
-        unsafe (pixels.base.1, pixels.stride.1) = (blue.row(row / 2), blue.shape.bytesPerRow)
-        unsafe (pixels.base.2, pixels.stride.2) = (red.row(row / 2), red.shape.bytesPerRow)
+        unsafe (pixels.base.1, pixels.stride.1) = (blue.base, blue.shape.bytesPerRow)
+        unsafe (pixels.base.2, pixels.stride.2) = (red.base, red.shape.bytesPerRow)
         return pixels
     }
 }
 
 /// A buffer for the text of an error in C.
-struct StripMessage {
+final class StripMessage {
     private var bytes = [CChar](repeating: 0, count: Int(JPEG_STRIPS_MESSAGE_LENGTH))
 
     /// Calls a closure with the memory.
-    mutating func withBytes<Result>(_ body: (UnsafeMutablePointer<CChar>?) -> Result) -> Result {
+    func withBytes<Result>(_ body: (UnsafeMutablePointer<CChar>?) -> Result) -> Result {
         unsafe bytes.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress) }
     }
 

@@ -121,8 +121,8 @@ extension SharedItems<EncodedStrip> {
         while let index = next() {
             let rows = withItem(index) { $0.rows }
             do throws(TurboJPEGError) {
-                let part = image.rows(rows)
-                guard withItem(index, { $0.update(from: part, key: key) }) else { continue }
+                let part = unsafe UnsafePlanes(image).rows(rows)
+                guard withItem(index, { unsafe $0.update(from: part, key: key) }) else { continue }
                 unsafe try compressor.compress(part, takeTail: takeTail) { bytes in
                     withItem(index) { unsafe $0.append(bytes) }
                 }
@@ -166,8 +166,8 @@ struct EncodedStrip: Sendable {
     }
 
     /// Checks the rows of an image, and returns whether they differ from those that were compressed before.
-    mutating func update(from part: PixelBuffer, key: ImageHash.Key) -> Bool {
-        isChanged = look(at: part, key: key)
+    @unsafe mutating func update(from part: UnsafePlanes, key: ImageHash.Key) -> Bool {
+        isChanged = unsafe look(at: part, key: key)
         if isChanged { bytes.removeAll(keepingCapacity: true) }
         return isChanged
     }
@@ -194,17 +194,17 @@ struct EncodedStrip: Sendable {
     ///
     /// If they have kept changing, a few rows are checked first. If these differ, the rest is not checked, and counts
     /// as unknown the next time.
-    private mutating func look(at part: PixelBuffer, key: ImageHash.Key) -> Bool {
+    @unsafe private mutating func look(at part: UnsafePlanes, key: ImageHash.Key) -> Bool {
         if changesInARow >= Self.patience {
             let known = probe
-            probe = Self.hash(part, every: Self.probeStep, key: key)
+            probe = unsafe Self.hash(part, every: Self.probeStep, key: key)
             if probe != known {
                 hash = nil
                 return true
             }
         }
         let known = hash
-        hash = Self.hash(part, every: 1, key: key)
+        hash = unsafe Self.hash(part, every: 1, key: key)
         guard hash != known else {
             changesInARow = 0
             return false
@@ -213,9 +213,9 @@ struct EncodedStrip: Sendable {
         return true
     }
 
-    private static func hash(_ part: PixelBuffer, every step: Int, key: ImageHash.Key) -> UInt64 {
+    @unsafe private static func hash(_ part: UnsafePlanes, every step: Int, key: ImageHash.Key) -> UInt64 {
         var hash = ImageHash(key: key)
-        part.add(to: &hash, every: step)
+        unsafe part.add(to: &hash, every: step)
         return hash.value
     }
 }

@@ -86,6 +86,9 @@ package struct UploaderMachine: Sendable {
         quality = QualityControl(configuration, shortestBody: shortestBody)
     }
 
+    /// Whether the last event had effects.
+    package var hasEffects: Bool { !effects.isEmpty || effects.discards }
+
     /// Returns the effects of the last event; empty until the next one.
     package mutating func takeEffects() -> Effects {
         var taken = Effects()

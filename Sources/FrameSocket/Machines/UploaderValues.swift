@@ -260,8 +260,10 @@ extension UploaderMachine {
             if replaced == nil { replaced = message } else { replacedOnes.append(message) }
         }
 
-        /// Releases what was discarded: before the other effects, so that a program that waits for the next frame, and then
-        /// draws in the image before it, has that alone.
+        /// Whether anything was discarded.
+        var discards: Bool { content != nil || replaced != nil }
+
+        /// Releases what was discarded.
         package mutating func release() {
             (content, replaced) = (nil, nil)
             if !contents.isEmpty { contents = [] }

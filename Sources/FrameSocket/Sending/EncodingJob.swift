@@ -46,11 +46,12 @@ package enum EncodingResult: Sendable {
 }
 
 extension EncodingJob {
-    /// Compares and encodes the content, and releases it, or copies it to its shared buffer.
+    /// Compares and encodes the content, and releases it, or copies it to its shared buffer; tells of an error.
     mutating func encode(
         with encoder: FrameEncoder,
         _ digester: FrameDigester,
-        _ sharing: SharedBufferStore
+        _ sharing: SharedBufferStore,
+        failed: (TurboJPEGError) -> Void = { _ in }
     ) -> EncodingResult {
         guard let content = content.take() else {
             return .failed(TurboJPEGError(.encodeFailed, "the frame has been encoded before"))
@@ -66,13 +67,14 @@ extension EncodingJob {
         }
         do throws(TurboJPEGError) {
             guard let place else {
-                let message = try encoder.encode(consume content, orientation, recipe, rows, quality)
-                return .encoded(message, digest: digest, changedPart: encoder.changedPart)
+                let (message, changedPart) = try encoder.encode(consume content, orientation, recipe, rows, quality)
+                return .encoded(message, digest: digest, changedPart: changedPart)
             }
             guard let memory = try? sharing.memory(of: place) else { return .notShared }
             let (image, orientation) = try encoder.prepare(content, orientation, recipe)
             return .shared(try sharing.copy(image, orientation, to: place, in: memory, rows), digest: digest)
         } catch {
+            failed(error)
             return .failed(error)
         }
     }

@@ -5,13 +5,25 @@ internal import TurboJPEG
 
 /// Prepares frames as their recipes say, one at a time, in reused memory.
 final class FrameEncoder: Sendable {
-    let workspace = Locked(EncodingWorkspace())
+    /// A JPEG with its size and orientation, and how much of it was encoded anew, from 0 to 1; nil if it was encoded whole.
+    typealias Result = (message: FrameMessage, changedPart: Double?)
 
-    /// How much of the latest image was encoded anew, from 0 to 1; nil if it was encoded whole.
-    var changedPart: Double? { workspace.withLock { $0.changedPart } }
+    private let last = Locked<EncodingWorkspace?>(nil)
 
-    /// Returns the JPEG of a frame, with its size and orientation; without a recipe the content is one, and stays
-    /// unchanged.
+    /// The workspace of the last image that was scaled or encoded.
+    var workspace: EncodingWorkspace? { last.withLock { $0 } }
+
+    /// Returns the workspace for a recipe and a format; a new one if the last images had another size or format.
+    func workspace(for recipe: EncodingRecipe, _ format: PixelFormat) -> EncodingWorkspace {
+        last.withLock { last in
+            if let last, last.fits(recipe, format) { return last }
+            let workspace = EncodingWorkspace(recipe, format)
+            last = workspace
+            return workspace
+        }
+    }
+
+    /// Returns the JPEG of a frame; without a recipe the content is one, and stays unchanged.
     ///
     /// The quality is the recipe's unless another is given. Releases the content as soon as it is no longer needed: unless
     /// it is kept for another receiver, nothing holds a large image while its JPEG is encoded.
@@ -21,14 +33,14 @@ final class FrameEncoder: Sendable {
         _ recipe: EncodingRecipe?,
         _ damage: RowSet? = nil,
         _ quality: Int? = nil
-    ) throws(TurboJPEGError) -> FrameMessage {
+    ) throws(TurboJPEGError) -> Result {
         switch consume content {
         case .pixels(let image), .scaled(let image, _):
             guard let recipe else { throw Self.missingRecipe }
             return try encode(image, orientation, recipe, damage, quality)
         case .jpeg(let jpeg, let size), .resizableJPEG(let jpeg, let size):
             guard let recipe else {
-                return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: orientation))
+                return (FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size, orientation: orientation)), nil)
             }
             return try encode(jpeg, orientation, recipe, quality)
         }
@@ -43,8 +55,10 @@ final class FrameEncoder: Sendable {
         _ recipe: EncodingRecipe?
     ) throws(TurboJPEGError) -> (image: PixelBuffer, orientation: FrameOrientation) {
         guard let recipe, let image = content.pixels else { throw Self.missingRecipe }
+        let workspace = workspace(for: recipe, image.format)
         return (
-            try prepare(image, as: image.format, orientation, recipe), recipe.appliesOrientation ? .up : orientation
+            try prepare(image, as: image.format, orientation, recipe, workspace),
+            recipe.appliesOrientation ? .up : orientation
         )
     }
 
@@ -53,18 +67,13 @@ final class FrameEncoder: Sendable {
         _ image: consuming PixelBuffer,
         as format: PixelFormat,
         _ orientation: FrameOrientation,
-        _ recipe: EncodingRecipe
+        _ recipe: EncodingRecipe,
+        _ workspace: EncodingWorkspace
     ) throws(TurboJPEGError) -> PixelBuffer {
-        let workspace = self.workspace.withLock { $0.prepared(for: recipe, format) }
         image = try recipe.scaled(image, as: format, pool: workspace.scaled)
         if recipe.appliesOrientation { image = try image.upright(from: orientation, pool: workspace.upright) }
-        if let placement = recipe.watermark {
-            let watermark = try self.workspace.withLock { workspace throws(TurboJPEGError) in
-                try workspace.watermark(placement, format)
-            }
-            // On a copy if the image is somebody else's.
-            try watermark.draw(on: &image, pool: workspace.marked)
-        }
+        // On a copy if the image is somebody else's.
+        try workspace.watermark(at: recipe.watermark)?.draw(on: &image, pool: workspace.marked)
         return image
     }
 
@@ -74,27 +83,27 @@ final class FrameEncoder: Sendable {
         _ recipe: EncodingRecipe,
         _ damage: RowSet?,
         _ quality: Int?
-    ) throws(TurboJPEGError) -> FrameMessage {
+    ) throws(TurboJPEGError) -> Result {
         let format = recipe.format ?? image.format
-        let image = try prepare(consume image, as: format, orientation, recipe)
-        let workspace = workspace.withLock { $0 }
-        var encoder = workspace.encoder
-        encoder.quality = quality ?? recipe.settings.quality
-        encoder.subsampling = recipe.settings.subsampling
+        let workspace = workspace(for: recipe, format)
+        let image = try prepare(consume image, as: format, orientation, recipe, workspace)
+        let settings = recipe.settings
+        let encoder = JPEGEncoder(quality: quality ?? settings.quality, subsampling: settings.subsampling)
+        var changedPart: Double?
         let capacity = try encoder.maximumByteCount(width: image.width, height: image.height)
         let jpeg = try FrameBytes(capacity: capacity, pool: workspace.bytes) { output throws(TurboJPEGError) in
             guard output.freeCapacity >= capacity else {
                 throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
             }
-            if recipe.settings.allowsStrips {
+            if settings.allowsStrips {
                 let changes = try workspace.strips.encode(image, with: encoder, damage: damage, into: &output)
-                self.workspace.withLock { $0.changedPart = Double(changes.codedCount) / Double(changes.stripCount) }
+                changedPart = Double(changes.codedCount) / Double(changes.stripCount)
             } else {
                 try encoder.encode(image, into: &output)
             }
         }
         let stated = recipe.appliesOrientation ? FrameOrientation.up : orientation
-        return FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: image.size, orientation: stated))
+        return (FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: image.size, orientation: stated)), changedPart)
     }
 
     /// Rotates a JPEG losslessly if nothing else is to be done and its size allows; otherwise decodes it at the smallest
@@ -104,12 +113,12 @@ final class FrameEncoder: Sendable {
         _ orientation: FrameOrientation,
         _ recipe: EncodingRecipe,
         _ quality: Int?
-    ) throws(TurboJPEGError) -> FrameMessage {
+    ) throws(TurboJPEGError) -> Result {
         var output: OutputPlan? = recipe.output
         if recipe.output.isIdentity, recipe.watermark == nil {
             do {
                 let upright = try UprightJPEG(jpeg, orientation, edges: .perfect, limits: .ownFiles)
-                return FrameMessage(jpeg: upright.jpeg, info: FrameInfo(bufferSize: upright.size))
+                return (FrameMessage(jpeg: upright.jpeg, info: FrameInfo(bufferSize: upright.size)), nil)
             } catch  where error.code == .transformFailed || error.code == .unsupported {
                 // The program may have stated another size.
                 output = nil
@@ -120,7 +129,7 @@ final class FrameEncoder: Sendable {
         let (factor, plan) = (output ?? whole).scaledDecoding()
         let format = recipe.settings.decodedFormat(of: header)
         let decoded = recipe.decoded(as: format, plan, orientation)
-        let decoder = workspace.withLock { $0.prepared(for: decoded, decoded.format ?? format).decoder }
+        let decoder = workspace(for: decoded, decoded.format ?? format).decoder
         let image = try jpeg.withSpan { jpeg throws(TurboJPEGError) in
             try decoder.decode(jpeg, as: format, scale: factor)
         }

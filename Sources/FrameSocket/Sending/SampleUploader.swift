@@ -198,10 +198,12 @@ public final class SampleUploader: Sendable {
     func handle<Result>(_ event: (inout UploaderMachine) -> Result) -> Result {
         var (result, effects) = machine.withLock { machine in
             let result = event(&machine)
-            return (result, machine.takeEffects())
+            return (result, machine.hasEffects ? machine.takeEffects() : nil)
         }
-        effects.release()
-        if !effects.isEmpty { perform(effects) }
+        // Before the other effects, so that a program that waits for the next frame, and then draws in the image before it,
+        // has that alone.
+        effects?.release()
+        if let effects = effects.take(), !effects.isEmpty { perform(effects) }
         return result
     }
 
@@ -214,7 +216,9 @@ public final class SampleUploader: Sendable {
         if effects.tellsConditions { queue.async { self.reportConditions() } }
         if let message = effects.message { submit(message, for: effects.connection) }
         if let generation = effects.dropsBuffersBefore { shared.removeAll(before: generation) }
-        if effects.startsUpload { queue.async { self.encodeNext(asksUnread: effects.asksUnread) } }
+        if effects.startsUpload {
+            queue.async { [asksUnread = effects.asksUnread] in self.encodeNext(asksUnread: asksUnread) }
+        }
         if effects.setsTimer { setTimer() }
     }
 
@@ -227,8 +231,7 @@ public final class SampleUploader: Sendable {
     private func encodeNext(asksUnread: Bool) {
         let unread = asksUnread ? connection.untakenByteCount : nil
         guard var job = handle({ $0.beginUpload(unread: unread, at: MonotonicClock.now()) }) else { return }
-        let result = job.encode(with: encoder, digester, shared)
-        if case .failed(let error) = result {
+        let result = job.encode(with: encoder, digester, shared) { error in
             connection.report(.warning, .frameDropped, "a frame could not be encoded: \(error)")
         }
         handle { $0.encoded(result, at: MonotonicClock.now()) }

@@ -7,26 +7,18 @@ package import TurboJPEG
 ///
 /// ``Sharing`` decides which buffer is filled. One is filled at a time.
 package final class SharedBufferStore: Sendable {
-    fileprivate struct Geometry: Sendable, Hashable {
-        let width: Int
-        let height: Int
-        let format: PixelFormat
-    }
-
     fileprivate struct Buffer: Sendable {
         let memory: SharedMemory
         let generation: UInt64
-        /// The rows that were copied to other buffers since this one was filled.
-        ///
-        /// Nil if its content is not that of an earlier image of ``State/geometry``.
+        /// The image that was copied to it last.
+        var image: PixelBuffer?
+        /// The rows that were copied to other buffers since; nil if these were of another size or format.
         var stale: RowSet?
     }
 
     fileprivate struct State: Sendable {
         var buffers = [Buffer?](repeating: nil, count: Sharing.count)
-        /// The size and format of the last images that were copied.
-        var geometry: Geometry?
-        /// The buffer that it was copied to.
+        /// The buffer that was filled last.
         var latest: Int?
         /// The memory of earlier generations belongs to connections that have ended, and is not kept.
         var generation: UInt64 = 0
@@ -47,7 +39,7 @@ package final class SharedBufferStore: Sendable {
             for index in buffers.indices where buffers[index].map({ $0.generation < generation }) ?? false {
                 state.buffers[index] = nil
             }
-            (state.geometry, state.latest) = (nil, nil)
+            state.latest = nil
             return buffers
         }
         _ = consume buffers
@@ -91,20 +83,14 @@ package final class SharedBufferStore: Sendable {
         in memory: SharedMemory,
         _ damage: RowSet? = nil
     ) throws(TurboJPEGError) -> SharedCopy {
-        let geometry = Geometry(width: image.width, height: image.height, format: image.format)
-        let (latest, stale, damaged) = state.withLock { $0.past(of: place, geometry, damage) }
-        let target = try unsafe PixelBuffer(in: memory.bytes, of: memory, like: image)
-        var changed = damaged
-        if let latest, damaged?.isEmpty != true {
-            changed = try image.rows(
-                differingFrom: unsafe PixelBuffer(in: latest.bytes, of: latest, like: image),
-                within: damaged
-            )
-        }
+        let (latest, own, stale) = state.withLock { $0.past(of: place, image) }
+        let target = if let own { own } else { try unsafe PixelBuffer(in: memory.bytes, of: memory, like: image) }
+        var changed = latest == nil ? nil : damage
+        if let latest, damage?.isEmpty != true { changed = try image.rows(differingFrom: latest, within: damage) }
         var rows = changed
         if let stale { rows?.formUnion(stale) } else { rows = nil }
         try unsafe image.copy(rows, over: target)
-        state.withLock { $0.filled(place, geometry, changed) }
+        state.withLock { $0.filled(place, target, changed) }
         return SharedCopy(
             pixels: target,
             place: place,
@@ -119,30 +105,30 @@ extension SharedBufferStore.State {
     /// Whether a buffer's memory is kept.
     fileprivate func isCurrent(_ place: Sharing.Place) -> Bool { place.generation >= generation }
 
-    /// Returns the past of a buffer: the memory of the image that was copied last, the rows in which the buffer differs from
-    /// that, and those in which the next image may; nil if they are not known.
+    /// Returns the image that was copied last, the buffer's own, and the rows in which they differ; nil for images of another
+    /// size or format than the next one, and for rows that are not known.
     fileprivate func past(
         of place: Sharing.Place,
-        _ geometry: SharedBufferStore.Geometry,
-        _ damage: RowSet?
-    ) -> (latest: SharedMemory?, stale: RowSet?, damaged: RowSet?) {
-        guard self.geometry == geometry, isCurrent(place) else { return (nil, nil, nil) }
-        return (
-            latest.flatMap { buffers[$0]?.memory }, buffers[place.index]?.stale, latest == nil ? nil : damage
-        )
+        _ next: PixelBuffer
+    ) -> (latest: PixelBuffer?, own: PixelBuffer?, stale: RowSet?) {
+        guard isCurrent(place) else { return (nil, nil, nil) }
+        func alike(_ image: PixelBuffer?) -> PixelBuffer? {
+            image.flatMap { $0.size == next.size && $0.format == next.format ? $0 : nil }
+        }
+        let own = buffers[place.index]
+        return (alike(latest.flatMap { buffers[$0]?.image }), alike(own?.image), own?.stale)
     }
 
     /// Records the latest image, which differs from the one before it in these rows; nil if in any.
-    fileprivate mutating func filled(
-        _ place: Sharing.Place,
-        _ geometry: SharedBufferStore.Geometry,
-        _ changed: RowSet?
-    ) {
+    fileprivate mutating func filled(_ place: Sharing.Place, _ image: PixelBuffer, _ changed: RowSet?) {
         guard isCurrent(place) else { return }
         for index in buffers.indices {
             if let changed { buffers[index]?.stale?.formUnion(changed) } else { buffers[index]?.stale = nil }
         }
-        buffers[place.index]?.stale = RowSet(height: geometry.height)
-        (self.geometry, latest) = (geometry, place.index)
+        buffers[place.index]?.image = image
+        if buffers[place.index]?.stale?.removeAll() == nil {
+            buffers[place.index]?.stale = RowSet(height: image.height)
+        }
+        latest = place.index
     }
 }

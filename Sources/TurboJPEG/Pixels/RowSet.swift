@@ -25,6 +25,11 @@ package struct RowSet: Sendable, Hashable {
         for index in rows.lowerBound / 64...(rows.upperBound - 1) / 64 { words[index] |= Self.mask(rows, index) }
     }
 
+    /// Removes every row.
+    package mutating func removeAll() {
+        for index in words.indices { words[index] = 0 }
+    }
+
     /// Adds the rows of another set for the same height.
     package mutating func formUnion(_ other: RowSet) {
         for index in words.indices { words[index] |= other.words[index] }

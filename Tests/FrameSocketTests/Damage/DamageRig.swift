@@ -251,7 +251,7 @@ struct DamageRig {
         guard let content = whole.content else { return result }
         switch result {
         case .encoded(let message, _, _):
-            let expected = try FrameEncoder().encode(content, whole.orientation, whole.recipe)
+            let expected = try FrameEncoder().encode(content, whole.orientation, whole.recipe).message
             let isSame = message.jpeg.array() == expected.jpeg.array()
             #expect(isSame, "\(name): another JPEG")
         case .shared(let copy, _):

@@ -124,7 +124,7 @@ import Testing
         let encoder = FrameEncoder()
         let image = try testImage(65, 49, as: .bgra)
         for _ in 0..<1000 { _ = try encoder.encode(.pixels(image), .up, .init(scale: .half)) }
-        let workspace = encoder.workspace.withLock { $0 }
+        let workspace = try #require(encoder.workspace)
         #expect(workspace.scaled.allocatedCount == 1)
         #expect(workspace.bytes.allocations == 1)
     }

@@ -28,19 +28,19 @@ import Testing
     }
 
     @Test func `a new shape gives up the memory of the old one`() throws {
-        var workspace = EncodingWorkspace()
+        let encoder = FrameEncoder()
         let settings = EncodingRecipe.Settings(.init())
         let (wide, high) = (BufferSize(width: 64, height: 32), BufferSize(width: 32, height: 64))
         func recipe(_ size: BufferSize) throws -> EncodingRecipe {
             let image = try PixelBuffer(width: size.width, height: size.height, format: .bgra)
             return EncodingRecipe(copying: image, .up, settings)
         }
-        let first = workspace.prepared(for: try recipe(wide), .bgra)
+        let first = encoder.workspace(for: try recipe(wide), .bgra)
         _ = try first.scaled.buffer(width: 64, height: 32, format: .bgra)
         #expect(first.scaled.idleCount == 1)
-        let same = workspace.prepared(for: try recipe(wide), .bgra)
+        let same = encoder.workspace(for: try recipe(wide), .bgra)
         #expect(same.scaled === first.scaled)
-        let second = workspace.prepared(for: try recipe(high), .bgra)
+        let second = encoder.workspace(for: try recipe(high), .bgra)
         #expect(second.scaled !== first.scaled)
         #expect(second.scaled.idleCount == 0)
     }

@@ -164,7 +164,7 @@ import Testing
         let image = try PixelBuffer(width: 400, height: 200, format: .bgra, zeroFilled: true)
         let plan = try #require(EncodingRecipe(.pixels(image), .left, .init(configuration)))
         #expect(plan.output.canvas == BufferSize(width: width, height: height))
-        let sent = try FrameEncoder().encode(.pixels(image), .left, plan).bufferSize
+        let sent = try FrameEncoder().encode(.pixels(image), .left, plan).message.bufferSize
         #expect(sent.width % 2 == 0 && sent.width == (appliesOrientation ? height : width))
     }
 

@@ -25,7 +25,9 @@ import Testing
         let jpeg: [UInt8] = try JPEGEncoder(subsampling: .gray).encode(photo)
         let content = FrameContent.resizableJPEG(FrameBytes(jpeg), BufferSize(width: 6000, height: 6000))
         let plan = EncodingRecipe(content, .up, .init(.init(scale: .fraction(numerator: 1, denominator: 4))))
-        #expect(try FrameEncoder().encode(content, .up, plan).bufferSize == BufferSize(width: 1500, height: 1500))
+        #expect(
+            try FrameEncoder().encode(content, .up, plan).message.bufferSize == BufferSize(width: 1500, height: 1500)
+        )
     }
 
     @Test(

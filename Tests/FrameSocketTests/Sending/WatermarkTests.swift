@@ -320,7 +320,7 @@ import Testing
         func drawn(_ watermark: Watermark?) throws -> DrawnWatermark? {
             configuration.watermark = watermark
             _ = try encoder.encode(content, .up, configuration)
-            return encoder.workspace.withLock { $0.watermark }
+            return encoder.workspace?.watermark.withLock { $0 }
         }
         let first = try #require(try drawn(watermark))
         #expect(try drawn(watermark) === first)
@@ -351,7 +351,7 @@ import Testing
             source == .jpeg ? .resizableJPEG(jpeg, BufferSize(width: 64, height: 48)) : .pixels(image)
         let encoder = FrameEncoder()
         for _ in 0..<2 { _ = try encoder.encode(content, .left, configuration) }
-        #expect(encoder.workspace.withLock { $0.marked.allocatedCount } == copies)
+        #expect(encoder.workspace?.marked.allocatedCount == copies)
     }
 
     /// What is encoded.

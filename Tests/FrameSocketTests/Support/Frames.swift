@@ -11,7 +11,7 @@ extension FrameEncoder {
         _ orientation: FrameOrientation,
         _ configuration: SampleUploader.Configuration
     ) throws(TurboJPEGError) -> FrameMessage {
-        try encode(content, orientation, EncodingRecipe(content, orientation, .init(configuration)))
+        try encode(content, orientation, EncodingRecipe(content, orientation, .init(configuration))).message
     }
 }
 

@@ -110,7 +110,7 @@ package struct Sharing: Sendable {
     }
 
     /// The time until which images wait for a buffer, while the receiver has each.
-    var waitEnd: UInt64 { fullSince.addingClamping(longestWait) }
+    package var waitEnd: UInt64 { fullSince.addingClamping(longestWait) }
 
     /// Whether a buffer can be filled.
     package var hasFree: Bool { buffers.contains { !$0.isWithReceiver } }

@@ -3,24 +3,24 @@ internal import FrameWire
 
 // What the receiver should have, compared with what it has.
 extension UploaderMachine {
-    /// Returns what follows: the earliest of what each lack allows.
-    mutating func next(at now: UInt64) -> Next {
-        guard work.stage == .none, newest.ticket > 0, barrier == nil else { return .nothing }
+    /// Returns what follows, and when: the earliest of what each lack allows; nil if nothing does.
+    mutating func next(at now: UInt64) -> Step? {
+        guard work.stage == .none, newest.ticket > 0, barrier == nil else { return nil }
         let earliest = max(now, retryAt, sharing.greetingTime(at: now) ?? 0)
-        var next = Next.nothing
+        let next: Step?
         if given.frame.ticket < newest.ticket {
             let from = isAsked ? 0 : turn
-            next.take(step(.image, max(from, earliest), at: now), at: now)
+            next = step(.image, max(from, earliest), at: now)
             // The same again would take the room of something better.
-            if given.frame.ticket == 0 || (from <= now && next != .nothing) { return next }
+            if given.frame.ticket == 0 || (from <= now && next != nil) { return next }
         } else {
-            if lacksLook { next.take(step(.look, earliest, at: now), at: now) }
-            if lacksSharpness { next.take(step(.sharpness, earliest, at: now), at: now) }
-            if next != .nothing { return next }
+            let look = lacksLook ? step(.look, earliest, at: now) : nil
+            next = Step.earlier(look, lacksSharpness ? step(.sharpness, earliest, at: now) : nil, at: now)
+            if next != nil { return next }
         }
         guard let keepAlive = pacer.keepAlive else { return next }
-        next.take(step(.life, max(given.at.addingClamping(keepAlive), earliest), at: now), at: now)
-        return next
+        let life = step(.life, max(given.at.addingClamping(keepAlive), earliest), at: now)
+        return Step.earlier(next, life, at: now)
     }
 
     /// Whether the receiver has the newest image otherwise than it should look.
@@ -171,11 +171,8 @@ extension UploaderMachine {
     /// The ticket of the newest image.
     package var newestTicket: UInt64 { newest.ticket }
 
-    /// The ticket of the frame that a new receiver would get; nil if there is none.
-    package var latestTicket: UInt64? {
-        let tickets = [content == nil ? 0 : newest.ticket, encoded.frame.ticket, work.frame.ticket]
-        return tickets.first { $0 > 0 }
-    }
+    /// Whether there is a frame for a new receiver.
+    package var hasFrame: Bool { content != nil || encoded.message != nil || work.stage != .none }
 
     /// Since when a receiver has had nothing, if something could be sent again.
     package var silentSince: UInt64? {
@@ -183,14 +180,6 @@ extension UploaderMachine {
             !isCoarse(given.quality, given.frame.recipe), canBeMade || encoded.isWithin(configuration.limits)
         else { return nil }
         return given.at
-    }
-
-    /// Returns the time until which the newest image waits for a shared buffer; nil if it does not.
-    package func bufferWaitEnd(at now: UInt64) -> UInt64? {
-        guard sharing.isOpen, !sharing.hasFree, sharing.waitEnd > now, work.stage == .none, barrier == nil,
-            newest.recipe?.sharedByteCount != nil
-        else { return nil }
-        return sharing.waitEnd
     }
 
     /// Returns the time before which there is no room for the newest image, or for the JPEG that was made last; nil if there

@@ -20,22 +20,22 @@ extension UploaderMachine {
         isTurnAsked = false
         quality.sample(unread: unread, at: now)
         var job: EncodingJob?
-        if case .start(let target) = next(at: now) { job = start(target, at: now) }
+        if let step = next(at: now), step.time <= now { job = start(step, at: now) }
         advance(at: now)
         return job
     }
 
-    private mutating func start(_ target: Target, at now: UInt64) -> EncodingJob? {
-        let isMade = target.form == .made
+    private mutating func start(_ step: Step, at now: UInt64) -> EncodingJob? {
+        let isMade = if case .made = step.form { true } else { false }
         let isLatest = !isMade || encoded.frame.ticket == newest.ticket
         let isCompared = isCompared
-        takeTurn(target, isLatest: isLatest, at: now)
+        takeTurn(step.lack, isLatest: isLatest, at: now)
         work = Work(isLatest ? newest : encoded.frame, for: terms.connection, at: now)
         // It may look otherwise than what is wanted of it by now, if nothing else can be sent.
         if isMade { (work.frame.look, work.frame.recipe) = (encoded.frame.look, encoded.frame.recipe) }
         sinceWork = isLatest ? sinceNewest : .everything
         work.isRepeat = work.frame.isGiven || !isLatest
-        work.isSharpening = target.lack == .sharpness
+        work.isSharpening = step.lack == .sharpness
         if isLatest, !work.isRepeat {
             if work.frame.state == .pending {
                 statistics.queueAge.add(nanoseconds: now.subtractingClamping(work.frame.offeredAt))
@@ -48,11 +48,11 @@ extension UploaderMachine {
             handOver(at: now)
             return nil
         }
-        return encode(target, isCompared: isCompared, at: now)
+        return encode(step, isCompared: isCompared, at: now)
     }
 
-    private mutating func takeTurn(_ target: Target, isLatest: Bool, at now: UInt64) {
-        let isNew = target.lack == .image && !isAsked
+    private mutating func takeTurn(_ lack: Lack, isLatest: Bool, at now: UInt64) {
+        let isNew = lack == .image && !isAsked
         if isNew, isLatest {
             pacer.take(newest.sourceTime, at: now)
         } else if isLatest {
@@ -61,8 +61,8 @@ extension UploaderMachine {
         }
     }
 
-    private mutating func encode(_ target: Target, isCompared: Bool, at now: UInt64) -> EncodingJob? {
-        let digest = isCompared && target.lack == .image ? given.frame.digest : nil
+    private mutating func encode(_ step: Step, isCompared: Bool, at now: UInt64) -> EncodingJob? {
+        let digest = isCompared && step.lack == .image ? given.frame.digest : nil
         let comparison: EncodingJob.Comparison =
             if !pacer.pacing.comparesImages || (digest == nil && work.frame.digest != nil) {
                 .none
@@ -76,7 +76,7 @@ extension UploaderMachine {
             comparison: comparison,
             recipe: work.frame.recipe
         )
-        if case .share(let place) = target.form {
+        if case .share(let place) = step.form {
             sharing.fill(place)
             (job.place, work.place) = (place, place)
             job.rows = copies.take(work.frame.recipe, followedBy: sinceWork)

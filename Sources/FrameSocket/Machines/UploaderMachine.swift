@@ -364,11 +364,12 @@ package struct UploaderMachine: Sendable {
         if !newest.isFinal, work.frame.ticket != newest.ticket { stand(at: now) }
         if !waiters.isEmpty { finishWaiters() }
         var deadline: UInt64?
-        switch next(at: now) {
-        case .nothing: break
-        case .at(let time): deadline = time
-        case .start:
-            if !isTurnAsked { (isTurnAsked, effects.startsUpload, effects.asksUnread) = (true, true, quality.isActive) }
+        if let step = next(at: now), step.time > now || !isTurnAsked {
+            if step.time > now {
+                deadline = step.time
+            } else {
+                (isTurnAsked, effects.startsUpload, effects.asksUnread) = (true, true, quality.isActive)
+            }
         }
         if watch.isActive {
             updateConditions(at: now)

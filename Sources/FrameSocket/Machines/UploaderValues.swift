@@ -157,38 +157,10 @@ extension UploaderMachine {
         var equal: UInt64 = 0
     }
 
-    /// What follows.
-    enum Next: Sendable, Hashable {
-        case nothing
-        case at(UInt64)
-        case start(Target)
-
-        /// Becomes a step, if that is earlier.
-        mutating func take(_ step: Step?, at now: UInt64) {
-            guard let step else { return }
-            switch self {
-            case .nothing: break
-            case .at(let time): guard step.time < time else { return }
-            case .start: return
-            }
-            self = step.time <= now ? .start(step.target) : .at(step.time)
-        }
-    }
-
     /// How a lack is met, and when.
     struct Step: Sendable {
-        let time: UInt64
-        let target: Target
-
-        init(_ form: Target.Form, _ lack: Lack, at time: UInt64) {
-            (self.time, target) = (time, Target(form: form, lack: lack))
-        }
-    }
-
-    /// What is sent next.
-    struct Target: Sendable, Hashable {
-        /// How it is made.
-        enum Form: Sendable, Hashable {
+        /// How what is sent is made.
+        enum Form: Sendable {
             /// It has been made.
             case made
             case encode
@@ -197,10 +169,21 @@ extension UploaderMachine {
 
         let form: Form
         let lack: Lack
+        let time: UInt64
+
+        init(_ form: Form, _ lack: Lack, at time: UInt64) {
+            (self.form, self.lack, self.time) = (form, lack, time)
+        }
+
+        /// The earlier of two steps, of which the first may be due.
+        static func earlier(_ first: Step?, _ second: Step?, at now: UInt64) -> Step? {
+            guard let first, let second else { return first ?? second }
+            return first.time > now && second.time < first.time ? second : first
+        }
     }
 
     /// What a receiver lacks.
-    enum Lack: Sendable, Hashable {
+    enum Lack: Sendable {
         /// The newest image.
         case image
         /// It has the newest image in another size or quality than it prefers by now.

@@ -106,7 +106,7 @@ import Testing
         var configuration = SampleUploader.Configuration(usesStrips: false, sharesMemory: true)
         configuration.adaptation = .init(maximumByteRate: 2_000, preference: .motion)
         var rig = ImageRig(configuration, ImageRig.sharing)
-        func isDue() -> Bool { rig.machine.next(at: rig.now) != .nothing }
+        func isDue() -> Bool { rig.machine.next(at: rig.now) != nil }
         rig.change { $0.acceptsSharedMemory = false }
         #expect(try rig.send(try content())?.quality == 80)
         rig.now += 60_000_000_000

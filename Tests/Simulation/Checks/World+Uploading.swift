@@ -40,7 +40,9 @@ extension World {
 
     /// No frame waits for a shared buffer for longer than two seconds, whatever happens meanwhile.
     func checkBufferWait(_ sender: SimSender) {
-        guard let end = sender.uploader?.machine.bufferWaitEnd(at: now) else { return sender.bufferWaitSince = nil }
+        guard awaitsBuffer(sender), let end = sender.uploader?.machine.sharing.waitEnd, end > now else {
+            return sender.bufferWaitSince = nil
+        }
         let since = sender.bufferWaitSince ?? now
         sender.bufferWaitSince = since
         let isBounded = end <= since + 2_000_000_000
@@ -59,7 +61,8 @@ extension World {
         check(.nothingIsStuck, isAtRest, "uploader \(sender.index) could go on, and does not")
         // A frame under way is followed by such a call, and the wait for a buffer has a check of its own.
         let isWaiting =
-            sender.hasTurn || sender.job != nil || sender.isSubmitting || machine.bufferWaitEnd(at: now) != nil
+            sender.hasTurn || sender.job != nil || sender.isSubmitting
+            || (awaitsBuffer(sender) && machine.sharing.waitEnd > now)
         let isTimed = isWaiting || machine.timer ?? .max >= timer
         check(.nothingIsStuck, isTimed, "uploader \(sender.index) waits for longer than until \(machine.timer ?? 0)")
         check(
@@ -214,7 +217,7 @@ extension World {
         else { return }
         check(
             .latestFrame,
-            machine.latestTicket != nil,
+            machine.hasFrame,
             "uploader \(sender.index) has no frame for the next receiver"
         )
     }
@@ -284,7 +287,7 @@ extension World {
                 "uploader \(sender.index): \(uploader.machine.nextNumber) numbers for \(statistics.sent) frames sent"
             )
             let callers = uploader.machine.waiterCount + sender.finishers.count
-            let frames = uploader.machine.latestTicket == nil ? 0 : 1
+            let frames = uploader.machine.hasFrame ? 1 : 0
             checkNothing(isLeftBy: "uploader \(sender.index)", ["frames": frames, "callers": callers])
             check(
                 .everyFrameIsCounted,

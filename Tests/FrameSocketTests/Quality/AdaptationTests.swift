@@ -76,23 +76,6 @@ import Testing
         #expect(last.jpeg.array() == sharp && rig.machine.statistics.quality == 80)
     }
 
-    @Test func `a new image comes before an older one is made sharp`() async throws {
-        let images = try Self.images()
-        let receiver = try RawReceiver(.init(adaptation: try Self.adaptation(images[0])))
-        let visit = try await receiver.accept()
-        for index in 0..<8 {
-            receiver.uploader.send(images[index % 2], timestamp: UInt64(index))
-        }
-        var (numbers, last): ([UInt64], [UInt8]) = ([], [])
-        let sharp = try await reference(images[1])
-        while last != sharp {
-            let frame = try #require(try await visit.frame())
-            numbers.append(try #require(frame.sequence))
-            last = frame.body
-        }
-        #expect(numbers == numbers.sorted(), "\(numbers)")
-    }
-
     /// Shows P340.
     @Test func `a receiver states the maximum, and withdraws it`() async throws {
         let images = try Self.images()

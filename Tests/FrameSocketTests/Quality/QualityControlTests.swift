@@ -10,24 +10,28 @@ private typealias Adaptation = SampleUploader.Configuration.Adaptation
 @Suite(.tags(.computes)) struct QualityControlTests {
     private static let millisecond: UInt64 = 1_000_000
 
-    /// A source of images of one size at quality 80, offered at a steady rate to a receiver that takes everything at once.
+    /// A source of images of one size at quality 80, offered at a steady rate.
     private struct Source {
         var control: QualityControl
         var now: UInt64 = 1_000_000_000
         var sent: [(at: UInt64, count: Int, quality: Int)] = []
         /// How much of each image is encoded anew, unless its quality is new.
         var changedPart: Double?
+        /// How many bytes the receiver takes in a millisecond; nil if it takes everything at once.
+        var taken: Int?
+        private(set) var unread = 0
 
-        init(_ adaptation: Adaptation, quality: Int = 80) {
-            control = QualityControl(.init(quality: quality, adaptation: adaptation))
+        init(_ adaptation: Adaptation, quality: Int = 80, shortestBody: Int = 0) {
+            control = QualityControl(.init(quality: quality, adaptation: adaptation), shortestBody: shortestBody)
         }
 
         /// Offers an image every `interval` milliseconds.
         mutating func run(_ milliseconds: UInt64, interval: UInt64 = 33, size: Double) {
             let end = now + milliseconds * millisecond
             while now < end {
+                unread = taken.map { max(0, unread - $0 * Int(interval)) } ?? 0
+                if control.holdEnd(at: now) == nil { control.sample(unread: unread, at: now) }
                 if control.holdEnd(at: now) == nil {
-                    control.sample(unread: 0, at: now)
                     let quality = control.begin(sharpening: false, interval: interval * millisecond, at: now)
                     let count = Int(size * JPEGSize.ratio(quality))
                     let changedPart = sent.last?.quality == quality ? changedPart : changedPart.map { _ in 1 }
@@ -35,6 +39,7 @@ private typealias Adaptation = SampleUploader.Configuration.Adaptation
                         control.submitted(count, at: now)
                         control.sent(count, beganAt: now, at: now)
                         sent.append((now, count, quality))
+                        unread += count
                     }
                 }
                 now += interval * millisecond
@@ -227,17 +232,9 @@ private typealias Adaptation = SampleUploader.Configuration.Adaptation
     }
 
     @Test func `bytes that pad a short body count`() {
-        var control = QualityControl(.init(adaptation: .init(maximumByteRate: 50_000)), shortestBody: 10_240)
-        var (now, count): (UInt64, Int) = (1_000_000_000, 0)
-        for _ in 0..<1_000 {
-            now += 10 * Self.millisecond
-            guard control.holdEnd(at: now) == nil else { continue }
-            _ = control.begin(sharpening: false, interval: 10 * Self.millisecond, at: now)
-            guard control.encoded(500, quality: 80, sharpening: false, at: now) else { continue }
-            control.submitted(500, at: now)
-            count += 1
-        }
-        #expect((40...50).contains(count), "five a second for ten seconds: \(count)")
+        var source = Source(.init(maximumByteRate: 50_000), shortestBody: 10_240)
+        source.run(10_000, interval: 10, size: 500)
+        #expect((40...50).contains(source.sent.count), "five a second for ten seconds: \(source.sent.count)")
     }
 
     // MARK: What the receiver takes
@@ -259,27 +256,14 @@ private typealias Adaptation = SampleUploader.Configuration.Adaptation
     }
 
     @Test func `a receiver that lags is sent what it takes`() throws {
-        var control = QualityControl(.init(adaptation: .init()))
-        var now: UInt64 = 1_000_000_000
-        var (unread, qualities): (Int, [Int]) = (0, [])
-        // It reads 200 bytes a millisecond.
+        var source = Source(.init())
+        source.taken = 200
         for _ in 0..<4_000 {
-            now += Self.millisecond
-            unread = max(0, unread - 200)
-            guard control.holdEnd(at: now) == nil else { continue }
-            control.sample(unread: unread, at: now)
-            guard control.holdEnd(at: now) == nil else { continue }
-            let quality = control.begin(sharpening: false, interval: 33_000_000, at: now)
-            let count = Int(60_000 * JPEGSize.ratio(quality))
-            _ = control.encoded(count, quality: quality, sharpening: false, at: now)
-            control.submitted(count, at: now)
-            control.sent(count, beganAt: now, at: now)
-            unread += count
-            qualities.append(quality)
-            #expect(unread <= 2 * 60_000)
+            source.run(1, interval: 1, size: 60_000)
+            #expect(source.unread <= 2 * 60_000)
         }
-        #expect((14...26).contains(qualities.count), "five a second are kept: \(qualities.count)")
-        #expect(qualities.dropFirst().allSatisfy { $0 < 80 }, "\(qualities)")
+        #expect((14...26).contains(source.sent.count), "five a second are kept: \(source.sent.count)")
+        #expect(source.sent.dropFirst().allSatisfy { $0.quality < 80 }, "\(source.sent)")
     }
 
     @Test func `a receiver that took nothing for a minute is not waited for again`() {

@@ -44,21 +44,18 @@ import Testing
     func `the direction is that of the upright image, in all orientations`(
         orientation: (FrameOrientation, isTurned: Bool),
         isRotated: Bool
-    ) throws {
+    ) {
         for (rotation, landscape, portrait) in Self.seen {
             for (upright, seen) in [((1920, 1080), landscape), ((1080, 1920), portrait)] {
                 let buffer = orientation.isTurned ? (upright.1, upright.0) : upright
-                let configuration = SampleUploader.Configuration(
-                    scale: .preset(.p360, rotation: rotation),
-                    appliesOrientation: isRotated,
-                    usesStrips: false
-                )
-                let image = try PixelBuffer(width: buffer.0, height: buffer.1, format: .gray, zeroFilled: true)
-                let sent = try FrameEncoder().encode(.pixels(image), orientation.0, configuration)
-                let jpeg = try JPEGDecoder().decode(bytes: sent.jpeg.array(), as: .gray)
-                let expected = orientation.isTurned && !isRotated ? (seen.1, seen.0) : seen
-                #expect((jpeg.width, jpeg.height) == expected, "\(rotation) of \(upright)")
-                #expect(sent.bufferSize == BufferSize(width: expected.0, height: expected.1))
+                let size = Scale.preset(.p360, rotation: rotation).plan(
+                    forWidth: buffer.0,
+                    height: buffer.1,
+                    orientation: orientation.0,
+                    appliesOrientation: isRotated
+                ).canvas
+                let expected = orientation.isTurned ? (seen.1, seen.0) : seen
+                #expect((size.width, size.height) == expected, "\(rotation) of \(upright)")
             }
         }
     }

@@ -14,21 +14,6 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    /// Bodies that no socket's buffer holds.
-    private static let large = FrameBytes(body(1, count: 30_000_000))
-    private static let size = BufferSize(width: 562, height: 1218)
-
-    /// An uploader to a peer that reads nothing, and that.
-    private func pair(
-        _ configuration: SampleUploader.Configuration = .init()
-    ) async throws -> (SampleUploader, server: PeerSocket, peer: PeerSocket) {
-        let server = try PeerSocket.listening(at: directory.socket)
-        let connection = directory.connection { $0.reopens = false }
-        try await connection.open(within: nil)
-        let uploader = SampleUploader(connection: connection, configuration: configuration)
-        return (uploader, server, try await server.accepted())
-    }
-
     // MARK: Updates
 
     /// Limits in which a number can count anything: an uploader does not use it.
@@ -38,34 +23,25 @@ import Testing
         return limits
     }
 
-    /// Shows P211.
-    @Test func `a configuration change may use the uploader`() throws {
-        let uploader = SampleUploader(connection: directory.connection(), configuration: .init(quality: 40))
+    /// Shows P79, P211.
+    @Test func `a configuration change may use the uploader, and update that and others; the outer one wins`() throws {
+        let uploaders = [40, 50].map { quality in
+            SampleUploader(connection: directory.connection(), configuration: .init(quality: quality))
+        }
         let image = try testImage(8, 8)
-        var seen: [Int] = []
-        uploader.update { configuration in
-            seen = [uploader.statistics.offered, uploader.configuration.quality]
-            uploader.send(image)
-            uploader.requestFrame()
-            configuration.quality += 1
-        }
-        #expect(seen == [0, 40])
-        #expect(uploader.configuration.quality == 41)
-        #expect(uploader.statistics.offered == 1)
-    }
-
-    @Test func `nested updates both count, and the outer one wins`() {
-        let uploader = SampleUploader(connection: directory.connection(), configuration: .init(quality: 40))
-        uploader.update { configuration in
-            configuration.quality = 50
-            uploader.update { configuration in
-                configuration.quality = 60
-                configuration.scale = .half
+        uploaders[0].update { first in
+            #expect(uploaders[0].statistics.offered == 0 && uploaders[0].configuration.quality == 40)
+            uploaders[0].send(image)
+            uploaders[0].requestFrame()
+            uploaders[1].update { second in
+                uploaders[0].update { ($0.quality, $0.scale) = (60, .half) }
+                #expect(uploaders[0].configuration.quality == 60)
+                second.quality += 1
             }
-            #expect(uploader.configuration.quality == 60)
+            first.quality += 1
         }
-        #expect(uploader.configuration.quality == 50)
-        #expect(uploader.configuration.scale == .half)
+        #expect(uploaders.map(\.configuration.quality) == [41, 51])
+        #expect(uploaders[0].configuration.scale == .half && uploaders[0].statistics.offered == 1)
     }
 
     /// Shows P79.
@@ -79,22 +55,6 @@ import Testing
             }
         }
         #expect(uploader.configuration.limits.maximumFields == 800)
-    }
-
-    /// Shows P79.
-    @Test func `updates of two uploaders can be nested in any way`() {
-        let uploaders = [40, 50].map { quality in
-            SampleUploader(connection: directory.connection(), configuration: .init(quality: quality))
-        }
-        uploaders[0].update { first in
-            uploaders[1].update { second in
-                uploaders[0].update { $0.scale = .half }
-                second.quality = 51
-            }
-            first.quality = 41
-        }
-        #expect(uploaders.map(\.configuration.quality) == [41, 51])
-        #expect(uploaders[0].configuration.scale == .half)
     }
 
     /// Shows P79.
@@ -128,8 +88,11 @@ import Testing
     // MARK: Finishing
 
     @Test func `waiting for frames ends when the task is cancelled`() async throws {
-        let (uploader, server, peer) = try await pair()
-        uploader.send(jpeg: Self.large, bufferSize: Self.size)
+        let receiver = try RawReceiver { $0.reopens = false }
+        let (uploader, peer) = (receiver.uploader, try await receiver.accept().socket)
+        #expect(await becomesTrue { uploader.hasReceiver })
+        // No socket's buffer holds it.
+        uploader.offer(1, count: 30_000_000)
         let waiting = (0..<2).map { _ in Task { await uploader.finishFailure()?.code } }
         waiting[0].cancel()
         #expect(await waiting[0].value == .cancelled)
@@ -144,7 +107,6 @@ import Testing
         let code = try #require(await waiting[1].value)
         #expect([.closed, .connectionLost].contains(code), "\(code)")
         #expect(uploader.statistics.dropped == 1)
-        _ = server
     }
 
     // MARK: Time
@@ -152,18 +114,23 @@ import Testing
     /// Shows P65, P69.
     @Test func `the latest frame is repeated while the source is silent`() async throws {
         let pacing = SampleUploader.Pacing.everyFrame.skippingUnchanged(keepAlive: .milliseconds(1))
-        let (uploader, server, peer) = try await pair(.init(pacing: pacing))
+        let receiver = try RawReceiver(.init(pacing: pacing))
+        let (uploader, peer) = (receiver.uploader, try await receiver.accept().socket)
         let body = body(7, count: 20_000)
         let header = FrameHeader(
             contentLength: body.count,
-            info: FrameInfo(bufferSize: Self.size, orientation: .left, timestamp: 12_345, sequence: 0)
+            info: FrameInfo(
+                bufferSize: BufferSize(width: 562, height: 1218),
+                orientation: .left,
+                timestamp: 12_345,
+                sequence: 0
+            )
         )
-        uploader.send(jpeg: FrameBytes(body), bufferSize: Self.size, orientation: .left, timestamp: 12_345)
+        uploader.offer(7, count: 20_000, orientation: .left, timestamp: 12_345)
         let message = header.encoded() + body
         for _ in 0..<4 { #expect(try await peer.read(message.count) == message) }
         #expect(await becomesTrue { uploader.statistics.repeats >= 3 })
         #expect(uploader.statistics.sent == 1 && uploader.statistics.dropped == 0)
-        _ = server
     }
 
     // MARK: Contents

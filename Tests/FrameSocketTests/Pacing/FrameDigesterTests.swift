@@ -108,25 +108,4 @@ import TurboJPEG
         let digests = contents.map { digester.digest($0, orientation: .up) }
         #expect(Set(digests).count == contents.count)
     }
-
-    @Test func `a JPEG that is sent as it is, or in another stated size, is no unchanged frame`() async throws {
-        let pacing = SampleUploader.Pacing.everyFrame.skippingUnchanged(keepAlive: nil)
-        let receiver = try RawReceiver(.init(scale: .half, pacing: pacing))
-        let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.hasReceiver })
-        let uploader = receiver.uploader
-        let jpeg = FrameBytes(try Fixtures.bytes("jpeg/chelsea-420.jpg"))
-        uploader.send(resizing: jpeg)
-        let resized = try #require(try await visit.frame()?.width)
-        #expect(resized < 451)
-        uploader.send(jpeg: jpeg, bufferSize: BufferSize(width: 451, height: 301))
-        #expect(try await visit.frame()?.height == 301)
-        uploader.send(jpeg: jpeg, bufferSize: BufferSize(width: 451, height: 300))
-        #expect(try await visit.frame()?.height == 300)
-        try await uploader.settle()
-        #expect(uploader.statistics.drops.isEmpty)
-        uploader.send(jpeg: jpeg, bufferSize: BufferSize(width: 451, height: 300))
-        try await uploader.settle()
-        #expect(uploader.statistics.drops == [.unchanged: 1])
-    }
 }

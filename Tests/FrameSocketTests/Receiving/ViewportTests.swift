@@ -161,26 +161,6 @@ import Testing
         #expect(try seen.image.hasSamePixels(as: upright.applying(viewport.plan(for: upright))))
     }
 
-    /// Shows P336.
-    @Test(arguments: [PixelFormat.bgra, .nv12], Viewport.Mode.allCases)
-    func `an image in shared memory is scaled from the sender's memory`(
-        format: PixelFormat,
-        mode: Viewport.Mode
-    ) async throws {
-        let directory = try TemporaryDirectory()
-        defer { withExtendedLifetime(directory) {} }
-        var pair = try await SharedPair(directory)
-        let image = try testImage(61, 47, as: format)
-        #expect(pair.uploader.send(image) == .taken)
-        let frame = try await pair.next()
-        #expect(frame.shared != nil)
-        let viewport = Viewport(width: 80, height: 33, mode: mode)
-        let decoded = try FrameDecoder().decode(frame, as: format, in: viewport).image
-        #expect(try decoded.hasSamePixels(as: image.applying(viewport.plan(for: image))))
-        let gray = try FrameDecoder().decode(frame, as: .gray, in: viewport).image
-        #expect(gray.width <= 80 && gray.height == 33 && gray.format == .gray)
-    }
-
     // MARK: Changed rows
 
     /// Rows that are not said to have changed are those of the image before, to the byte.

@@ -8,62 +8,27 @@ import Testing
 
 /// The latest image is kept beside its JPEG: whoever needs it again gets it in the terms of the receiver that is there.
 @Suite(.timeLimit(.minutes(5))) struct LatestImageTests {
-    /// How the image is submitted.
-    enum Submission: CaseIterable {
-        case lent, copied, resized
-    }
-
-    private static let preferred = ControlRequest.Preferences(size: BufferSize(width: 16, height: 16), quality: 1)
-
-    private func submit(_ image: PixelBuffer, as submission: Submission, to uploader: SampleUploader) throws {
-        switch submission {
-        case .lent: uploader.send(image, timestamp: 4711)
-        case .copied: uploader.send(copying: image, timestamp: 4711)
-        case .resized: uploader.send(resizing: FrameBytes(try JPEGEncoder().encode(image)), timestamp: 4711)
-        }
-    }
-
-    /// The first frame that another uploader sends of this image.
-    private func reference(_ image: PixelBuffer, _ submission: Submission) async throws -> PeerMessage {
-        let receiver = try RawReceiver()
-        let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.hasReceiver })
-        try submit(image, as: submission, to: receiver.uploader)
-        return try #require(try await visit.frame())
-    }
-
-    // MARK: Over sockets
-
     /// Shows P303.
-    @Test(arguments: [Submission.lent, .resized])
+    @Test(arguments: [Submission.lent, .copied, .resized])
     func `a new receiver gets the latest image in its own terms, not in those of one that left`(
         submission: Submission
-    ) async throws {
-        let image = try testImage(128, 96)
-        let receiver = try RawReceiver()
-        let first = try await receiver.accept()
-        try await first.ask(.helloForImages, .prefer(Self.preferred))
-        _ = try await first.framesBeforePong(1)
-        try submit(image, as: submission, to: receiver.uploader)
-        let small = try #require(try await first.frame())
-        #expect(small.width == 16 && small.height == 12)
-        try await receiver.uploader.settle()
-        first.socket.close()
-
-        let second = try await receiver.accept()
-        let whole = try #require(try await second.frame())
-        #expect(whole.body == (try await reference(image, submission)).body)
-        #expect(whole.timestamp == 4711 && whole.sequence == small.sequence, "it is the same frame")
+    ) throws {
+        var rig = ImageRig(.init()) {
+            $0.preferences = .init(size: BufferSize(width: 16, height: 16), quality: 1)
+        }
+        let content = try submission.content(of: try testImage(128, 96))
+        try rig.send(content)
+        rig.change { ($0.connection, $0.preferences) = (2, .init()) }
         // Encoded once for this receiver: a refresh sends the same JPEG.
-        try await receiver.uploader.settle()
-        let encodings = receiver.uploader.statistics.encoding.count
-        try await second.ask(.helloForImages, .refresh)
-        #expect(try await second.frame()?.body == whole.body)
-        try await receiver.uploader.settle()
-        #expect(receiver.uploader.statistics.encoding.count == encodings)
-        #expect(receiver.uploader.statistics.sent == 1)
-        // The receiver may have a repeat before it is counted, and nothing waits for that.
-        #expect(await becomesTrue { receiver.uploader.statistics.repeats == 2 })
+        rig.change { $0.refreshes += 1 }
+        let sizes = [(16, 12), (128, 96), (128, 96)].map { BufferSize(width: $0.0, height: $0.1) }
+        #expect(rig.messages.map(\.bufferSize) == sizes)
+        let whole = try FrameEncoder().encode(content, .up, SampleUploader.Configuration()).jpeg
+        #expect(rig.messages[1].jpeg.array() == whole.array() && rig.messages[2].jpeg === rig.messages[1].jpeg)
+        let first = rig.messages[0].info
+        #expect(rig.messages.allSatisfy { $0.info.timestamp == first.timestamp && $0.info.sequence == 0 })
+        let statistics = rig.machine.statistics
+        #expect(statistics.encoding.count == 2 && statistics.sent == 1 && statistics.repeats == 2)
     }
 
     /// Shows P65.
@@ -94,47 +59,24 @@ import Testing
     }
 
     /// Shows P304.
-    @Test(arguments: Submission.allCases)
+    @Test(arguments: [Submission.lent, .copied, .resized])
     func `a preference that arrives while the source is still applies to the latest image at once`(
         submission: Submission
-    ) async throws {
-        let image = try testImage(128, 96)
-        let receiver = try RawReceiver()
-        let visit = try await receiver.accept()
-        try await visit.ask(.helloForImages)
-        _ = try await visit.framesBeforePong(1)
-        try submit(image, as: submission, to: receiver.uploader)
-        let first = try #require(try await visit.frame())
-        #expect(first.width == 128)
-        try await visit.ask(.prefer(.init(quality: 5)))
-        if submission == .resized {
-            // A JPEG that needs no other size is sent as it is.
-            #expect(try await visit.framesBeforePong(2).isEmpty)
-        } else {
-            let coarse = try #require(try await visit.frame())
-            #expect(coarse.width == 128 && coarse.body != first.body && coarse.sequence == first.sequence)
-        }
-        try await receiver.uploader.settle()
-        try await visit.ask(.prefer(.init(size: BufferSize(width: 64, height: 64))))
-        let small = try #require(try await visit.frame())
-        #expect(small.width == 64 && small.height == 48)
+    ) throws {
+        var rig = ImageRig(.init())
+        try rig.send(try submission.content(of: try testImage(128, 96)))
+        rig.change { $0.preferences = .init(quality: 5) }
+        // A JPEG that needs no other size is sent as it is.
+        let isCoarse = submission != .resized
+        #expect(rig.messages.map(\.bufferSize.width) == (isCoarse ? [128, 128] : [128]))
+        if isCoarse { #expect(rig.messages[1].jpeg.count < rig.messages[0].jpeg.count) }
+        let box = BufferSize(width: 64, height: 64)
+        rig.change { $0.preferences = .init(size: box) }
+        let count = rig.messages.count
+        #expect(count == (isCoarse ? 3 : 2) && rig.messages.last?.bufferSize == BufferSize(width: 64, height: 48))
         // Another rate changes nothing about the image, and neither does the same preference.
-        try await visit.ask(.prefer(.init(frameRateInMillihertz: 5_000, size: BufferSize(width: 64, height: 64))))
-        #expect(try await visit.framesBeforePong(3).isEmpty)
-        try await receiver.uploader.settle()
-        #expect(try await visit.framesBeforePong(4).isEmpty)
-    }
-
-    @Test func `a preferred size applies at once to an image in shared memory`() async throws {
-        let directory = try TemporaryDirectory()
-        var pair = try await SharedPair(directory)
-        try await pair.sharing()
-        pair.uploader.send(try testImage(64, 48, as: .bgra))
-        #expect(try await pair.next().bufferSize == BufferSize(width: 64, height: 48))
-        pair.received.send(.prefer(.init(size: BufferSize(width: 32, height: 32))))
-        let small = try await pair.next()
-        #expect(small.shared != nil && small.bufferSize == BufferSize(width: 32, height: 24))
-        #expect(small.sequence == 0)
+        for _ in 0..<2 { rig.change { $0.preferences = .init(frameRateInMillihertz: 5_000, size: box) } }
+        #expect(rig.messages.count == count && rig.messages.allSatisfy { $0.info.sequence == 0 })
     }
 
     /// Shows P192.

@@ -70,33 +70,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [PixelFormat.i420, .nv12], ChromaSubsampling.allCases)
-    func `the bars beside planar images share no chroma with them, whatever the JPEG's subsampling is`(
-        _ format: PixelFormat,
-        _ subsampling: ChromaSubsampling
-    ) throws {
-        var image = try PixelBuffer(width: 61, height: 47, format: .rgb)
-        for y in 0..<47 {
-            try image.withMutableRow(y) { row in
-                for index in row.indices { row[index] = index % 3 == 0 ? 255 : 0 }
-            }
-        }
-        let red = try image.converted(as: format)
-        let settings = EncodingRecipe.Settings(
-            .init(scale: .letterbox(width: 101, height: 75), subsampling: subsampling, usesStrips: false)
-        )
-        let plan = try #require(EncodingRecipe(.pixels(red), .up, settings))
-        let result = try red.applying(plan.output)
-        #expect((result.width, result.height) == (101, 75))
-        let place = plan.output.place
-        for x in [0, place.x - 1, place.x + place.width, 100] {
-            #expect(Self.isNear(try Self.color(result, x, 37), [0, 0, 0]), "column \(x)")
-        }
-        for y in [0, place.y - 1, place.y + place.height, 74] {
-            #expect(Self.isNear(try Self.color(result, 50, y), [0, 0, 0]), "row \(y)")
-        }
-    }
-
     @Test(arguments: [PixelFormat.bgra, .i420, .nv12], FrameOrientation.allCases)
     func `the bars beside an image that is rotated before encoding share no chroma with it`(
         _ format: PixelFormat,

@@ -11,33 +11,20 @@ import Testing
     ].map { (size: BufferSize(width: $0.0, height: $0.1), isAccepted: $0.2) }
 
     /// Shows P77.
-    @Test(arguments: sizes)
-    func `a JPEG outside the limits of receivers is dropped, and one within them arrives`(
-        size: BufferSize,
-        isAccepted: Bool
+    @Test(arguments: sizes, [false, true])
+    func `a JPEG outside the limits of receivers is dropped, rotated or not, and one within them arrives`(
+        size: (size: BufferSize, isAccepted: Bool),
+        isRotated: Bool
     ) async throws {
-        var wire = try await SharedPair(try TemporaryDirectory(), .init(), accepts: false)
-        let outcome = wire.uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: size)
-        #expect(outcome == (isAccepted ? .taken : .dropped(.outsideLimits)))
+        var wire = try await SharedPair(try TemporaryDirectory(), .init(appliesOrientation: isRotated), accepts: false)
+        let orientation = isRotated && !size.isAccepted ? FrameOrientation.left : .up
+        let jpeg = FrameBytes([1, 2, 3])
+        let outcome = wire.uploader.send(jpeg: jpeg, bufferSize: size.size, orientation: orientation)
+        #expect(outcome == (size.isAccepted ? .taken : .dropped(.outsideLimits)))
         try await wire.uploader.finish()
         wire.uploader.send(try testImage(10, 10))
-        if isAccepted { #expect(try await wire.next().bufferSize == size) }
+        if size.isAccepted { #expect(try await wire.next().bufferSize == size.size) }
         #expect(try await wire.next().bufferSize == BufferSize(width: 10, height: 10))
-    }
-
-    /// Shows P77.
-    @Test(arguments: sizes.filter { !$0.isAccepted })
-    func `a JPEG that is to be rotated is dropped as well if its stated size is outside the limits`(
-        size: BufferSize,
-        isAccepted: Bool
-    ) async throws {
-        let directory = try TemporaryDirectory()
-        let connection = SocketConnection(path: directory.socket)
-        let uploader = SampleUploader(connection: connection, configuration: .init(appliesOrientation: true))
-        for orientation in FrameOrientation.allCases {
-            let outcome = uploader.send(jpeg: FrameBytes([1, 2, 3]), bufferSize: size, orientation: orientation)
-            #expect(outcome == .dropped(.outsideLimits))
-        }
     }
 
     /// Shows P77.
@@ -69,27 +56,6 @@ import Testing
         uploader.update { $0 = .init() }
         #expect(uploader.send(try testImage(10, 10)) == .taken)
         #expect(try await wire.next().bufferSize == BufferSize(width: 10, height: 10))
-    }
-
-    @Test(arguments: [true, false])
-    func `a frame that lower limits exclude is kept, and sent under higher ones`(isRepeated: Bool) throws {
-        var configuration = SampleUploader.Configuration(usesStrips: false)
-        if isRepeated { configuration.pacing = .everyFrame.skippingUnchanged(keepAlive: .seconds(1)) }
-        var rig = ImageRig(configuration)
-        try rig.send(.pixels(try testImage(64, 48)))
-        configuration.limits.maximumDimension = 50
-        rig.machine.update(configuration, at: rig.now)
-        rig.machine.requestFrame(at: rig.now)
-        rig.settle()
-        rig.now += 5_000_000_000
-        rig.machine.deadlinePassed(at: rig.now)
-        rig.settle()
-        #expect(rig.messages.count == 1)
-        configuration.limits = .init()
-        rig.machine.update(configuration, at: rig.now)
-        rig.machine.requestFrame(at: rig.now)
-        rig.settle()
-        #expect(rig.messages.map(\.info.sequence) == [0, 0])
     }
 
     /// Shows P60.

@@ -20,6 +20,27 @@ import Testing
         #expect(rig.machine.statistics.drops == [.outsideLimits: 1])
     }
 
+    @Test(arguments: [
+        (SampleUploader.OutputScale.full, 640, 400), (.half, 320, 200), (.fit(width: 100, height: 100), 100, 62),
+        (.width(72), 72, 46), (.fill(width: 60, height: 60), 60, 60),
+        (.letterbox(width: 100, height: 100), 100, 100),
+    ])
+    func `a JPEG is sent at a smaller size`(scale: SampleUploader.OutputScale, width: Int, height: Int) throws {
+        for subsampling in [ChromaSubsampling.yuv420, .yuv444, .gray] {
+            let image = try OutputPixelTests.gradient(.rgb, width: 640, height: 400)
+            let jpeg: [UInt8] = try JPEGEncoder(quality: 95, subsampling: subsampling).encode(image)
+            let content = FrameContent.resizableJPEG(FrameBytes(jpeg), image.size)
+            let sent = try FrameEncoder().encode(content, .up, .init(quality: 95, scale: scale))
+            #expect(sent.bufferSize == BufferSize(width: width, height: height))
+            let whole = try JPEGDecoder().decode(jpeg.span, as: .rgb)
+            let expected = try whole.applying(scale.plan(forWidth: 640, height: 400))
+            let found = try JPEGDecoder().decode(bytes: sent.jpeg.array(), as: .rgb)
+            #expect(try found.peakSignalToNoiseRatio(against: expected) > 25)
+            // What keeps its size is not encoded again.
+            if scale == .full { #expect(sent.jpeg.array() == jpeg) }
+        }
+    }
+
     @Test func `a photo of more pixels than receivers accept is scaled to fewer`() throws {
         let photo = try PixelBuffer(width: 6000, height: 6000, format: .gray, zeroFilled: true)
         let jpeg: [UInt8] = try JPEGEncoder(subsampling: .gray).encode(photo)
@@ -28,14 +49,6 @@ import Testing
         #expect(
             try FrameEncoder().encode(content, .up, plan).message.bufferSize == BufferSize(width: 1500, height: 1500)
         )
-    }
-
-    @Test(
-        arguments: [(-5, 1), (0, 1), (101, 100), (.max, 100)]
-    )
-    func `a preference that no encoder can fulfill becomes the nearest one`(preferred: Int, quality: Int) {
-        let configuration = SampleUploader.Configuration().preferring(ControlRequest.Preferences(quality: preferred))
-        #expect(configuration.quality == quality)
     }
 
     @Test func `sizes far beyond what can be encoded do not overflow`() throws {

@@ -92,4 +92,19 @@ import Testing
         #expect(try await visit.frame()?.width == 200)
         #expect(receiver.uploader.connection.isOpen)
     }
+
+    /// Shows P48.
+    @Test func `preferences received before the uploader exists apply from its first frame on`() async throws {
+        let directory = try TemporaryDirectory()
+        let listener = try PeerSocket.listening(at: directory.socket)
+        let connection = directory.connection()
+        try await connection.open(within: nil)
+        let visit = RawReceiver.Visit(socket: try await listener.accepted())
+        try await visit.ask(.helloForImages, .prefer(.init(size: BufferSize(width: 16, height: 16), quality: 1)))
+        _ = try await visit.framesBeforePong(1)
+        let uploader = SampleUploader(connection: connection)
+        uploader.send(try testImage(200, 120))
+        #expect(try await visit.frame()?.width == 16)
+        #expect(uploader.configuration.quality == 1)
+    }
 }

@@ -24,119 +24,55 @@ import Testing
         try PixelBuffer(width: width, height: height, format: .bgra, zeroFilled: true)
     }
 
-    /// Whether the middle of the left upper quarter has this value, and the middle of the others is black.
+    /// Whether the middles of the upper quarters have these values, and those of the lower ones are black.
     private func expectMark(
-        _ value: Int,
-        _ image: PixelBuffer,
-        _ location: SourceLocation = #_sourceLocation
-    ) {
-        let (left, right) = (image.width / 4, image.width * 3 / 4)
-        let (upper, lower) = (image.row(image.height / 4), image.row(image.height * 3 / 4))
-        func isNear(_ found: UInt8, _ expected: Int) -> Bool { abs(Int(found) - expected) <= 4 }
-        #expect(isNear(upper[4 * left], value), "\(upper[4 * left])", sourceLocation: location)
-        #expect(isNear(upper[4 * right], 0) && isNear(lower[4 * left], 0), sourceLocation: location)
-        #expect(isNear(lower[4 * right], 0), sourceLocation: location)
-    }
-
-    private func expectMark(
-        _ value: Int,
-        _ message: PeerMessage,
+        _ left: Int,
+        right: Int = 0,
+        _ message: FrameMessage?,
         _ location: SourceLocation = #_sourceLocation
     ) throws {
-        let body = message.body
-        expectMark(value, try JPEGDecoder().decode(body.span, as: .bgra), location)
-    }
-
-    /// How a frame is submitted.
-    enum Submission: CaseIterable {
-        case lent, copied, resized, jpeg
-
-        func submit(_ image: PixelBuffer, to uploader: SampleUploader) throws {
-            switch self {
-            case .lent: uploader.send(image)
-            case .copied: uploader.send(copying: image)
-            case .resized: uploader.send(resizing: FrameBytes(try JPEGEncoder().encode(image)))
-            case .jpeg:
-                let size = BufferSize(width: image.width, height: image.height)
-                uploader.send(jpeg: FrameBytes(try JPEGEncoder().encode(image)), bufferSize: size)
-            }
+        let image = try JPEGDecoder().decode(bytes: try #require(message).jpeg.array(), as: .bgra)
+        let values = [image.height / 4, image.height * 3 / 4].flatMap { y in
+            [image.width / 4, image.width * 3 / 4].map { x in Int(image.row(y)[4 * x]) }
         }
+        let isMarked = zip(values, [left, right, 0, 0]).allSatisfy { abs($0 - $1) <= 4 }
+        #expect(isMarked, "\(values)", sourceLocation: location)
     }
 
     /// Shows P324.
     @Test(arguments: Submission.allCases)
-    func `the latest frame has the watermark for whoever gets it again, in any size`(submission: Submission)
-        async throws
+    func `the latest frame has the watermark for whoever gets it again, in any size`(submission: Submission) throws {
+        let configuration = try Self.configuration()
+        var rig = ImageRig(configuration)
+        try rig.send(try submission.content(of: try Self.black(128, 96), configuration))
+        rig.change { $0.refreshes += 1 }
+        rig.change { $0.preferences = .init(size: BufferSize(width: 64, height: 48)) }
+        rig.change { ($0.connection, $0.preferences) = (2, .init()) }
+        let isUnchanged = submission == .jpeg
+        #expect(rig.messages.map(\.bufferSize.width) == (isUnchanged ? [128, 128, 128] : [128, 128, 64, 128]))
+        for message in rig.messages { try expectMark(isUnchanged ? 0 : 128, message) }
+    }
+
+    /// Shows P324.
+    @Test func `an update adds, moves and removes the watermark from the next frame on, which is not unchanged then`()
+        throws
     {
-        let value = submission == .jpeg ? 0 : 128
-        let receiver = try RawReceiver(try Self.configuration())
-        let first = try await receiver.accept()
-        try await first.ask(.helloForImages)
-        _ = try await first.framesBeforePong(1)
-        try submission.submit(try Self.black(128, 96), to: receiver.uploader)
-        try expectMark(value, try #require(try await first.frame()))
-        try await receiver.uploader.settle()
-        try await first.ask(.refresh)
-        try expectMark(value, try #require(try await first.frame()))
-        if submission != .jpeg {
-            try await receiver.uploader.settle()
-            try await first.ask(.prefer(.init(size: BufferSize(width: 64, height: 48))))
-            let small = try #require(try await first.frame())
-            #expect(small.width == 64)
-            try expectMark(value, small)
+        var configuration = SampleUploader.Configuration(pacing: .everyFrame.skippingUnchanged(keepAlive: nil))
+        var rig = ImageRig(configuration)
+        let image = FrameContent.pixels(try Self.black(128, 96))
+        let mark = try Self.watermark()
+        var moved = mark
+        moved.x = 0.5
+        typealias Step = (SampleUploader.Watermark?, Int, Int)
+        let steps: [Step] = [(nil, 0, 0), (mark, 128, 0), (moved, 0, 128), (nil, 0, 0)]
+        for (watermark, left, right) in steps {
+            configuration.watermark = watermark
+            rig.update(configuration)
+            try rig.send(image)
+            try expectMark(left, right: right, rig.messages.last)
+            rig.offer(image)
         }
-        try await receiver.uploader.settle()
-        first.socket.close()
-        let second = try await receiver.accept()
-        let whole = try #require(try await second.frame())
-        #expect(whole.width == 128)
-        try expectMark(value, whole)
-    }
-
-    /// Shows P324.
-    @Test func `an update adds, moves and removes the watermark from the next frame on`() async throws {
-        let receiver = try RawReceiver()
-        let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.hasReceiver })
-        let image = try Self.black(128, 96)
-        receiver.uploader.send(image)
-        try expectMark(0, try #require(try await visit.frame()))
-        try await receiver.uploader.settle()
-        receiver.uploader.update { $0.watermark = try? Self.watermark() }
-        #expect(receiver.uploader.configuration.watermark == (try Self.watermark()))
-        receiver.uploader.send(image)
-        try expectMark(128, try #require(try await visit.frame()))
-        try await receiver.uploader.settle()
-        receiver.uploader.update { $0.watermark?.x = 0.5 }
-        receiver.uploader.send(image)
-        let body = try #require(try await visit.frame()).body
-        let moved = try JPEGDecoder().decode(body.span, as: .bgra)
-        #expect(moved.row(24)[4 * 32] <= 4 && abs(Int(moved.row(24)[4 * 96]) - 128) <= 4)
-        try await receiver.uploader.settle()
-        receiver.uploader.update { $0.watermark = nil }
-        receiver.uploader.send(image)
-        try expectMark(0, try #require(try await visit.frame()))
-    }
-
-    /// Shows P324.
-    @Test func `a frame that equals the last one except for its watermark is not unchanged`() async throws {
-        let receiver = try RawReceiver(.init(pacing: .everyFrame.skippingUnchanged()))
-        let visit = try await receiver.accept()
-        #expect(await becomesTrue { receiver.uploader.hasReceiver })
-        let image = try Self.black(128, 96)
-        receiver.uploader.send(image)
-        try expectMark(0, try #require(try await visit.frame()))
-        try await receiver.uploader.settle()
-        receiver.uploader.send(image)
-        try await receiver.uploader.settle()
-        #expect(receiver.uploader.statistics.drops == [.unchanged: 1])
-        receiver.uploader.update { $0.watermark = try? Self.watermark() }
-        #expect(receiver.uploader.send(image) == .taken)
-        try expectMark(128, try #require(try await visit.frame()))
-        try await receiver.uploader.settle()
-        receiver.uploader.send(image)
-        try await receiver.uploader.settle()
-        #expect(receiver.uploader.statistics.drops == [.unchanged: 2])
+        #expect(rig.machine.statistics.drops == [.unchanged: 4])
     }
 
     // MARK: Shared memory
@@ -173,21 +109,11 @@ import Testing
 
     /// Shows P324.
     @Test(.enabled(if: SharedMemory.isSupported))
-    func `an image that was sent in shared memory has the watermark once in its JPEG`() async throws {
-        let directory = try TemporaryDirectory()
-        var pair = try await SharedPair(directory, try Self.configuration(sharesMemory: true))
-        try await pair.sharing()
-        pair.uploader.send(try Self.black(64, 48))
-        let frame = try await pair.next()
-        #expect(frame.shared != nil)
-        expectMark(128, try FrameDecoder().decode(frame, as: .bgra).image)
-        try await pair.uploader.settle()
-        pair.server.close()
-        let next = try directory.server { $0.acceptsSharedMemory = false }
-        let connection = try #require(try await firstConnection(of: next))
-        var frames = connection.frames.makeAsyncIterator()
-        let jpeg = try #require(try await frames.next())
-        #expect(jpeg.shared == nil)
-        expectMark(128, try FrameDecoder().decode(jpeg, as: .bgra).image)
+    func `an image that was sent in shared memory has the watermark once in its JPEG`() throws {
+        var rig = ImageRig(try Self.configuration(sharesMemory: true), ImageRig.sharing)
+        #expect(try rig.send(.pixels(try Self.black(64, 48)))?.place != nil)
+        rig.change { $0.acceptsSharedMemory = false }
+        #expect(rig.messages.count == 2)
+        try expectMark(128, rig.messages.last)
     }
 }

@@ -39,13 +39,28 @@ import Testing
         #expect(try store.memory(of: place(2)) === memory)
     }
 
-    /// Shows P117.
-    @Test func `an image that is copied over the one before differs from that in the rows that changed`() throws {
-        var image = try testImage(32, 32, as: .gray)
-        let memory = try store.memory(of: place(1))
-        #expect(try store.copy(image, .up, to: place(1), in: memory).changedRows == nil)
-        try image.withMutableRow(5) { $0[3] ^= 1 }
-        let copy = try store.copy(image, .up, to: place(1), in: memory)
-        #expect(copy.changedRows == 5..<6 && copy.pixels.hasSamePixels(as: image))
+    /// The last row of chroma belongs to one row alone.
+    ///
+    /// Shows P117, P351.
+    @Test func `of an image copied over the one before, changed rows are stated, and damaged ones compared`()
+        throws
+    {
+        var image = try testImage(64, 47, as: .nv12)
+        let place = Sharing.Place(index: 0, generation: 1, byteCount: 8_192)
+        let memory = try store.memory(of: place)
+        func copy(_ damage: RowSet? = nil) throws -> SharedCopy {
+            try store.copy(image, .up, to: place, in: memory, damage)
+        }
+        #expect(try copy().changedRows == nil)
+        for (row, plane, rows) in [(5, 0, 5..<6), (11, 1, 22..<24), (23, 1, 46..<47)] {
+            try image.withMutableRow(row, ofPlane: plane) { $0[3] ^= 1 }
+            let copy = try copy()
+            #expect(copy.changedRows == rows && copy.pixels.hasSamePixels(as: image))
+        }
+        try image.withMutableRow(7) { $0[3] ^= 1 }
+        let old = try copy(RowSet(height: 47))
+        #expect(old.changedRows == 0..<0 && !old.pixels.hasSamePixels(as: image))
+        #expect(try copy(RowSet(allOf: 47)).changedRows == 7..<8)
+        #expect(try copy().pixels.hasSamePixels(as: image))
     }
 }

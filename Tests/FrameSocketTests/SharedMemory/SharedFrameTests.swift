@@ -89,113 +89,38 @@ import TurboJPEG
         }
     }
 
+    /// JPEGs of strips, which always show the same, and frames in shared memory, all but the first of which state that they
+    /// equal the one before.
+    ///
     /// Shows P117.
-    @Test func `only rows that differ from the last frame are reported`() async throws {
-        var pair = try await SharedPair(directory)
-        let decoder = FrameDecoder()
-        var image = try testImage(64, 48, as: .i420)
-        var held: [PixelBuffer] = []
-        for index in 0..<12 {
-            let row = 4 * (index % 12)
-            if index > 0 { try image.withMutableRow(row) { span in for x in 0..<64 { span[x] = UInt8(200 + index) } } }
-            pair.uploader.send(image)
-            let frame = try await pair.next()
-            let decoded = try decoder.decode(frame, as: .i420)
-            #expect(decoded.image.hasSamePixels(as: image), "frame \(index)")
-            let rows = try #require(decoded.changedRows.first)
-            if index == 0 {
-                #expect(rows == 0..<48)
-            } else {
-                #expect(rows == row..<row + 1, "frame \(index): \(rows)")
-            }
-            held = [decoded.image]
-        }
-        #expect(held.count == 1)
-    }
-
-    @Test(arguments: [PixelFormat.i420, .nv12], [0, 11, 23])
-    func `a row of chroma that differs counts as both rows of the image that share it`(
-        format: PixelFormat,
-        row: Int
-    ) async throws {
-        var pair = try await SharedPair(directory)
-        try await pair.sharing()
-        // The last row of chroma belongs to one row alone.
-        var image = try testImage(64, 47, as: format)
-        pair.uploader.send(image)
-        #expect(try await pair.next().shared?.changedRows == 0..<47)
-        try image.withMutableRow(row, ofPlane: 1) { span in span[5] ^= 0xFF }
-        pair.uploader.send(image)
-        #expect(try await pair.next().shared?.changedRows == 2 * row..<min(47, 2 * row + 2))
-    }
-
-    /// Shows P117.
-    @Test(arguments: [false, true])
-    func `the changed rows of a frame are those since the last decoded one, also after a JPEG`(isJPEG: Bool)
+    @Test func `the changed rows of a frame are those since the last decoded one, which is of the same kind`()
         async throws
     {
         var pair = try await SharedPair(directory)
         try await pair.sharing()
-        // A sender that states that a frame equals the previous one in shared memory.
-        let memory = try (0..<2).map { _ in try SharedMemory(byteCount: 256) }
-        func submit(_ buffer: Int, changed: Range<Int>?) throws {
-            let header = SharedFrameHeader(
-                buffer: buffer,
-                format: .gray,
-                info: FrameInfo(bufferSize: BufferSize(width: 16, height: 16)),
-                planes: [.init(offset: 0, bytesPerRow: 16)],
-                changedRows: changed
-            )
-            let message = FrameMessage(header, in: memory[buffer], isNew: true)
-            try pair.uploader.connection.submit(message, for: nil) { _ in }
-        }
+        let connection = pair.uploader.connection
+        let info = FrameInfo(bufferSize: BufferSize(width: 64, height: 64))
+        let jpeg = FrameBytes(try StripEncoder().encode(try testImage(64, 64, as: .bgra), with: JPEGEncoder()).jpeg)
         let decoder = FrameDecoder()
-        try submit(0, changed: nil)
-        #expect(try decoder.decode(try await pair.next(), as: .gray).changedRows == [0..<16])
-        if isJPEG {
-            let jpeg = try JPEGEncoder().encode(try testImage(16, 16, as: .gray))
-            let size = BufferSize(width: 16, height: 16)
-            try await pair.uploader.connection.send(
-                FrameMessage(jpeg: FrameBytes(jpeg), info: FrameInfo(bufferSize: size))
-            )
-            #expect(try decoder.decode(try await pair.next(), as: .gray).changedRows == [0..<16])
-        }
-        try submit(1, changed: 0..<0)
-        let changed = try decoder.decode(try await pair.next(), as: .gray).changedRows
-        #expect(changed == (isJPEG ? [0..<16] : []))
-    }
-
-    @Test func `after a frame in shared memory all rows of a JPEG have changed, even of the one before that frame`()
-        async throws
-    {
-        var pair = try await SharedPair(directory)
-        try await pair.sharing()
-        let size = BufferSize(width: 64, height: 64)
-        let image = try testImage(64, 64, as: .bgra)
-        let jpeg = FrameBytes(try StripEncoder().encode(image, with: JPEGEncoder()).jpeg)
-        let header = SharedFrameHeader(
-            buffer: 0,
-            format: .gray,
-            info: FrameInfo(bufferSize: size),
-            planes: [.init(offset: 0, bytesPerRow: 64)]
-        )
-        let decoder = FrameDecoder()
-        // The second JPEG shows that it is compared with the first.
-        for (step, isJPEG) in [true, true, false, true, true].enumerated() {
+        let steps = [(true, true), (true, false), (false, true), (false, false), (true, true), (false, true)]
+        for (step, (isJPEG, isChanged)) in (steps + [(true, true), (true, false)]).enumerated() {
             if isJPEG {
-                try await pair.uploader.connection.send(FrameMessage(jpeg: jpeg, info: FrameInfo(bufferSize: size)))
+                try await connection.send(FrameMessage(jpeg: jpeg, info: info))
             } else {
-                let message = FrameMessage(
-                    header,
-                    in: try SharedMemory(byteCount: 4_096),
-                    isNew: true
+                let header = SharedFrameHeader(
+                    buffer: step % 4,
+                    format: .gray,
+                    info: info,
+                    planes: [.init(offset: 0, bytesPerRow: 64)],
+                    changedRows: step == 2 ? nil : 0..<0
                 )
-                try pair.uploader.connection.submit(message, for: nil) { _ in }
+                let message = FrameMessage(header, in: try SharedMemory(byteCount: 4_096), isNew: true)
+                try connection.submit(message, for: nil) { _ in }
             }
             let frame = try await pair.next()
             try #require((frame.shared == nil) == isJPEG)
-            let changed = try decoder.decode(frame, as: .bgra).changedRows
-            #expect(changed == (step == 1 || step == 4 ? [] : [0..<64]), "step \(step)")
+            let rows = try decoder.decode(frame, as: .bgra).changedRows
+            #expect(rows == (isChanged ? [0..<64] : []), "step \(step)")
         }
     }
 
@@ -229,21 +154,6 @@ import TurboJPEG
         pair.uploader.send(try testImage(64, 64, as: .bgra))
         let frame = try await pair.next()
         #expect(frame.bytes.count > 0)
-    }
-
-    /// Shows P303.
-    @Test func `a receiver that declines gets JPEGs from then on, beginning with the latest frame`() async throws {
-        var pair = try await SharedPair(directory)
-        let image = try testImage(64, 48, as: .bgra)
-        pair.uploader.send(image)
-        let first = try await pair.next()
-        #expect(first.shared != nil)
-        pair.received.send(.decline)
-        let again = try await pair.next()
-        #expect(again.shared == nil && again.sequence == first.sequence)
-        #expect(try FrameDecoder().decode(again).image.peakSignalToNoiseRatio(against: image) > 20)
-        // What it still holds stays readable.
-        #expect(try FrameDecoder().decode(first).image.hasSamePixels(as: image))
     }
 
     /// Shows P275.

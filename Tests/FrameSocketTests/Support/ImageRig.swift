@@ -5,6 +5,24 @@ import TurboJPEG
 
 @testable import FrameSocket
 
+/// How an image is submitted.
+enum Submission: CaseIterable {
+    case lent, copied, resized, jpeg
+
+    /// What a machine is offered then.
+    func content(of image: PixelBuffer, _ configuration: SampleUploader.Configuration = .init()) throws -> FrameContent
+    {
+        switch self {
+        case .lent: return .pixels(image)
+        case .copied:
+            let recipe = EncodingRecipe(copying: image, .up, .init(configuration))
+            return .scaled(try recipe.copy(image, of: .jpeg, pool: .init()), by: recipe.output)
+        case .resized: return .resizableJPEG(FrameBytes(try JPEGEncoder().encode(image)), image.size)
+        case .jpeg: return .jpeg(FrameBytes(try JPEGEncoder().encode(image)), image.size)
+        }
+    }
+}
+
 /// An uploader's machine and a plain receiver; what it asks for is done at once, or as the test says.
 struct ImageRig {
     var machine: UploaderMachine
@@ -56,6 +74,19 @@ struct ImageRig {
         let outcome = machine.offer(content, orientation: orientation, damage: damage, at: now)
         if settles { settle() }
         return outcome
+    }
+
+    /// Offers an image that is copied when it is submitted.
+    mutating func offer(copying image: PixelBuffer, damage: ImageDamage?) throws {
+        now += 10_000_000
+        let admission = machine.offerCopy(of: image, orientation: .up, damage: damage, at: now)
+        guard case .copy(let recipe, let entry) = admission else {
+            Issue.record("the image is not copied")
+            return
+        }
+        let copy = try recipe.copy(image, of: .jpeg, pool: .init())
+        _ = machine.offer(.scaled(copy, by: recipe.output), entry: entry, at: now)
+        settle()
     }
 
     /// Lets time pass, in steps of 23 ms at most.

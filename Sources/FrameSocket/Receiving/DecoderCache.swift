@@ -2,7 +2,11 @@ internal import FrameTransport
 internal import FrameWire
 internal import TurboJPEG
 
-/// The decoders that keep the latest frame of a consumer, up to a limit: the least recently used one makes room.
+/// The decoders that keep the latest frame of a consumer, and its image: twice if the consumer still holds the last image when
+/// the next frame arrives.
+///
+/// Consumers are connections and the readers of fan-outs, counted per format. The least recently used one makes room, and what
+/// is kept of a connection that has ended is released with the next frame of another.
 struct DecoderCache: Sendable {
     /// The decoder for one consumer and format.
     private struct Entry: Sendable {
@@ -32,13 +36,11 @@ struct DecoderCache: Sendable {
         let viewport: FrameDecoder.Viewport?
     }
 
-    private let limit: Int
+    /// The most decoders.
+    private static let limit = 4
+
     /// Ordered from the least to the most recently used.
     private var entries: [Entry] = []
-
-    init(limit: Int) {
-        self.limit = limit
-    }
 
     /// The number of decoders.
     var count: Int { entries.count }
@@ -50,14 +52,14 @@ struct DecoderCache: Sendable {
 
     /// Returns the decoder for a frame's consumer and a format; a new one reentries the least recently used.
     mutating func decoder(for frame: Frame, as format: PixelFormat, make: () -> StripDecoder) -> StripDecoder? {
-        guard limit > 0, let connection = frame.tally else { return nil }
+        guard let connection = frame.tally else { return nil }
         releaseEnded()
         if let index = entries.firstIndex(where: { $0.isOf(frame, format) }) {
             let found = entries.remove(at: index)
             entries.append(found)
             return found.decoder
         }
-        if entries.count >= limit { entries.removeFirst() }
+        if entries.count >= Self.limit { entries.removeFirst() }
         let decoder = make()
         entries.append(Entry(connection: connection, key: Key(reader: frame.reader, format: format), decoder: decoder))
         return decoder

@@ -26,16 +26,6 @@ public final class FrameDecoder: Sendable {
         /// The decoder for the JPEG, and its limits.
         public var jpeg = JPEGDecoder()
 
-        /// The number of consumers, counted per format, whose latest frame is kept for decoding the next one:
-        /// connections, and the readers of fan-outs.
-        ///
-        /// Default: 4, the most recently used. With 0 or less every frame is decoded as a whole.
-        ///
-        /// The decoder keeps the JPEG and its image, twice if the consumer still holds the last image when the next
-        /// frame arrives. What it keeps of a connection that has ended is released with the next frame of another
-        /// connection.
-        package var maximumRetainedImages = 4
-
         /// Creates a configuration with the defaults.
         public init() {}
     }
@@ -46,13 +36,12 @@ public final class FrameDecoder: Sendable {
     package static let sizeTolerance = 1
 
     let configuration: Configuration
-    let strips: Locked<DecoderCache>
+    let strips = Locked(DecoderCache())
     private let times = Locked(TimeSummary())
 
     /// Creates a decoder.
     public init(configuration: Configuration = .init()) {
         self.configuration = configuration
-        strips = Locked(DecoderCache(limit: configuration.maximumRetainedImages))
     }
 
     /// The time spent on decoding so far, including rotation and scaling.

@@ -31,18 +31,8 @@ package enum FrameContent: Sendable {
     }
 
     /// Whether the content consists of pixels with the size to send.
-    package var isScaled: Bool {
-        switch self {
-        case .scaled: true
-        case .pixels, .jpeg, .resizableJPEG: false
-        }
-    }
+    package var isScaled: Bool { if case .scaled = self { true } else { false } }
 
     /// Whether something else can be made of it for another receiver: a JPEG that is sent as it is stays the same.
-    var isAdaptable: Bool {
-        switch self {
-        case .pixels, .scaled, .resizableJPEG: true
-        case .jpeg: false
-        }
-    }
+    var isAdaptable: Bool { if case .jpeg = self { false } else { true } }
 }

@@ -38,13 +38,13 @@ import Testing
         #expect(rows[9] == [319..<337] && rows[10] == [319..<337])
     }
 
-    /// Each has its own image to go on from, more of them than are kept among them.
+    /// Each has its own image to go on from in each format, or more of them than are kept among them.
     ///
     /// Shows P115.
-    @Test(arguments: [0, 1, 2, 4]) func `connections do not share images`(kept: Int) throws {
-        var configuration = FrameDecoder.Configuration()
-        configuration.maximumRetainedImages = kept
-        let decoder = FrameDecoder(configuration: configuration)
+    @Test(arguments: [[PixelFormat.bgra], [.bgra, .i420]]) func `connections do not share images`(
+        formats: [PixelFormat]
+    ) throws {
+        let decoder = FrameDecoder()
         let connections = (0..<3).map { _ in connection() }
         let encoders = (0..<3).map { _ in FrameEncoder() }
         var images = try (0..<3).map { try testImage(200, 320 + 32 * ($0 % 2), as: .bgra) }
@@ -54,7 +54,7 @@ import Testing
                 let image = images[number]
                 let sent = try encoders[number].encode(.pixels(image), Self.up, .init())
                 let frame = Frame(sent.jpeg, sent.bufferSize, of: connections[number])
-                for format in [PixelFormat.bgra, .i420] {
+                for format in formats {
                     let decoded = try decoder.decode(frame, as: format).image
                     let expected = try whole(sent.jpeg, as: format)
                     #expect(decoded.hasSamePixels(as: expected), "step \(step), connection \(number)")
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `the next image is not compared with one that did not reach its consumer`() {
-        var decoders = DecoderCache(limit: 4)
+        var decoders = DecoderCache()
         let connection = connection()
         let frame = Frame(FrameBytes([]), BufferSize(width: 1, height: 1), of: connection)
         func note() -> Bool { decoders.noteDecoded(frame, as: .bgra, in: nil, isFullSize: true) }

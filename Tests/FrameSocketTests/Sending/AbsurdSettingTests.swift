@@ -116,20 +116,9 @@ import Testing
     }
 
     @Test(arguments: [Int.min, -1, 0, 1, .max])
-    func `an absurd number of kept images or idle memory costs only speed`(count: Int) throws {
-        var settings = FrameDecoder.Configuration()
-        settings.maximumRetainedImages = count
-        let decoder = FrameDecoder(configuration: settings)
-        let jpeg: [UInt8] = try JPEGEncoder().encode(try testImage(64, 48))
-        let header = FrameHeader(
-            contentLength: jpeg.count,
-            info: FrameInfo(bufferSize: BufferSize(width: 64, height: 48))
-        )
+    func `an absurd number of idle images or bytes costs only speed`(count: Int) throws {
         let pool = FrameBytes.Pool(maximumIdleBytes: count)
-        for index in 0..<3 {
-            let frame = Frame(jpeg: FrameBytes(copying: jpeg.span, pool: pool), header: header, index: index)
-            #expect(try decoder.decode(frame, as: .bgra).image.width == 64)
-        }
+        for _ in 0..<3 { #expect(FrameBytes(copying: [1, 2, 3].span, pool: pool).array() == [1, 2, 3]) }
         let images = PixelBuffer.Pool(maximumIdleImages: count)
         for _ in 0..<3 { #expect(try images.buffer(width: 8, height: 8, format: .bgra).width == 8) }
     }

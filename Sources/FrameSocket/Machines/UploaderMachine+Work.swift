@@ -30,7 +30,8 @@ extension UploaderMachine {
         let isLatest = !isMade || encoded.frame.ticket == newest.ticket
         let isCompared = isCompared
         takeTurn(step.lack, isLatest: isLatest, at: now)
-        work = Work(isLatest ? newest : encoded.frame, for: terms.connection, at: now)
+        if isLatest { work.frame = newest } else { work.frame = encoded.frame }
+        (work.stage, work.connection, work.beganAt) = (.encoding, terms.connection, now)
         // It may look otherwise than what is wanted of it by now, if nothing else can be sent.
         if isMade { (work.frame.look, work.frame.recipe) = (encoded.frame.look, encoded.frame.recipe) }
         sinceWork = isLatest ? sinceNewest : .everything

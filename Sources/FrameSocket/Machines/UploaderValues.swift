@@ -88,7 +88,7 @@ extension UploaderMachine {
         }
     }
 
-    /// A frame that is being encoded or sent.
+    /// A frame that is being encoded or sent; as it is at first, if none is.
     struct Work: Sendable {
         enum Stage: Sendable { case none, encoding, sending }
 
@@ -114,12 +114,6 @@ extension UploaderMachine {
         var isNumbered = false
 
         var isShared: Bool { place != nil }
-
-        init() {}
-
-        init(_ frame: Frame, for connection: Int, at now: UInt64) {
-            (stage, self.frame, self.connection, beganAt) = (.encoding, frame, connection, now)
-        }
     }
 
     /// The JPEG that was made last.

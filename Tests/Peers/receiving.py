@@ -4,8 +4,7 @@ A peer is a function `messages(connection)` that yields (fields, body) for each 
 names in lower case, the body as bytes. It raises StreamError where the stream is not a row of whole messages.
 
 On standard output stands one JSON object a line: `listening`, then `frame` for each frame, then perhaps `error`, then
-`closed` with the number of frames. The exit code is 0 if the stream ended cleanly or --count frames came, 65 after an
-error, 1 if it ended before --count frames, 75 if nothing happened for --timeout seconds.
+`closed` with the number of frames. The exit code is 0 if the stream ended cleanly, and 65 after an error.
 """
 
 import argparse
@@ -53,9 +52,7 @@ def describe(fields, body):
 def argument_parser(description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("socket", metavar="SOCKET", help="where to listen; nothing may be there")
-    parser.add_argument("--count", type=int, metavar="N", help="stop after N frames; default: when the sender closes")
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR", help="write each body as frame-000000.jpg")
-    parser.add_argument("--timeout", type=float, default=patience.LENGTH, metavar="SECONDS", help="to wait for anything (60)")
     return parser
 
 
@@ -66,11 +63,11 @@ def accept(options):
         try:
             listener.listen(1)
             say("listening", path=options.socket)
-            listener.settimeout(options.timeout)
+            listener.settimeout(patience.LENGTH)
             connection, _ = listener.accept()
         finally:
             os.unlink(options.socket)
-    connection.settimeout(options.timeout)
+    connection.settimeout(patience.LENGTH)
     return connection
 
 
@@ -86,16 +83,11 @@ def receive(messages, options):
                     (options.out / f"frame-{count:06}.jpg").write_bytes(body)
                 say("frame", index=count, **describe(fields, body))
                 count += 1
-                if count == options.count:
-                    break
     except StreamError as error:
         say("error", code=error.code, message=str(error))
         code = 65
-    except TimeoutError:
-        say("error", code="timedOut", message=f"nothing happened for {options.timeout:g} seconds")
-        code = 75
     say("closed", frames=count)
-    return code or int(options.count is not None and count < options.count)
+    return code
 
 
 def main(description, messages):

@@ -70,7 +70,7 @@ def main():
     files = [path.read_bytes() for path in options.files]
     orders = itertools.cycle(ORDERS if options.order == "both" else [options.order])
     sent = 0
-    with sending.connect(options.socket, options.timeout) as connection:
+    with sending.connect(options.socket) as connection:
         try:
             for jpeg in files * options.loop:
                 send(connection, message(jpeg, next(orders), options.orientation, options.size))

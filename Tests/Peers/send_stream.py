@@ -4,7 +4,6 @@ Prints `sent` with the number of bytes when the receiver has closed its end too,
 closed before all bytes were written.
 """
 
-import itertools
 import pathlib
 import random
 import sys
@@ -15,12 +14,10 @@ import sending
 def sizes(total, chunk, seed):
     """The sizes of the writes, endlessly."""
     generator = random.Random(seed)
-    if chunk == "slow":
-        yield from itertools.repeat(1, 1000)
     while True:
         if chunk == "all":
             yield max(total, 1)
-        elif chunk in ("random", "slow"):
+        elif chunk == "random":
             # As many of a few bytes as of thousands.
             yield int(2 ** generator.uniform(0, 14))
         else:
@@ -37,7 +34,7 @@ def pieces(data, chunk, seed):
 
 
 def chunk(text):
-    if text in ("all", "random", "slow") or int(text) > 0:
+    if text in ("all", "random") or int(text) > 0:
         return text
     raise ValueError
 
@@ -47,13 +44,13 @@ def main():
     parser.add_argument("file", type=pathlib.Path, metavar="FILE", help="what to send")
     parser.add_argument(
         "--chunk", type=chunk, default="all",
-        help="bytes a write: a number, `all` (default), `random`, or `slow`: random too, but the first thousand one by one",
+        help="bytes a write: a number, `all` (default), or `random`",
     )
     parser.add_argument("--seed", type=int, default=1, help="of the random sizes (1)")
     options = parser.parse_args()
     data = options.file.read_bytes()
     sent = 0
-    with sending.connect(options.socket, options.timeout) as connection:
+    with sending.connect(options.socket) as connection:
         try:
             for piece in pieces(data, options.chunk, options.seed):
                 connection.sendall(piece)

@@ -16,18 +16,17 @@ def say(event, **values):
 def argument_parser(description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("socket", metavar="SOCKET", help="where a receiver listens, or is going to")
-    parser.add_argument("--timeout", type=float, default=patience.LENGTH, metavar="SECONDS", help="to wait for anything (60)")
     return parser
 
 
-def connect(path, timeout):
+def connect(path):
     """Tries every 100 ms with a fresh socket, as existing Jitsi senders do."""
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + patience.LENGTH
     while True:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.connect(path)
-            connection.settimeout(timeout)
+            connection.settimeout(patience.LENGTH)
             return connection
         except OSError as error:
             connection.close()

@@ -4,13 +4,9 @@ import functools
 import json
 import pathlib
 import socket
-import subprocess
-import sys
-import tempfile
 import threading
 import unittest
 
-import patience
 import receive_deployed
 import receive_h11
 import receive_http_client
@@ -115,53 +111,6 @@ class Deployed(unittest.TestCase):
             with self.subTest(stream=name):
                 stream = self.stream(name)
                 self.assertEqual(run(self.greedy, stream.read_bytes()), expected(stream))
-
-
-class Programs(unittest.TestCase):
-    """The programs, as the command-line tests start them."""
-
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.directory = pathlib.Path(directory.name)
-        self.socket = self.directory / "socket"
-
-    def start(self, *arguments):
-        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
-        self.addCleanup(process.stdout.close)
-        return process
-
-    def peer(self, name, *arguments):
-        return self.start(sys.executable, PEERS / f"{name}.py", self.socket, *arguments)
-
-    def events(self, process):
-        output, _ = process.communicate(timeout=patience.LENGTH)
-        return [json.loads(line) for line in output.splitlines()]
-
-    def test_deployed_sender_into_each_receiver(self):
-        jpegs = [path for path in JPEGS if path.stat().st_size >= 10_240]
-        for name in ["receive_http_client", "receive_httptools", "receive_h11", "receive_deployed"]:
-            with self.subTest(receiver=name):
-                out = self.directory / name
-                receiver = self.peer(name, "--out", out)
-                sender = self.peer("send_deployed", "--order", "both", "--loop", "3", "--orientation", "8", *jpegs)
-                events = self.events(receiver)
-                self.assertEqual(events[0], {"event": "listening", "path": str(self.socket)})
-                self.assertEqual(events[-1], {"event": "closed", "frames": 3 * len(jpegs)})
-                self.assertEqual([event["orientation"] for event in events[1:-1]], [8] * 3 * len(jpegs))
-                self.assertEqual(self.events(sender), [{"event": "sent", "frames": 3 * len(jpegs)}])
-                self.assertEqual((receiver.returncode, sender.returncode), (0, 0))
-                written = [path.read_bytes() for path in sorted(out.iterdir())]
-                self.assertEqual(written, [path.read_bytes() for path in jpegs] * 3)
-
-    def test_stream_into_a_receiver(self):
-        stream = FIXTURES / "streams/cut-in-body.http"
-        receiver = self.peer("receive_h11")
-        sender = self.peer("send_stream", stream, "--chunk", "random", "--seed", "3")
-        events = self.events(receiver)
-        self.assertEqual([event["event"] for event in events], ["listening", "frame", "frame", "error", "closed"])
-        self.assertEqual(self.events(sender), [{"event": "sent", "bytes": stream.stat().st_size}])
-        self.assertEqual((receiver.returncode, sender.returncode), (65, 0))
 
 
 if __name__ == "__main__":

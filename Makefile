@@ -62,7 +62,7 @@ sanitize: ## run the tests with sanitizers; ONLY=address or ONLY=thread selects 
 	$(if $(TARGETS),TEST_TARGETS='$(TARGETS)') scripts/check-sanitizers $(SWIFTFLAGS)
 
 interop: ## run this version's program against an earlier REVISION's (44f4fd9), in both directions
-	@scripts/setup build
+	@scripts/setup test
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
 	scripts/check-interop $(REVISION)
 

@@ -9,12 +9,9 @@ that the sender has taken both; frames that come between that answer and the res
 """
 
 import argparse
-import json
-import os
-import socket
-import sys
 
 import patience
+import receiving
 
 REQUESTS = {
     "pause": "",
@@ -74,8 +71,8 @@ class Messages:
         return fields, body
 
 
-def report(**members):
-    print(json.dumps({name: value for name, value in members.items() if value is not None}), flush=True)
+def report(event, **members):
+    receiving.say(event, **{name: value for name, value in members.items() if value is not None})
 
 
 def serve(connection, steps, wants_audio):
@@ -100,7 +97,7 @@ def serve(connection, steps, wants_audio):
         kind = fields.get("Message-Type", "frame")
         if kind == "status":
             pong = fields.get("Pong-Number")
-            report(event="status", state=fields["Sender-State"], reason=fields.get("Finish-Reason"), pong=pong)
+            report("status", state=fields["Sender-State"], reason=fields.get("Finish-Reason"), pong=pong)
             if quiet == "asked" and pong == "4711":
                 quiet = None
                 # A frame that was being sent when the pause came has been sent by now; none may follow before the resume.
@@ -108,13 +105,13 @@ def serve(connection, steps, wants_audio):
                 try:
                     following = messages.next()
                     if following and following[0].get("Message-Type", "frame") == "frame":
-                        report(event="error", message="a frame in the pause")
+                        report("error", message="a frame in the pause")
                 except TimeoutError:
-                    report(event="quiet")
+                    report("quiet")
                 connection.settimeout(patience.LENGTH)
         elif kind == "audio":
             report(
-                event="audio",
+                "audio",
                 kind=fields["Audio-Kind"],
                 rate=int(fields["Audio-Sample-Rate"]),
                 channels=int(fields["Audio-Channels"]),
@@ -122,7 +119,7 @@ def serve(connection, steps, wants_audio):
             )
         else:
             report(
-                event="frame",
+                "frame",
                 index=frames,
                 width=int(fields["Buffer-Width"]),
                 height=int(fields["Buffer-Height"]),
@@ -132,7 +129,7 @@ def serve(connection, steps, wants_audio):
             )
             frames += 1
         do_steps()
-    report(event="closed", frames=frames)
+    report("closed", frames=frames)
 
 
 def main():
@@ -142,20 +139,9 @@ def main():
     parser.add_argument("--audio", action="store_true", help="ask for sound as well")
     arguments = parser.parse_args()
     steps = [(int(frames), step) for frames, _, step in (text.partition(":") for text in arguments.step)]
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(arguments.socket)
-    try:
-        listener.listen(1)
-        report(event="listening", path=arguments.socket)
-        listener.settimeout(patience.LENGTH)
-        connection, _ = listener.accept()
-        connection.settimeout(patience.LENGTH)
-        with connection:
-            serve(connection, steps, arguments.audio)
-    finally:
-        os.unlink(arguments.socket)
-    return 0
+    with receiving.accept(arguments) as connection:
+        serve(connection, steps, arguments.audio)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

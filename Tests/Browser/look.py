@@ -1,8 +1,8 @@
 """Opens a page in a headless browser and waits for conditions in it to become true, one after another.
 
 Each STEP is a JavaScript expression, which may be a promise: it is evaluated until it is truthy, and its value is then printed
-as a line of JSON. `axe` checks the accessibility of the page with axe-core. `screenshot=FILE` writes what the page looks like as
-a PNG. At the end a line tells the errors that the page has logged, such as what its content security policy refused. With
+as a line of JSON, as is every page that is open. `axe` checks the accessibility of the page with axe-core. `screenshot=FILE` writes
+what the page looks like as a PNG. At the end a line tells the errors that the page has logged, such as what its content security policy refused. With
 several tabs, which are windows of their own and so all visible, each step has to become true in every one of them before the
 next, and the line has a list of the values.
 
@@ -29,7 +29,7 @@ FLAGS = [
     "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio", "--hide-scrollbars",
 ]
-# How long a step may take, as long as the other tests wait for anything, in seconds.
+# How long a page may take to open, or a step in it, as long as the other tests wait for anything, in seconds.
 PATIENCE = 60 * float(os.environ.get("TEST_PATIENCE", "1"))
 # How often an expression is evaluated again, in seconds.
 INTERVAL = 0.1
@@ -38,7 +38,7 @@ AXE = "axe.run().then((result) => result.violations.flatMap(({ id, nodes }) => n
 
 
 class Browser:
-    """A browser and its tabs, of which it is spoken to one at a time."""
+    """A browser and its tabs, of which it is spoken to one at a time, until a deadline."""
 
     def __init__(self, deadline):
         self.deadline = deadline
@@ -60,10 +60,11 @@ class Browser:
             self.process.wait()
         shutil.rmtree(self.profile, ignore_errors=True)
 
-    def wait_for_all(self, expression):
+    def wait_for_all(self, expression, patience):
         """The values in all tabs, in their order; just the value if there is one tab."""
         values = []
         for tab in self.tabs:
+            self.deadline = time.monotonic() + patience
             self.select(tab)
             values.append(self.wait_for(expression))
         return values if len(values) > 1 else values[0]
@@ -200,11 +201,14 @@ class Firefox(Browser):
 
     def open(self, url):
         if self.tabs:
-            tab = self.call("WebDriver:NewWindow", type="window")["handle"]
-        else:
-            tab = self.call("WebDriver:GetWindowHandle")["value"]
-        self.tabs.append(tab)
-        self.select(tab)
+            # Without bars: such a window takes half the time.
+            self.evaluate("Boolean(open('about:blank', '', 'popup'))")
+        while not (new := set(self.call("WebDriver:GetWindowHandles")) - set(self.tabs)):
+            if time.monotonic() > self.deadline:
+                raise TimeoutError("the browser opens no window")
+            time.sleep(INTERVAL)
+        self.tabs.append(new.pop())
+        self.select(self.tabs[-1])
         self.call("WebDriver:Navigate", url=url)
 
     def select(self, tab):
@@ -244,7 +248,7 @@ def main():
     parser.add_argument("--size", default="1280x800", metavar="WxH", help="of Chromium's window (1280x800)")
     parser.add_argument("--tabs", type=int, default=1, metavar="N", help="open the page in N tabs (1)")
     parser.add_argument("--dark", action="store_true", help="prefer dark colours, in Chromium")
-    parser.add_argument("--timeout", type=float, default=PATIENCE, metavar="SECONDS", help="for each step (60)")
+    parser.add_argument("--timeout", type=float, default=PATIENCE, metavar="SECONDS", help="for each page and step (60)")
     options = parser.parse_args()
     deadline = time.monotonic() + options.timeout
     if options.firefox:
@@ -252,9 +256,11 @@ def main():
     else:
         browser = Chromium(options.chromium, deadline, tuple(map(int, options.size.split("x"))), options.dark)
     try:
-        for _ in range(options.tabs):
+        for number in range(options.tabs):
+            browser.deadline = time.monotonic() + options.timeout
             browser.open(options.url)
-        browser.wait_for_all("document.readyState == 'complete'")
+            print(json.dumps({"open": number}), flush=True)
+        browser.wait_for_all("document.readyState == 'complete'", options.timeout)
         for step in options.steps:
             browser.deadline = time.monotonic() + options.timeout
             value = True
@@ -263,7 +269,7 @@ def main():
             elif step.startswith("screenshot="):
                 browser.screenshot(step.partition("=")[2])
             else:
-                value = browser.wait_for_all(step)
+                value = browser.wait_for_all(step, options.timeout)
             print(json.dumps({"value": value}), flush=True)
         print(json.dumps({"errors": browser.errors}), flush=True)
     except (RuntimeError, TimeoutError, EOFError) as error:

@@ -12,7 +12,8 @@ import Testing
         site = try await PreviewSite(place)
         let arguments = ["send", place.socket, Places.fixture("jpeg"), "--passthrough", "--loop", "0", "--fps", "20"]
         _ = try place.framesocket(arguments + ["--quiet"])
-        try await site.state { $0.state == "live" }
+        // The latency is that of the last two seconds.
+        try await site.state { $0.state == "live" && $0.latency != nil && $0.latencyMaximum != nil }
     }
 
     @Test(arguments: [[], ["-f", "mpjpeg"], ["-f", "mpjpeg", "-strict_mime_boundary", "1"]])

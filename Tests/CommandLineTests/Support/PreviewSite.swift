@@ -2,6 +2,7 @@ import Foundation
 import FrameSocketTesting
 import FrameTransport
 import TestSupport
+import Testing
 
 /// A `framesocket preview` at the socket of a workplace, and those who look at its page.
 struct PreviewSite {
@@ -102,16 +103,35 @@ struct PreviewSite {
         return sender
     }
 
-    /// Opens the page in a browser, and waits for each of the steps; see Tests/Browser/look.py.
+    /// Opens pages in a browser, which waits for each of the steps in every one; see Tests/Browser/look.py.
     func browser(
         _ steps: [String],
         options: [String] = [],
         query: String = "",
+        pages: Int = 1,
         in browser: Browser = .chromium
-    ) throws -> Program {
+    ) throws -> BrowserRun {
         let program = try Places.program(of: browser) ?? Places.tool(browser.rawValue)
-        let arguments = ["-B", Places.package + "Tests/Browser/look.py", "--\(browser)", program] + options
-        return try place.start(Places.python, arguments + [self.url(query)] + steps)
+        let look = ["-B", Places.package + "Tests/Browser/look.py", "--\(browser)", program, "--tabs", "\(pages)"]
+        let run = try place.start(Places.python, look + options + [self.url(query)] + steps)
+        return BrowserRun(program: run, pages: pages)
+    }
+}
+
+/// A browser that opens pages and waits for steps in them, for each of which it has as much patience as a test for anything.
+struct BrowserRun {
+    fileprivate let program: Program
+    fileprivate let pages: Int
+
+    /// Waits until so many steps have been made.
+    func steps(_ count: Int) async throws { try await program.lines(pages + count) }
+
+    /// Waits for all steps and the end, which has to be a good one; if it is clean, nothing was refused by the content security
+    /// policy, and nothing was thrown.
+    func ended(isClean: Bool = false) async {
+        let ending = await program.endedStepByStep()
+        #expect(ending.status == 0, "\(ending)")
+        if isClean { #expect(ending.lines.last == #"{"errors": []}"#) }
     }
 }
 

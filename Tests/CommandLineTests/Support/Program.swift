@@ -60,12 +60,22 @@ final class Program: Sendable {
     /// The process's number.
     var id: Int { Int(process) }
 
-    /// Waits until the process has printed `count` lines, and gives all that are there.
+    /// Waits until the process has printed `count` lines, each of which may take as long as patience lasts, and gives all that
+    /// are there.
     @discardableResult
     func lines(_ count: Int) async throws -> [String] {
-        let state = await transcript.state { $0.output.completeLines.count >= count }
+        let state = await stateOfLines(count)
         try require(state.output.completeLines.count >= count, "\(count) lines", state)
         return state.output.completeLines
+    }
+
+    private func stateOfLines(_ count: Int) async -> Transcript.State {
+        var (state, known) = (transcript.now, 0)
+        repeat {
+            known = state.output.completeLines.count
+            state = await transcript.state { [known] in $0.output.completeLines.count >= min(known + 1, count) }
+        } while state.status == nil && state.output.completeLines.count < count
+        return state
     }
 
     /// Waits until a whole line on standard output contains `words`.
@@ -184,6 +194,12 @@ final class Program: Sendable {
         let ending = await Ending(transcript.state { _ in false })
         if ending.errors.hasSuffix(Transcript.killed) { Issue.record("\(name) did not end: \(ending)") }
         return ending
+    }
+
+    /// Waits until the process has ended, of which every line may take as long as patience lasts.
+    func endedStepByStep() async -> Ending {
+        _ = await stateOfLines(.max)
+        return await ended()
     }
 
     struct Failure: Error, CustomStringConvertible {

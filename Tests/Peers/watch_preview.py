@@ -1,6 +1,6 @@
-"""Requests resources of a preview as programs other than browsers do, with Python's own HTTP client.
+"""Watches a preview as programs other than browsers do, with Python's own HTTP client.
 
-`get` prints the answer to one request. `stream` reads the images of `/stream` as strict readers do, and prints each as soon
+`stream` reads the images of `/stream` as strict readers do, and prints each as soon
 as its last byte has come; then how the stream ended. `poll` asks for one image after another, as the page does. All send the
 token in the URL as a cookie, as browsers do.
 """
@@ -31,37 +31,15 @@ def connect(url, timeout, room=None):
     return connection
 
 
-def ask(connection, options, method, path, fields, body=None):
-    names = {name.lower() for name, _ in fields}
-    connection.putrequest(method, path, skip_host="host" in names)
-    address = urllib.parse.urlsplit(options.url)
+def ask(connection, url, path, tag=None):
+    connection.putrequest("GET", path)
+    address = urllib.parse.urlsplit(url)
     for token in urllib.parse.parse_qs(address.query).get("token", []):
-        if "cookie" not in names:
-            connection.putheader("Cookie", f"framesocket-{address.port}={token}")
-    for name, value in fields:
-        if value:
-            connection.putheader(name, value)
-    if body is not None:
-        connection.putheader("Content-Length", len(body))
-    connection.endheaders(body)
+        connection.putheader("Cookie", f"framesocket-{address.port}={token}")
+    if tag:
+        connection.putheader("If-None-Match", tag)
+    connection.endheaders()
     return connection.getresponse()
-
-
-def get(options):
-    sent = None if options.body is None else bytes(options.body)
-    response = ask(connect(options.url, options.timeout), options, options.method, options.path, options.field, sent)
-    body = response.read()
-    isText = not response.getheader("Content-Type", "").startswith("image/jpeg")
-    if options.output:
-        options.output.write_bytes(body)
-    sending.say(
-        "answer",
-        status=response.status,
-        bytes=len(body),
-        sha256=hashlib.sha256(body).hexdigest(),
-        text=body.decode() if isText else "",
-        **{name.lower(): value for name, value in response.getheaders()},
-    )
 
 
 def parts(response, boundary):
@@ -118,7 +96,7 @@ def pause(options):
 
 
 def stream(options):
-    response = ask(connect(options.url, options.timeout, options.room), options, "GET", options.path, [])
+    response = ask(connect(options.url, options.timeout, options.room), options.url, options.path)
     boundary = response.headers.get_param("boundary") or ""
     sending.say("begin", status=response.status, type=response.headers.get_content_type())
     pause(options)
@@ -137,7 +115,7 @@ def poll(options):
     tag = None
     isFirst = True
     while True:
-        response = ask(connection, options, "GET", path, [("If-None-Match", tag)])
+        response = ask(connection, options.url, path, tag)
         if isFirst:
             sending.say("begin", status=response.status, type=response.headers.get_content_type())
             pause(options)
@@ -152,23 +130,11 @@ def poll(options):
             return
 
 
-def field(text):
-    name, _, value = text.partition(":")
-    return name, value.strip()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("url")
     parser.add_argument("--timeout", type=float, default=patience.LENGTH, metavar="SECONDS", help="to wait for anything (60)")
     actions = parser.add_subparsers(required=True)
-    getting = actions.add_parser("get")
-    getting.add_argument("path")
-    getting.add_argument("--method", default="GET")
-    getting.add_argument("--field", type=field, action="append", default=[], help="`Name: value`; an empty Host or Cookie is none")
-    getting.add_argument("--body", type=int, metavar="BYTES", help="send a body of so many bytes")
-    getting.add_argument("--output", type=pathlib.Path, metavar="FILE", help="where to write the body")
-    getting.set_defaults(run=get)
     for name, path, action in ("stream", "/stream", stream), ("poll", "/image", poll):
         watching = actions.add_parser(name)
         watching.add_argument("--path", default=path)

@@ -42,30 +42,33 @@ struct PreviewSite {
         self.url = url
     }
 
-    /// What Python's HTTP client is answered.
-    func get(_ path: String, _ options: String...) async throws -> Event {
-        try await get(path, options: options)
-    }
-
-    /// What Python's HTTP client is answered.
-    func get(_ path: String, options: [String]) async throws -> Event {
-        let arguments = ["-B", Places.peer("watch_preview"), url, "get", path] + options
-        let ending = try await place.start(Places.python, arguments).ended()
-        guard ending.status == 0, let answer = try ending.events.first else {
-            throw Program.Failure(description: "\(path): \(ending)")
+    /// What is answered to a request with the cookie of the page, unless its fields say otherwise.
+    func get(
+        _ path: String,
+        method: String = "GET",
+        _ fields: [String: String] = [:],
+        body: [UInt8]? = nil
+    ) async throws -> PreviewAnswer {
+        let token = url.split(separator: "token=").last ?? ""
+        var all = ["Host": "127.0.0.1:\(port)", "Cookie": "framesocket-\(port)=\(token)", "Connection": "close"]
+        if let body { all["Content-Length"] = "\(body.count)" }
+        all.merge(fields) { $1 }
+        let client = try connection()
+        try await client.write("\(method) \(path) HTTP/1.1\r\n\(all.map { "\($0.key): \($0.value)\r\n" }.joined())\r\n")
+        try await client.write(body ?? [])
+        var bytes: [UInt8] = []
+        while case let piece = try await client.readSome(upTo: 1 << 16), !piece.isEmpty { bytes += piece }
+        let answer = try #require(PreviewAnswer(bytes), "\(path): \(bytes.count) bytes")
+        if method == "GET", answer.status != 204, answer.status != 304 {
+            #expect(answer.fields["content-length"] == "\(answer.body.count)")
         }
         return answer
     }
 
-    /// What `/state` says.
-    func state() async throws -> PreviewReport {
-        try JSONDecoder().decode(PreviewReport.self, from: Data((await get("/state").text("text") ?? "").utf8))
-    }
-
-    /// What `/state` says of one sender.
-    func state(of sender: Int) async throws -> PreviewReport {
-        let text = try await get("/state?sender=\(sender)").text("text") ?? ""
-        return try JSONDecoder().decode(PreviewReport.self, from: Data(text.utf8))
+    /// What `/state` says, of one sender if it is named.
+    func state(of sender: Int? = nil) async throws -> PreviewReport {
+        let answer = try await get("/state" + (sender.map { "?sender=\($0)" } ?? ""))
+        return try JSONDecoder().decode(PreviewReport.self, from: Data(answer.body))
     }
 
     /// Waits until `/state` says what is expected.
@@ -151,6 +154,25 @@ extension PeerSocket {
     func isOpen() async -> Bool {
         if isQuiet { return true }
         return (try? await readSome(upTo: 1))?.isEmpty == false
+    }
+}
+
+/// An answer of a page's server.
+struct PreviewAnswer {
+    let status: Int
+    /// By their names in lower case.
+    let fields: [String: String]
+    let body: [UInt8]
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    fileprivate init?(_ bytes: [UInt8]) {
+        guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
+        let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
+        guard let status = Int(lines[0].dropFirst("HTTP/1.1 ".count).prefix(3)) else { return nil }
+        let pairs = lines.dropFirst().map { $0.split(separator: ": ", maxSplits: 1).map(String.init) }
+        fields = Dictionary(pairs.map { ($0[0].lowercased(), $0.last ?? "") }) { $1 }
+        (self.status, body) = (status, Array(bytes[end.upperBound...]))
     }
 }
 

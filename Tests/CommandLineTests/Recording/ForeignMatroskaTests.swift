@@ -204,33 +204,32 @@ import Testing
 
     // MARK: Other programs
 
-    @Test(.needs("gst-launch-1.0"), arguments: ["", "streamable=true", "version=1", "min-index-interval=0"])
-    func `what GStreamer writes is read`(option: String) async throws {
-        let place = try Workplace()
-        let written = try await place.shell(
-            """
-            gst-launch-1.0 -q videotestsrc num-buffers=10 ! video/x-raw,width=64,height=48,framerate=25/1 ! jpegenc ! \
-            matroskamux \(option) ! filesink location=$D/a.mkv
-            """
-        ).ended()
-        try #require(written.status == 0, "\(written)")
-        let contents = try read(Data.bytes(at: place.path("a.mkv")))
-        #expect(contents.entries.map(\.time) == (0..<10).map { $0 * 40_000_000 } && contents.isWhole)
-        for entry in contents.entries { #expect(try JPEGHeader(inspecting: entry.jpeg.span).width == 64) }
-    }
+    /// What makes `$D/a.mkv` of so many frames, 25 a second.
+    private static let writers: [(command: String, count: Int)] =
+        ["", "streamable=true", "version=1", "min-index-interval=0"].map { option in
+            (
+                """
+                gst-launch-1.0 -q videotestsrc num-buffers=10 ! video/x-raw,width=64,height=48,framerate=25/1 ! jpegenc ! \
+                matroskamux \(option) ! filesink location=$D/a.mkv
+                """, 10
+            )
+        }
+        + ["", "-live 1", "-cluster_time_limit 100 -reserve_index_space 1000"].map { option in
+            (
+                """
+                ffmpeg -nostdin -v error -f lavfi -i testsrc=size=64x48:rate=25 -f lavfi -i sine -t 2 -c:v mjpeg \
+                -c:a pcm_s16le \(option) $D/a.mkv
+                """, 50
+            )
+        }
 
-    @Test(.needs("ffmpeg"), arguments: ["", "-live 1", "-cluster_time_limit 100 -reserve_index_space 1000"])
-    func `what ffmpeg writes is read`(option: String) async throws {
-        let place = try Workplace()
-        let written = try await place.shell(
-            """
-            ffmpeg -nostdin -v error -f lavfi -i testsrc=size=64x48:rate=25 -f lavfi -i sine -t 2 -c:v mjpeg \
-            -c:a pcm_s16le \(option) $D/a.mkv
-            """
-        ).ended()
+    @Test(.needs("gst-launch-1.0", "ffmpeg"), arguments: writers.indices)
+    func `what other programs write is read`(index: Int) async throws {
+        let (place, (command, count)) = (try Workplace(), Self.writers[index])
+        let written = try await place.shell(command).ended()
         try #require(written.status == 0, "\(written)")
         let contents = try read(Data.bytes(at: place.path("a.mkv")))
-        #expect(contents.entries.map(\.time) == (0..<50).map { $0 * 40_000_000 } && contents.isWhole)
+        #expect(contents.entries.map(\.time) == (0..<UInt64(count)).map { $0 * 40_000_000 } && contents.isWhole)
         for entry in contents.entries { #expect(try JPEGHeader(inspecting: entry.jpeg.span).width == 64) }
     }
 

@@ -95,18 +95,15 @@ import Testing
 
     /// Files that are right, though not in the plainest shape.
     private static let unusual: [[UInt8]] = [
-        wave([chunk("LIST", [1, 2, 3, 4]), format(), chunk("fact", [0, 0, 0, 0]), data([5, -6])]),
         wave([chunk("odd ", [1, 2, 3]), format(), chunk("odd ", [1]), data([5, -6])]),
         wave([chunk("JUNK", [UInt8](repeating: 0x41, count: 200_001)), format(), data([5, -6])]),
         wave([format(), data([5, -6]), chunk("LIST", [1, 2, 3, 4])]),
         wave([format(), data([5, -6])]) + [1, 2, 3],
-        wave([format(extra: [0, 0]), data([5, -6])]),
         wave([extensible(), data([5, -6])]),
         // The RIFF chunk's size is asked for only if there are no samples.
         wave([format(), data([5, -6])], size: 0),
         wave([format(), data([5, -6])], size: 7),
         wave([format(), data([5, -6])], size: .max),
-        wave(Array(repeating: chunk("none", []), count: 254) + [format(), data([5, -6])]),
         // An odd number of bytes: what is no whole frame is no sample.
         wave([format(), chunk("data", [5, 0, 0xFA, 0xFF, 9])]),
         wave([chunk("ds64", long(60) + long(4) + long(2) + number(0)), format(), data([5, -6], size: .max)], "RF64"),
@@ -180,16 +177,11 @@ import Testing
     private static let wrong: [([UInt8], [Int16], String)] = [
         ([], [], "empty"),
         (Array("RIFF".utf8), [], "not audio"),
-        (Array("RIFF".utf8) + number(36) + Array("AVI ".utf8), [], "not audio"),
         ([UInt8](repeating: 0, count: 100), [], "not audio"),
-        (wave([]), [], "not audio"),
         (wave([format()]), [], "not audio"),
-        (wave([data([1, 2])]), [], "not audio"),
         // Sizes that lie.
         (wave([chunk("LIST", [1, 2], size: .max), format(), data([1])]), [], "not audio"),
         (wave([chunk("LIST", [], size: 0xFFFF)]), [], "not audio"),
-        (wave([chunk("fmt ", [1, 0, 1, 0]), data([1])]), [], "not audio"),
-        (wave([chunk("fmt ", [1, 0], size: 16)]), [], "not audio"),
         // Files that are cut off: their size is no placeholder.
         (wave([format(), data([1, 2, 3], size: 8)]), [1, 2, 3], "after 3 frames"),
         (wave([format(), data([1, 2, 3], size: 0x7000_0000)]), [1, 2, 3], "after 3 frames"),
@@ -208,13 +200,10 @@ import Testing
         (wave([format(), data([], size: .max)]), [], "no samples"),
         // Formats that are invalid or not supported.
         (wave([format(tag: 0), data([1])]), [], "not audio"),
-        (wave([format(tag: 0x1234), data([1])]), [], "not audio"),
-        (wave([format(bits: .max), data([1])]), [], "not audio"),
         (wave([format(channels: 0), data([1])]), [], "not audio"),
         (wave([format(channels: 6), data([1, 2, 3, 4, 5, 6])]), [], "channel count 6"),
         (wave([format(rate: 0), data([1])]), [], "not audio"),
         (wave([format(rate: 4_000), data([1])]), [], "-ar 48000"),
-        (wave([extensible(lastByte: 0x72), data([1])]), [], "not audio"),
     ]
 
     @Test func `an invalid file is rejected with the reason`() async throws {
@@ -346,12 +335,7 @@ func format(
     return chunk("fmt ", first + number(rate &* UInt32(align)) + short(align) + short(bits) + extra)
 }
 
-private func extensible(
-    tag: UInt16 = 1,
-    align: UInt16? = nil,
-    bits: UInt16 = 16,
-    lastByte: UInt8 = 0x71
-) -> [UInt8] {
-    let end: [UInt8] = [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, lastByte]
+private func extensible(tag: UInt16 = 1, align: UInt16? = nil, bits: UInt16 = 16) -> [UInt8] {
+    let end: [UInt8] = [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71]
     return format(tag: 0xFFFE, align: align, bits: bits, extra: short(22) + short(bits) + number(4) + short(tag) + end)
 }

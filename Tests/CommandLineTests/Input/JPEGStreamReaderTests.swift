@@ -7,12 +7,23 @@ import Testing
 /// How JPEGs are found in a stream, whatever is between them.
 @Suite(.tags(.computes)) struct JPEGStreamReaderTests {
     /// What a stream consists of, and what its reader makes of that.
-    enum Piece {
+    enum Piece: Equatable, CustomStringConvertible {
         case image([UInt8])
         /// An image without its end marker.
         case cut([UInt8])
         case padding([UInt8])
         case damage([UInt8])
+
+        /// A part of a stream.
+        init(_ part: JPEGStreamPart, of stream: [UInt8]) {
+            let bytes = Array(stream[part.offset..<part.offset + part.byteCount])
+            switch part.content {
+            case .image(let image) where image.isComplete: self = .image(image.bytes)
+            case .image(let image): self = .cut(image.bytes == bytes + [0xFF, 0xD9] ? bytes : image.bytes)
+            case .padding: self = .padding(bytes)
+            case .damage: self = .damage(bytes)
+            }
+        }
 
         var bytes: [UInt8] {
             switch self {
@@ -20,30 +31,10 @@ import Testing
             }
         }
 
-        /// What is expected of a part, as text that shows the difference in a failure.
-        func expectation(at offset: Int) -> String {
-            let content =
-                switch self {
-                case .image(let bytes): Piece.description(bytes, isComplete: true)
-                case .cut(let bytes): Piece.description(bytes + [0xFF, 0xD9], isComplete: false)
-                case .padding: "padding"
-                case .damage: "damage"
-                }
-            return "\(content) of \(bytes.count) at \(offset)"
-        }
-
-        static func description(_ part: JPEGStreamPart) -> String {
-            let content =
-                switch part.content {
-                case .image(let image): description(image.bytes, isComplete: image.isComplete)
-                case .padding: "padding"
-                case .damage: "damage"
-                }
-            return "\(content) of \(part.byteCount) at \(part.offset)"
-        }
-
-        private static func description(_ bytes: [UInt8], isComplete: Bool) -> String {
-            "image \(bytes.hashValue), \(isComplete ? "complete" : "cut")"
+        /// Short enough for the message of a failure.
+        var description: String {
+            let kind = Mirror(reflecting: self).children.first?.label ?? ""
+            return "\(kind) of \(bytes.count) bytes \(bytes.hashValue)"
         }
     }
 
@@ -243,15 +234,10 @@ import Testing
 
     @Test(arguments: streams.indices) func `a stream is taken apart, however it is cut into reads`(index: Int) {
         let (name, pieces) = Self.streams[index]
-        var stream: [UInt8] = []
-        var expected: [String] = []
-        for piece in pieces {
-            expected.append(piece.expectation(at: stream.count))
-            stream += piece.bytes
-        }
+        let stream = pieces.flatMap(\.bytes)
         for size in [Int.max, 1, 3, 1000] {
-            let found = parts(stream, piece: size).map(Piece.description)
-            #expect(found == expected, "\(name) in pieces of \(size)")
+            let found = parts(stream, piece: size).map { Piece($0, of: stream) }
+            #expect(found == pieces, "\(name) in pieces of \(size)")
         }
     }
 

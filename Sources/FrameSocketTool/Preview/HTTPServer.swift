@@ -60,17 +60,19 @@ struct HTTPResponse: Error {
         #endif
     }
 
-    private struct Client {
-        enum Phase { case asking, answered, closing }
+    /// What a client does, and its deadline on the monotonic clock: none while this program makes it wait.
+    private enum Client {
+        case asking(until: UInt64)
+        case answered(until: UInt64 = .max)
 
-        var phase: Phase
-        /// On the monotonic clock; never while this program makes the client wait.
-        var deadline = UInt64.max
-
-        init(_ phase: Phase, within limit: Duration? = nil) {
-            self.phase = phase
-            if let limit { deadline = MonotonicClock.now() &+ limit.nanoseconds }
+        var deadline: UInt64 {
+            switch self {
+            case .asking(let deadline), .answered(let deadline): deadline
+            }
         }
+
+        static var asking: Client { .asking(until: MonotonicClock.now() &+ requestLimit.nanoseconds) }
+        static var reading: Client { .answered(until: MonotonicClock.now() &+ answerLimit.nanoseconds) }
     }
 
     /// Beyond the maximum, those that are being closed; then, the library closes new ones.
@@ -78,7 +80,7 @@ struct HTTPResponse: Error {
 
     private let maximum: Int
     private let answer: @Sendable (HTTPRequest) -> HTTPResponse
-    /// By the connection's socket.
+    /// By the connection's socket; without those that are being closed.
     private let clients = Locked<[Int32: Client]>([:])
     private let daemon = unsafe Locked<OpaquePointer?>(nil)
     /// The functions may be called from every thread.
@@ -142,15 +144,15 @@ struct HTTPResponse: Error {
 
     private static func close(_ socket: Int32, in clients: inout [Int32: Client]) {
         shutdown(socket, Int32(truncatingIfNeeded: SHUT_RDWR))
-        clients[socket] = Client(.closing)
+        clients[socket] = nil
     }
 
     private func opened(_ socket: Int32) {
         clients.withLock { clients in
-            clients[socket] = Client(.asking, within: Self.requestLimit)
-            guard clients.values.count(where: { $0.phase != .closing }) > maximum else { return }
+            clients[socket] = .asking
+            guard clients.count > maximum else { return }
             // All have the same time for a request: the earliest deadline is that of the oldest wait.
-            let idle = clients.filter { $0.value.phase == .asking }
+            let idle = clients.filter { if case .asking = $0.value { true } else { false } }
             if let oldest = idle.min(by: { $0.value.deadline < $1.value.deadline }) {
                 Self.close(oldest.key, in: &clients)
             }
@@ -158,9 +160,7 @@ struct HTTPResponse: Error {
     }
 
     private func set(_ socket: Int32, _ client: Client) {
-        clients.withLock { clients in
-            if clients[socket].map({ $0.phase != .closing }) ?? false { clients[socket] = client }
-        }
+        clients.withLock { if $0[socket] != nil { $0[socket] = client } }
     }
 
     /// Returns whether the client has left, or sends no more.
@@ -190,7 +190,7 @@ struct HTTPResponse: Error {
     /// Called when a request has been answered, or never will be.
     private static let completed: MHD_RequestCompletedCallback = { context, connection, _, _ in
         guard let context = unsafe context, let connection = unsafe connection else { return }
-        unsafe server(context).set(microhttpd_socket(connection), Client(.asking, within: requestLimit))
+        unsafe server(context).set(microhttpd_socket(connection), .asking)
     }
 
     /// Called once for the header, then for each part of a request's body, and finally for the answer.
@@ -237,9 +237,9 @@ struct HTTPResponse: Error {
 
     private func respond(to request: HTTPRequest, on connection: OpaquePointer) -> MHD_Result {
         let socket = unsafe microhttpd_socket(connection)
-        set(socket, Client(.answered))
+        set(socket, .answered())
         let answer = answer(request)
-        set(socket, Client(.answered, within: Self.answerLimit))
+        set(socket, .reading)
         let body = unsafe Unmanaged.passRetained(Body(server: self, socket: socket, answer))
         let response = unsafe library.pointee.create_response_from_callback(
             answer.next == nil ? UInt64(answer.body.count) : .max,
@@ -280,9 +280,9 @@ struct HTTPResponse: Error {
             rest.withLock { rest in
                 if rest.isEmpty {
                     guard let next else { return Self.end }
-                    server.set(socket, Client(.answered))
+                    server.set(socket, .answered())
                     guard let part = next({ server.hasLeft(socket) }) else { return Self.end }
-                    server.set(socket, Client(.answered, within: HTTPServer.answerLimit))
+                    server.set(socket, .reading)
                     rest = part[...]
                 }
                 let piece = rest.prefix(room.count)

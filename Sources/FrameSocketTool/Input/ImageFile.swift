@@ -61,18 +61,17 @@ struct InputImage: Sendable {
     let name: String
     private(set) var content: Content
     /// Whether a JPEG of a stream had its end marker.
-    let isComplete: Bool
+    private(set) var isComplete = true
     /// Whether zeros followed a JPEG of a stream without its end marker, of which the first may belong to it.
-    private let isBeforeZeros: Bool
+    private var isBeforeZeros = false
     /// The version of the image's file; nil for one of a stream or a pipe.
-    let version: Files.Version?
+    private(set) var version: Files.Version?
     /// What is not sent of the image's file.
-    let omission: Omission?
+    private(set) var omission: Omission?
 
     /// An image of a pipe.
     init(name: String, _ pixels: PixelBuffer) {
         (self.name, content) = (name, .pixels(pixels))
-        (isComplete, isBeforeZeros, version, omission) = (true, false, nil, nil)
     }
 
     /// Reads a file: JPEG or PNG, detected from its first bytes and not from its name.
@@ -85,7 +84,6 @@ struct InputImage: Sendable {
     ) throws(CommandFailure) {
         name = path.text
         version = Files.Version(of: path)
-        (isComplete, isBeforeZeros) = (true, false)
         let bytes: [UInt8]
         do {
             bytes = try Files.contents(of: path)
@@ -97,13 +95,10 @@ struct InputImage: Sendable {
         case .jpeg, .png: break
         case .empty: throw CommandFailure(.badData, "\(name): the file is empty")
         case .foreign(let format):
-            if let video = kind.video(in: name) {
-                throw CommandFailure(.badData, "\(name): no image file, but \(video)")
-            }
-            throw CommandFailure(
-                .badData,
-                "\(name): \(format) files are not supported; convert it to JPEG or PNG"
-            )
+            let reason =
+                kind.video(in: name).map { "no image file, but \($0)" }
+                ?? "\(format) files are not supported; convert it to JPEG or PNG"
+            throw CommandFailure(.badData, "\(name): \(reason)")
         case .unknown:
             // A stream of them, such as multipart/x-mixed-replace.
             let remedy =
@@ -137,7 +132,6 @@ struct InputImage: Sendable {
     init(name: String, _ image: JPEGStreamImage) {
         (self.name, content) = (name, .jpeg(image.bytes))
         (isComplete, isBeforeZeros) = (image.isComplete, image.isBeforeZeros)
-        (version, omission) = (nil, nil)
     }
 
     /// The failure of a command that was to send video and read none, which looks as if all were well to whoever does not check how
@@ -262,9 +256,6 @@ enum FileKind {
 /// An image behind the first of a file, which `send` does not send: programs write several into one file, and cameras append
 /// previews that nobody wants to see as a frame.
 enum FurtherImage {
-    /// How much of a file is searched at once: the file is in memory already.
-    private static let pieceByteCount = 1 << 20
-
     /// The offset of an image that begins at or behind `end`, where the first one ends.
     ///
     /// Images that a JPEG lists itself (multi-picture format) belong to it, as on standard input.
@@ -286,12 +277,13 @@ enum FurtherImage {
 
     private static func firstJPEG(in bytes: [UInt8], from end: Int) -> Int? {
         var reader = JPEGStreamReader()
-        for start in stride(from: 0, to: bytes.count, by: pieceByteCount) {
-            reader.fill { $0 += bytes[start..<min(start + pieceByteCount, bytes.count)] }
-            if let offset = nextImage(of: &reader, from: end) { return offset }
-        }
+        // Without a copy.
+        reader.fill { $0 = bytes }
         reader.finish()
-        return nextImage(of: &reader, from: end)
+        while let part = reader.next() {
+            if case .image = part.content, part.offset >= end { return part.offset }
+        }
+        return nil
     }
 
     /// Where a PNG ends; nil if its chunks do not lead to an end.
@@ -311,13 +303,6 @@ enum FurtherImage {
         let rest = bytes[end...].drop { $0 == 0 || $0 == 0x20 || (0x09...0x0D).contains($0) }
         guard FileKind(rest).isPNG else { return nil }
         return rest.startIndex
-    }
-
-    private static func nextImage(of reader: inout JPEGStreamReader, from end: Int) -> Int? {
-        while let part = reader.next() {
-            if case .image = part.content, part.offset >= end { return part.offset }
-        }
-        return nil
     }
 }
 

@@ -75,64 +75,6 @@ struct FileSource: ImageSource {
     }
 }
 
-/// Raw video on standard input, whose images follow each other at once, or YUV4MPEG2, which describes itself.
-struct VideoSource: ImageSource {
-    private let input: InputFile
-    private let reader: RawReader
-    /// The first line of Y4M as it was read, without its magic and its end; nil for raw video.
-    private let header: String?
-    private var index = 0
-
-    init(width: Int, height: Int, format: PixelFormat, _ options: RawVideoOptions) throws(CommandFailure) {
-        let color = options.color(orElse: .jpeg)
-        (input, header) = (try InputFile("-"), nil)
-        reader = try RawReader(input, width: width, height: height, format: format, color: color, options.strides)
-    }
-
-    /// Continues a stream whose magic has been read.
-    init(y4m input: InputFile, _ options: RawVideoOptions) throws(CommandFailure) {
-        guard let line = try Y4MHeader.line(of: input) else {
-            throw CommandFailure(.badData, "standard input ends within the first line of the Y4M stream")
-        }
-        (self.input, header) = (input, line)
-        let header = try Y4MHeader(parsing: line)
-        reader = try RawReader(
-            input,
-            width: header.size.width,
-            height: header.size.height,
-            format: .i420,
-            color: options.color(orElse: PixelBuffer.Color(range: header.range, matrix: .bt601)),
-            isMono: header.isMono
-        )
-    }
-
-    mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage? {
-        if header != nil {
-            guard let line = try Y4MHeader.line(of: input) else { return try end() }
-            guard line == "FRAME" || line.hasPrefix("FRAME ") else {
-                throw CommandFailure(.badData, "the Y4M stream has no frame header where frame \(index) should begin")
-            }
-        }
-        let advice = header == nil ? "are --size and --format right?" : "was the stream cut off?"
-        guard let pixels = try reader.read(index, advice: advice, makeRoom) else {
-            guard header == nil else {
-                throw CommandFailure(.badData, "the Y4M stream ends within frame \(index)")
-            }
-            return try end()
-        }
-        defer { index += 1 }
-        return InputImage(name: "frame \(index)", pixels)
-    }
-
-    /// The end of the stream, which has to have had an image.
-    private func end() throws(CommandFailure) -> InputImage? {
-        guard index == 0 else { return nil }
-        throw InputImage.missing(
-            header.map { "it ends behind the header \"\(Y4MHeader.magic)\($0)\"" } ?? "it is empty"
-        )
-    }
-}
-
 /// A stream on standard input that identifies itself: JPEGs, or YUV4MPEG2.
 struct StreamSource: ImageSource {
     private let options: RawVideoOptions

@@ -1,10 +1,11 @@
 import FrameSocket
 
-/// Reads images of one size and format from standard input.
-struct RawReader {
+/// Raw video on standard input, whose images follow each other at once, or YUV4MPEG2, which describes itself.
+struct VideoSource: ImageSource {
     private let input: InputFile
-    private let width: Int
-    private let height: Int
+    /// The first line of Y4M as it was read, without its magic and its end; nil for raw video.
+    private let header: String?
+    private let size: BufferSize
     private let format: PixelFormat
     private let color: PixelBuffer.Color
     /// The padding bytes after each row, by plane.
@@ -16,20 +17,42 @@ struct RawReader {
     /// be sent yet.
     private let pool = PixelBuffer.Pool(maximumIdleImages: 1)
     private let converted = PixelBuffer.Pool(maximumIdleImages: 1)
+    private var index = 0
 
-    init(
+    /// Reads raw video of one size and format.
+    init(width: Int, height: Int, format: PixelFormat, _ options: RawVideoOptions) throws(CommandFailure) {
+        try self.init(
+            InputFile("-"),
+            size: BufferSize(width: width, height: height),
+            format: format,
+            color: options.color(orElse: .jpeg),
+            strides: options.strides
+        )
+    }
+
+    /// Continues a stream whose magic has been read.
+    init(y4m input: InputFile, _ options: RawVideoOptions) throws(CommandFailure) {
+        guard let line = try Y4MHeader.line(of: input) else {
+            throw CommandFailure(.badData, "standard input ends within the first line of the Y4M stream")
+        }
+        let header = try Y4MHeader(parsing: line)
+        let color = options.color(orElse: PixelBuffer.Color(range: header.range, matrix: .bt601))
+        try self.init(input, line, size: header.size, format: .i420, color: color, isMono: header.isMono)
+    }
+
+    private init(
         _ input: InputFile,
-        width: Int,
-        height: Int,
+        _ header: String? = nil,
+        size: BufferSize,
         format: PixelFormat,
         color: PixelBuffer.Color,
-        _ strides: [Int]? = nil,
+        strides: [Int]? = nil,
         isMono: Bool = false
     ) throws(CommandFailure) {
-        (self.input, self.width, self.height, self.format, self.color) = (input, width, height, format, color)
+        (self.input, self.header, self.size, self.format, self.color) = (input, header, size, format, color)
         let sample: PixelBuffer
         do {
-            sample = try pool.buffer(width: width, height: height, format: format)
+            sample = try pool.buffer(width: size.width, height: size.height, format: format)
         } catch {
             throw CommandFailure(error.code == .allocationFailed ? .systemError : .usage, "\(error)")
         }
@@ -41,19 +64,17 @@ struct RawReader {
         byteCount = zip(rows, planes).reduce(0) { $0 + $1.0 * $1.1.height }
     }
 
-    /// Reads the next image.
-    ///
-    /// - Parameters:
-    ///   - index: The image's number.
-    ///   - advice: A question to the user whose input ends within the image.
-    ///   - makeRoom: Called when the image begins to arrive, before it is read into memory.
-    /// - Returns: The image; nil at the end of the input.
-    /// - Throws: A failure if the image cannot be read.
-    func read(_ index: Int, advice: String, _ makeRoom: () -> Void) throws(CommandFailure) -> PixelBuffer? {
+    mutating func next(_ makeRoom: () -> Void) throws(CommandFailure) -> InputImage? {
+        if header != nil {
+            guard let line = try Y4MHeader.line(of: input) else { return try end() }
+            guard line == "FRAME" || line.hasPrefix("FRAME ") else {
+                throw CommandFailure(.badData, "the Y4M stream has no frame header where frame \(index) should begin")
+            }
+        }
         do {
             input.wait()
             makeRoom()
-            var pixels = try pool.buffer(width: width, height: height, format: format)
+            var pixels = try pool.buffer(width: size.width, height: size.height, format: format)
             for plane in planeCount..<pixels.planeCount {
                 try pixels.withMutablePlane(plane) { bytes in
                     for position in bytes.indices { bytes[position] = 128 }
@@ -62,19 +83,32 @@ struct RawReader {
             let start = input.offset
             try fill(&pixels)
             let count = Int(input.offset - start)
-            guard count > 0 else { return nil }
+            guard count > 0 else {
+                if header == nil { return try end() }
+                throw CommandFailure(.badData, "the Y4M stream ends within frame \(index)")
+            }
             guard count == byteCount else {
+                let advice = header == nil ? "are --size and --format right?" : "was the stream cut off?"
                 throw CommandFailure(
                     .badData,
                     "standard input ends in frame \(index) after \(count) of \(byteCount) bytes; \(advice)"
                 )
             }
-            return try pixels.converted(from: color, pool: converted)
+            defer { index += 1 }
+            return InputImage(name: "frame \(index)", try pixels.converted(from: color, pool: converted))
         } catch let failure as CommandFailure {
             throw failure
         } catch {
             throw CommandFailure(.badData, "\(error)")
         }
+    }
+
+    /// The end of the stream, which has to have had an image.
+    private func end() throws(CommandFailure) -> InputImage? {
+        guard index == 0 else { return nil }
+        throw InputImage.missing(
+            header.map { "it ends behind the header \"\(Y4MHeader.magic)\($0)\"" } ?? "it is empty"
+        )
     }
 
     /// Reads one image, as far as there is one.

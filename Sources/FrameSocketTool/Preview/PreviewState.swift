@@ -47,16 +47,18 @@ extension PreviewStage.State {
     func json(choosing choice: Int?, endpoint: SocketEndpoint, maximumViewers: Int) -> String {
         let now = MonotonicClock.now()
         let shown = sender(choice)
-        var line = JSONLine(event: "state")
-        line.add("state", shown.map { $0.isPaused ? "paused" : $0.image == nil ? "waiting" : "live" } ?? "none")
-        line.add("path", endpoint.description)
-        line.add("senders", senders.count)
-        line.add("viewers", viewers)
-        line.add("maximumViewers", maximumViewers)
-        line.add("choices", senders.map { JSONLine(of: $0) })
-        if let shown { line.add(shown, at: now, hasFigures: true) }
-        if let lastEnd { line.add("lastEnd", lastEnd.description) }
-        if shown?.image == nil, choice == nil, let last { line.add("last", JSONLine(of: last, at: now)) }
+        let stays = shown?.image == nil && choice == nil
+        var line: JSONLine = [
+            "event": "state",
+            "state": shown.map { $0.isPaused ? "paused" : $0.image == nil ? "waiting" : "live" } ?? "none",
+            "path": endpoint.description, "senders": senders.count, "viewers": viewers,
+            "maximumViewers": maximumViewers, "choices": senders.map { JSONLine(of: $0) },
+            "lastEnd": lastEnd?.description, "last": stays ? last.map { JSONLine(of: $0, at: now) } : nil,
+        ]
+        if let shown {
+            line.add(JSONLine(of: shown, at: now))
+            line.add(JSONLine(figuresOf: shown, at: now))
+        }
         return line.text
     }
 }
@@ -64,39 +66,26 @@ extension PreviewStage.State {
 extension JSONLine {
     /// Creates an object that says who a sender is, and its image, with its age if a time is given.
     fileprivate init(of sender: PreviewStage.Sender, at now: UInt64? = nil) {
-        self.init()
-        add(sender, at: now, hasFigures: false)
-    }
-
-    fileprivate mutating func add(_ sender: PreviewStage.Sender, at now: UInt64?, hasFigures: Bool) {
-        add("connection", sender.id)
-        if let peer = sender.peer {
-            add("pid", peer.processID)
-            add("uid", peer.userID)
-        }
-        if hasFigures, let now { addFigures(of: sender, at: now) }
-        guard let image = sender.image else { return }
-        add("width", image.size.width)
-        add("height", image.size.height)
-        guard let now else { return }
+        let image = sender.image
+        self = [
+            "connection": sender.id, "pid": sender.peer?.processID, "uid": sender.peer?.userID,
+            "width": image?.size.width, "height": image?.size.height,
+        ]
+        guard let now, let image else { return }
         add("orientation", image.orientation.rawValue)
         add("age", now > image.receivedAt ? now - image.receivedAt : 0)
     }
 
-    private mutating func addFigures(of sender: PreviewStage.Sender, at now: UInt64) {
-        add("frames", sender.statistics.frames)
-        add("bytes", sender.byteCount)
-        add("missing", sender.statistics.missing)
-        add("superseded", sender.superseded)
-        add("undecodable", sender.undecodable)
-        if let (frames, bytes) = sender.meter.rates(at: now) {
-            add("framesPerSecond", frames, digits: 2)
-            add("bytesPerSecond", UInt64(exactly: bytes) ?? .max)
-        }
+    fileprivate init(figuresOf sender: PreviewStage.Sender, at now: UInt64) {
+        let rates = sender.meter.rates(at: now)
         let latency = sender.meter.latency(at: now)
-        if latency.count > 0 {
-            add("latency", latency.mean.nanoseconds)
-            add("latencyMaximum", latency.maximum.nanoseconds)
-        }
+        self = [
+            "frames": sender.statistics.frames, "bytes": sender.byteCount, "missing": sender.statistics.missing,
+            "superseded": sender.superseded, "undecodable": sender.undecodable,
+            "framesPerSecond": rates.map { JSONNumber($0.frames, digits: 2) },
+            "bytesPerSecond": rates.map { UInt64(exactly: $0.bytes) ?? .max },
+            "latency": latency.count > 0 ? latency.mean.nanoseconds : nil,
+            "latencyMaximum": latency.count > 0 ? latency.maximum.nanoseconds : nil,
+        ]
     }
 }

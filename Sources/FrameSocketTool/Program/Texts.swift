@@ -68,9 +68,8 @@ struct JSONLine: JSONValue, ExpressibleByDictionaryLiteral {
         if let value { members.append("\(name.json):\(value.json)") }
     }
 
-    mutating func add(_ name: String, _ value: Double, digits: Int) {
-        add(name, JSONNumber(value, digits: digits))
-    }
+    /// Adds the members of another object.
+    mutating func add(_ other: JSONLine) { members += other.members }
 
     /// The complete line.
     var text: String { "{" + members.joined(separator: ",") + "}" }

@@ -176,13 +176,8 @@ extension PreviewPage {
 
         // Until some milliseconds have passed, or the page comes into view.
         const pause = (milliseconds) => new Promise((resolve) => {
-          const end = () => {
-            clearTimeout(timer);
-            document.removeEventListener("visibilitychange", end);
-            resolve();
-          };
-          const timer = setTimeout(end, milliseconds);
-          document.addEventListener("visibilitychange", end);
+          setTimeout(resolve, milliseconds);
+          document.addEventListener("visibilitychange", resolve, { once: true, signal: AbortSignal.timeout(milliseconds) });
         });
 
         // A command that starts a sender, if there is none; a port would also need a token, which does not belong on a page.
@@ -232,20 +227,19 @@ extension PreviewPage {
           list.value = chosen;
         }
 
-        // What was true when the preview last answered is not shown as if it were true now, except of the image, which stays.
-        const showAbsence = (state) => show({ ...state, choices: [], at: latest.at, last: shown(latest) });
+        // Nothing that fails tells that the preview has ended: the network may be down, or the browser may have no connection
+        // left for this page. What was true when the preview last answered is not shown as if it were true now, except of the
+        // image, which stays.
+        function failed(message, askedAt) {
+          failingSince ??= askedAt;
+          if (!hasEnded && performance.now() - failingSince < patience) return;
+          const reason = hasEnded ? { state: "ended", time: hasEnded } : { state: "lost", message, since: failingSince };
+          show({ ...reason, choices: [], at: latest.at, last: shown(latest) });
+        }
 
         function ended() {
           hasEnded ||= new Intl.DateTimeFormat(undefined, { timeStyle: "medium" }).format();
-          showAbsence({ state: "ended", time: hasEnded });
-        }
-
-        // Nothing that fails tells that the preview has ended: the network may be down, or the browser may have no connection
-        // left for this page.
-        function failed(message, askedAt) {
-          failingSince ??= askedAt;
-          if (hasEnded) ended();
-          else if (performance.now() - failingSince >= patience) showAbsence({ state: "lost", message, since: failingSince });
+          failed("", performance.now());
         }
 
         const ask = (path, limit, headers = {}) => fetch(path, { headers, cache: "no-store", signal: AbortSignal.timeout(limit) });

@@ -8,16 +8,17 @@ struct RawOutput {
     /// The format of the output.
     struct Settings: Sendable {
         /// How pixels are arranged.
-        var format: PixelFormat
-        /// What the samples of planar formats mean.
-        var color = PixelBuffer.Color.jpeg
-        /// The bytes from one row to the next in each plane; nil if rows are contiguous.
-        var strides: [Int]?
+        let format: PixelFormat
+        let options: RawVideoOptions
         /// Whether YUV4MPEG2 headers precede the stream and each frame.
-        var isY4M = false
-        /// The frame rate that such a header states.
-        var framesPerSecond = 30.0
+        let isY4M: Bool
+
+        /// What the samples of planar formats mean.
+        fileprivate var color: PixelBuffer.Color { options.color(orElse: .jpeg) }
     }
+
+    /// The frame rate that the header of YUV4MPEG2 states.
+    private static let framesPerSecond = 30.0
 
     private let settings: Settings
     private let viewport: FrameDecoder.Viewport?
@@ -43,8 +44,8 @@ struct RawOutput {
         let pixels = try decoder.decode(frame, as: settings.format, in: viewport).image
             .converted(from: .jpeg, to: settings.color, pool: converted)
         let header = try header(for: BufferSize(width: pixels.width, height: pixels.height))
-        if let strides = settings.strides { try pixels.check(strides) }
-        let strides = settings.strides ?? pixels.packedStrides
+        if let strides = settings.options.strides { try pixels.check(strides) }
+        let strides = settings.options.strides ?? pixels.packedStrides
         let byteCount = header.count + pixels.byteCount(strides)
         return try FrameBytes(capacity: byteCount) { output throws(TurboJPEGError) in
             // Without memory there is no room at all, which is no fault of the image.
@@ -52,7 +53,7 @@ struct RawOutput {
                 throw TurboJPEGError(.allocationFailed, "not enough memory for \(byteCount) bytes of raw video")
             }
             for byte in header { output.append(byte) }
-            if settings.strides == nil {
+            if settings.options.strides == nil {
                 try pixels.copyPacked(into: &output)
             } else {
                 pixels.copy(into: &output, strides)
@@ -72,7 +73,7 @@ struct RawOutput {
         let isFirst = size == nil
         size = current
         guard settings.isY4M else { return [] }
-        let stream = Y4MHeader(size: current, framesPerSecond: settings.framesPerSecond, range: settings.color.range)
+        let stream = Y4MHeader(size: current, framesPerSecond: Self.framesPerSecond, range: settings.color.range)
         return Array(((isFirst ? stream.text : "") + "FRAME\n").utf8)
     }
 }

@@ -133,9 +133,7 @@ struct ReceiveCommand: Command {
     init(_ arguments: inout Arguments) throws(UsageError) {
         let count = try arguments.integer("--count", in: 1...(.max))
         let stopAfter = try arguments.integer("--stop-after", in: 1...(.max))
-        guard count == nil || stopAfter == nil else {
-            throw UsageError(message: "--count and --stop-after are mutually exclusive")
-        }
+        try arguments.exclude("--count", "--stop-after")
         self.count = count ?? stopAfter
         stopsSenders = stopAfter != nil
         takesNewest = arguments.flag("--newest")
@@ -156,17 +154,23 @@ struct ReceiveCommand: Command {
         let isMJPEG = arguments.flag("--mjpeg")
         let isY4M = arguments.flag("--y4m")
         let options = try RawVideoOptions(&arguments)
-        let settings = try Self.settings(raw, isY4M: isY4M, options)
+        let format = raw ?? (isY4M ? .i420 : nil)
+        guard format != nil || !options.isGiven else {
+            throw UsageError(message: "--range and --matrix require --raw or --y4m, and --stride requires --raw")
+        }
+        if let format { try options.check(format) }
+        guard !isY4M || options.strides == nil else {
+            throw UsageError(message: "--stride requires --raw; the rows of Y4M are contiguous")
+        }
+        let settings = format.map { RawOutput.Settings(format: $0, options: options, isY4M: isY4M) }
         decodes = arguments.flag("--decode") || settings != nil
         allowsProgressive = arguments.flag("--allow-progressive")
         isLenient = arguments.flag("--lenient")
-        viewport = try Self.viewport(&arguments, isRaw: settings != nil)
+        viewport = try Self.viewport(&arguments)
         isUpright = arguments.flag("--upright")
         printsStatistics = try arguments.value("--stats", "json") { $0 == "json" ? true : nil } ?? false
         isQuiet = arguments.flag("--quiet")
-        guard [isJSON, isMJPEG, raw != nil, isY4M].count(where: { $0 }) <= 1 else {
-            throw UsageError(message: "--json, --mjpeg, --raw and --y4m are mutually exclusive")
-        }
+        try arguments.exclude("--json", "--mjpeg", "--raw", "--y4m")
         guard wireLog != "-" || (!isJSON && !isMJPEG && settings == nil && !printsStatistics) else {
             throw UsageError(
                 message: "--wire-log - cannot be combined with --json, --mjpeg, --raw, --y4m or --stats"
@@ -179,11 +183,9 @@ struct ReceiveCommand: Command {
         }
         if isMJPEG || settings != nil || wireLog == "-" || audio == "-" { try Terminal.checkTakesBytes() }
         output = settings.map { .raw($0) } ?? (isMJPEG ? .mjpeg : isJSON ? .json : .nothing)
-        guard !isUpright || settings != nil else { throw UsageError(message: "--upright requires --raw or --y4m") }
-        guard !overwrites || directory != nil || audio != nil else {
-            throw UsageError(message: "--overwrite requires --output or --audio")
-        }
-        guard keep == nil || directory != nil else { throw UsageError(message: "--keep requires --output") }
+        try arguments.require("--raw", "--y4m", for: "--upright")
+        try arguments.require("--output", "--audio", for: "--overwrite")
+        try arguments.require("--output", for: "--keep")
         guard metrics != "-" else { throw UsageError(message: "--metrics writes to a file, not to standard output") }
         guard !acceptsSharedMemory || (!isMJPEG && directory == nil && wireLog == nil) else {
             throw UsageError(
@@ -194,44 +196,19 @@ struct ReceiveCommand: Command {
         if case .at(let endpoint) = place, acceptsSharedMemory { try endpoint.checkSharesMemory() }
     }
 
-    /// The format of raw video; nil if none is written.
-    private static func settings(
-        _ raw: PixelFormat?,
-        isY4M: Bool,
-        _ options: RawVideoOptions
-    ) throws(UsageError) -> RawOutput.Settings? {
-        guard let format = raw ?? (isY4M ? .i420 : nil) else {
-            guard !options.isGiven else {
-                throw UsageError(message: "--range and --matrix require --raw or --y4m, and --stride requires --raw")
-            }
-            return nil
-        }
-        try options.check(format)
-        guard !isY4M || options.strides == nil else {
-            throw UsageError(message: "--stride requires --raw; the rows of Y4M are contiguous")
-        }
-        let color = options.color(orElse: .jpeg)
-        return RawOutput.Settings(format: format, color: color, strides: options.strides, isY4M: isY4M)
-    }
-
     /// The size of raw video; nil for that of the images.
-    private static func viewport(
-        _ arguments: inout Arguments,
-        isRaw: Bool
-    ) throws(UsageError) -> FrameDecoder.Viewport? {
+    private static func viewport(_ arguments: inout Arguments) throws(UsageError) -> FrameDecoder.Viewport? {
         var given: FrameDecoder.Viewport?
         for (name, mode) in [
             ("--letterbox", FrameDecoder.Viewport.Mode.letterbox), ("--fill", .fill), ("--stretch", .stretch),
         ] {
             guard let size = try arguments.box(name) else { continue }
-            guard isRaw else { throw UsageError(message: "\(name) requires --raw or --y4m") }
+            try arguments.require("--raw", "--y4m", for: name)
             let limit = JPEGDecoder.Limits().maximumPixels
             guard size.width * size.height <= limit else {
                 throw UsageError(message: "\(name): at most \(limit) pixels")
             }
-            guard given == nil else {
-                throw UsageError(message: "--letterbox, --fill and --stretch are mutually exclusive")
-            }
+            try arguments.exclude("--letterbox", "--fill", "--stretch")
             given = FrameDecoder.Viewport(width: size.width, height: size.height, mode: mode)
         }
         return given

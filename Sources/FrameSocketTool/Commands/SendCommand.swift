@@ -127,12 +127,12 @@ struct SendCommand: Command {
         wait = try arguments.number("--wait", orZero: true) ?? 5
         isJSON = arguments.flag("--json")
         isQuiet = arguments.flag("--quiet")
-        if isPassthrough, configuration.sharesMemory {
-            throw UsageError(
-                message: "--passthrough and --shared are mutually exclusive: shared images are not encoded"
-            )
-        }
-        if isPassthrough, options.changesImages || size != nil || background != nil {
+        try arguments.exclude("--passthrough", "--shared", because: "shared images are not encoded")
+        let changes = arguments.has([
+            "--quality", "--subsampling", "--scale", "--width", "--fit", "--letterbox", "--fill", "--preset", "--agora",
+            "--rotate", "--watermark", "--size", "--background",
+        ])
+        if isPassthrough, changes {
             throw UsageError(message: "--passthrough sends JPEGs unchanged; remove the options that would change them")
         }
         let rest = try arguments.rest()

@@ -46,9 +46,6 @@ struct SendOptions {
     let configuration: SampleUploader.Configuration
     /// What is drawn over every image.
     let watermark: WatermarkFile?
-    /// Whether any option changes the image that was submitted.
-    let changesImages: Bool
-
     init(_ arguments: inout Arguments) throws(UsageError) {
         let quality = try arguments.value("--quality", "a whole number from 1 to 100, or a range such as 40-90") {
             Self.quality($0)
@@ -60,13 +57,8 @@ struct SendOptions {
         let scale = try Self.scale(&arguments)
         let rotates = arguments.flag("--rotate")
         let (isPlain, isSharing) = (arguments.flag("--plain"), arguments.flag("--shared"))
-        guard !isPlain || !isSharing else {
-            throw UsageError(
-                message: "--plain and --shared are mutually exclusive: existing Jitsi senders share no memory"
-            )
-        }
+        try arguments.exclude("--plain", "--shared", because: "existing Jitsi senders share no memory")
         watermark = try WatermarkFile(&arguments)
-        changesImages = quality != nil || subsampling != nil || scale != nil || rotates || watermark != nil
         configuration = SampleUploader.Configuration(
             quality: quality?.upperBound ?? 80,
             adaptation: adaptation,
@@ -118,20 +110,14 @@ struct SendOptions {
             },
             arguments.flag("--agora") ? .fit(width: 640, height: 360) : nil,
         ].compactMap(\.self)
-        guard choices.count <= 1 else {
-            throw UsageError(
-                message: "--scale, --width, --fit, --letterbox, --fill, --preset and --agora are mutually exclusive"
-            )
-        }
+        try arguments.exclude("--scale", "--width", "--fit", "--letterbox", "--fill", "--preset", "--agora")
         return choices.first
     }
 
     private static func pacing(_ arguments: inout Arguments) throws(UsageError) -> SampleUploader.Pacing {
         let rate = try arguments.number("--rate")
         let every = try arguments.integer("--every", in: 1...(.max))
-        guard rate == nil || every == nil else {
-            throw UsageError(message: "--rate and --every are mutually exclusive")
-        }
+        try arguments.exclude("--rate", "--every")
         let pacing =
             rate.map { SampleUploader.Pacing.framesPerSecond($0) } ?? every.map { SampleUploader.Pacing.every($0) }
             ?? .everyFrame
@@ -196,10 +182,8 @@ struct WatermarkFile {
             guard numbers.count == 3, numbers.allSatisfy({ -1...1 ~= $0 }), numbers[2] > 0 else { return nil }
             return numbers
         }
-        guard let path else {
-            guard place == nil else { throw UsageError(message: "--watermark-at requires --watermark") }
-            return nil
-        }
+        try arguments.require("--watermark", for: "--watermark-at")
+        guard let path else { return nil }
         (self.path, self.place) = (path, place ?? [0.1, 0.1, 0.1])
     }
 

@@ -12,6 +12,8 @@ struct Arguments {
     private let literal: [String]
     /// The options that have been asked for.
     private var names: [String] = []
+    /// Those that were there.
+    private var given: Set<String> = []
 
     init(_ words: some Sequence<String>) {
         let words = Array(words)
@@ -25,6 +27,7 @@ struct Arguments {
         self.names += names
         let count = words.count
         words.removeAll { names.contains($0) }
+        if words.count < count { given.formUnion(names) }
         return words.count < count
     }
 
@@ -47,7 +50,24 @@ struct Arguments {
             values.append(words[index + 1])
             words.removeSubrange(index...(index + 1))
         }
+        if !values.isEmpty { given.insert(name) }
         return values
+    }
+
+    /// Whether any of these options, which have been taken, was given.
+    func has(_ names: [String]) -> Bool { !given.isDisjoint(with: names) }
+
+    /// Checks that at most one of these options was given.
+    func exclude(_ names: String..., because reason: String? = nil) throws(UsageError) {
+        guard given.intersection(names).count > 1, let last = names.last else { return }
+        let list = names.dropLast().joined(separator: ", ") + " and " + last
+        throw UsageError(message: "\(list) are mutually exclusive\(reason.map { ": " + $0 } ?? "")")
+    }
+
+    /// Checks that one of the others was given if an option was.
+    func require(_ others: String..., for name: String) throws(UsageError) {
+        guard given.contains(name), given.isDisjoint(with: others) else { return }
+        throw UsageError(message: "\(name) requires \(others.joined(separator: " or "))")
     }
 
     /// Takes an option whose value `parse` accepts.
@@ -112,11 +132,8 @@ extension Arguments {
     mutating func tokens() throws(UsageError) -> HandshakeTokenFiles? {
         let own = try path("--token-file")
         let peer = try path("--peer-token-file")
-        guard let own else {
-            guard peer == nil else { throw UsageError(message: "--peer-token-file requires --token-file") }
-            return nil
-        }
-        return HandshakeTokenFiles(own: own, peer: peer ?? own)
+        try require("--token-file", for: "--peer-token-file")
+        return own.map { HandshakeTokenFiles(own: $0, peer: peer ?? $0) }
     }
 
     /// Takes the values that this side states about itself.

@@ -10,18 +10,25 @@ actor Reception {
     nonisolated let listening: Listening
 
     private struct Counters {
-        /// Who is connected, and what has come from it.
-        var senders: [Int: (connection: FrameConnection, received: Locked<ReceptionStatistics>)] = [:]
-        /// The totals, without what is known only of each sender.
+        /// Who is connected.
+        var senders: [Int: FrameConnection] = [:]
+        /// The totals, without the frames of connected senders that were superseded.
         var statistics = ReceptionTotals()
-        var meter = ReceptionMeter()
         /// Whether a frame has arrived that is to be written.
         var hasFrame = false
 
+        private var superseded: Int { senders.values.reduce(0) { $0 + $1.statistics.supersededFrames } }
+
         var totals: ReceptionTotals {
-            senders.values.reduce(statistics) { totals, sender in
-                totals.adding(sender.received.withLock { $0 }, sender.connection.statistics.supersededFrames)
-            }
+            var totals = statistics
+            totals.superseded += superseded
+            return totals
+        }
+
+        mutating func read() -> ReceptionReading {
+            var reading = statistics.read(connections: senders.count)
+            reading.totals.superseded += superseded
+            return reading
         }
     }
 
@@ -122,7 +129,7 @@ actor Reception {
     private func prepare(_ directory: String) throws(CommandFailure) {
         try Files.makeDirectory(directory)
         guard unsafe access(directory, W_OK | X_OK) == 0 else { throw CommandFailure(on: directory) }
-        let frames = try Files.names(in: directory).filter(Self.isFrame)
+        let frames = try Files.entries(in: directory).compactMap(\.exactText).filter(Self.isFrame)
         guard command.overwrites else {
             if let name = frames.first { throw CommandFailure(on: "\(directory)/\(name)", EEXIST) }
             return
@@ -144,23 +151,24 @@ actor Reception {
     /// Asks every sender to stop for good, if that is wanted.
     nonisolated func stopSenders() {
         guard command.stopsSenders, !listening.goesOn else { return }
-        for sender in counters.withLock({ $0.senders.values }) { sender.connection.close(.requestedByHost) }
+        for sender in counters.withLock({ $0.senders.values }) { sender.close(.requestedByHost) }
     }
 
-    /// What the reception has come to when its time is over.
-    nonisolated func timeOut(after seconds: Double) -> Result<Void, CommandFailure> {
+    /// Why the reception has failed when its time is over, if it has.
+    nonisolated func timeOut(after seconds: Double) -> CommandFailure? {
         let (frames, hasFrame) = counters.withLock { ($0.statistics.frames, $0.hasFrame) }
-        if command.count == nil, hasFrame { return .success(()) }
+        if command.count == nil, hasFrame { return nil }
         let message = command.count.map { "\(frames) of \($0) frames" } ?? "no frame"
-        return .failure(CommandFailure(.timedOut, "\(message) within \(Format.seconds(seconds))"))
+        return CommandFailure(.timedOut, "\(message) within \(Format.seconds(seconds))")
     }
 
     /// Writes and prints the totals; returns why the counters could not be written.
     nonisolated func summarise(_ server: FrameServer) -> CommandFailure? {
         updateMetrics(server)
+        let reading = reading
         if command.printsStatistics { printStatistics(reading) }
         if !command.isQuiet {
-            let totals = counts.totals
+            let totals = reading.totals
             var summary = totals.summary(decoding: decoder.decoding)
             if command.acceptsSharedMemory, totals.frames > 0, totals.shared == 0 {
                 summary += ", none in shared memory"
@@ -175,9 +183,9 @@ actor Reception {
 
     /// Receives the frames of one sender to its end.
     func follow(_ connection: FrameConnection) async {
-        let (id, received) = (connection.id, Locked(ReceptionStatistics()))
+        let id = connection.id
         counters.withLock { counters in
-            counters.senders[id] = (connection, received)
+            counters.senders[id] = connection
             counters.statistics.connections += 1
         }
         report(.connected(connection))
@@ -189,11 +197,12 @@ actor Reception {
             await followSound(of: connection)
             _ = await (statuses, infos)
         }
+        var received = ReceptionStatistics()
         var failure: TransportError?
         do throws(TransportError) {
             for try await frame in connection.frames {
                 guard listening.goesOn else { break }
-                received.withLock { $0.add(frame) }
+                counters.withLock { $0.statistics.addMissing(before: frame, of: &received) }
                 take(frame, of: connection)
             }
         } catch {
@@ -208,8 +217,7 @@ actor Reception {
         await others.value
         counters.withLock { counters in
             counters.senders[id] = nil
-            let missed = connection.statistics.supersededFrames
-            counters.statistics = counters.statistics.adding(received.withLock { $0 }, missed)
+            counters.statistics.superseded += connection.statistics.supersededFrames
         }
         report(.closed(connection: id, reason: reason, told: failure))
     }
@@ -268,24 +276,21 @@ actor Reception {
             let index = counters.withLock { $0.statistics.frames }
             let size = try consume(frame, byteCount, index)
             report(.frame(frame, connection: connection.id, index: index, jpegSize: size))
-            counters.withLock { counters in
-                counters.statistics.add(frame, byteCount: byteCount)
-                counters.meter.add(frame, byteCount: byteCount)
-            }
+            counters.withLock { $0.statistics.add(frame, byteCount: byteCount) }
             // After the report of this one, which is there whatever becomes of the others.
             if let directory = command.directory, let keep = command.keep {
                 try removeFrames(in: directory, upTo: keep, of: index + 1)
             }
-            if index + 1 == command.count { listening.finish(.success(())) }
+            if index + 1 == command.count { listening.finish() }
         } catch let error as TurboJPEGError where error.code == .allocationFailed {
-            listening.finish(.failure(CommandFailure(.systemError, "\(error)")))
+            listening.finish(CommandFailure(.systemError, "\(error)"))
         } catch let error as TurboJPEGError {
             counters.withLock { $0.statistics.undecodable += 1 }
             report(.failed(connection: connection.id, code: error.code.rawValue, message: error.advice))
         } catch let failure as CommandFailure {
             listening.finish(failure)
         } catch {
-            listening.finish(.failure(CommandFailure(.unavailable, "\(error)")))
+            listening.finish(CommandFailure(.unavailable, "\(error)"))
         }
     }
 
@@ -344,12 +349,6 @@ actor Reception {
 
     // MARK: Reporting
 
-    /// The number of connected senders, and the totals of all senders including these.
-    private nonisolated var counts: (senders: Int, totals: ReceptionTotals) {
-        let current = counters.withLock { $0 }
-        return (current.senders.count, current.totals)
-    }
-
     /// Reports progress, even while a frame waits to be written.
     nonisolated func tick() async {
         let reading = reading
@@ -362,15 +361,12 @@ actor Reception {
         if !command.isQuiet { Terminal.showProgress(reading.line) }
     }
 
-    private nonisolated var reading: ReceptionMeter.Reading {
-        let (senders, totals) = counts
-        return counters.withLock { $0.meter.read(connections: senders, totals: totals) }
-    }
+    private nonisolated var reading: ReceptionReading { counters.withLock { $0.read() } }
 
     /// Frames on standard output leave no room for anything else there.
     ///
     /// Readings that nobody reads are left out, unless they have a place among events.
-    private nonisolated func printStatistics(_ reading: ReceptionMeter.Reading) {
+    private nonisolated func printStatistics(_ reading: ReceptionReading) {
         let line = reading.json
         do throws(CommandFailure) {
             switch command.output {
@@ -405,13 +401,8 @@ actor Reception {
     /// Writes the counters, if a file is named for them.
     private nonisolated func writeMetrics(_ server: FrameServer) throws(CommandFailure) {
         guard let metrics = command.metrics else { return }
-        let (senders, totals) = counts
-        let text = ReceptionMetrics(
-            endpoint: server.endpoint,
-            connections: senders,
-            server: server.statistics,
-            totals: totals
-        ).text
+        let (senders, totals) = counters.withLock { ($0.senders.count, $0.totals) }
+        let text = totals.metrics(server.endpoint, connections: senders, server.statistics)
         let bytes = Array(text.utf8)[...]
         try Files.create(metrics, bytes.span, overwrites: true)
     }

@@ -1,42 +1,62 @@
 import FrameSocket
 
-/// The totals of all senders.
+/// What has come from all senders.
 struct ReceptionTotals {
     var connections = 0
     var undecodable = 0
-    var missing: UInt64 = 0
+    private(set) var missing: UInt64 = 0
     var superseded = 0
     private(set) var frames = 0
     private(set) var bytes: UInt64 = 0
     /// The frames in shared memory.
     private(set) var shared = 0
-    private var firstAt: UInt64?
-    private var lastAt: UInt64 = 0
+    /// The size of the last frame, as its header states it.
+    private(set) var size: BufferSize?
+    /// When the last frame arrived, on the monotonic clock; nil if none has.
+    private(set) var lastFrameAt: UInt64?
+    private var firstFrameAt: UInt64?
+    /// From presentation time to last byte, of the frames since the last reading that state one.
+    private(set) var latency = TimeSummary()
+    private var last = (readAt: MonotonicClock.now(), frames: 0, bytes: UInt64(0))
 
     /// Adds a frame whose JPEG has `byteCount` bytes without its padding.
     mutating func add(_ frame: Frame, byteCount: Int) {
         frames += 1
-        bytes += UInt64(byteCount)
+        bytes &+= UInt64(byteCount)
         if frame.shared != nil { shared += 1 }
-        if firstAt == nil { firstAt = frame.receivedAt }
-        lastAt = frame.receivedAt
+        size = frame.bufferSize
+        firstFrameAt = firstFrameAt ?? frame.receivedAt
+        lastFrameAt = frame.receivedAt
+        if let timestamp = frame.timestamp, timestamp <= frame.receivedAt {
+            latency.add(nanoseconds: frame.receivedAt - timestamp)
+        }
     }
 
-    /// When the last frame arrived, on the monotonic clock; nil if none has.
-    var lastFrameAt: UInt64? { firstAt == nil ? nil : lastAt }
+    /// Adds what the number of a frame tells of those before it, of the same sender.
+    mutating func addMissing(before frame: Frame, of received: inout ReceptionStatistics) {
+        let former = received.missing
+        received.add(frame)
+        missing &+= received.missing &- former
+    }
+
+    /// Returns what there is by now; the rates and the latency of the next reading begin here.
+    mutating func read(connections: Int) -> ReceptionReading {
+        let now = MonotonicClock.now()
+        // Two readings at the same moment see nothing, rather than an infinite rate.
+        let seconds = max(Double(now &- last.readAt) / 1e9, 1e-3)
+        defer { (last, latency) = ((now, frames, bytes), TimeSummary()) }
+        return ReceptionReading(
+            connections: connections,
+            totals: self,
+            framesPerSecond: Double(frames - last.frames) / seconds,
+            bytesPerSecond: UInt64(exactly: (Double(bytes &- last.bytes) / seconds).rounded()) ?? .max
+        )
+    }
 
     /// Frames per second, from the first to the last.
     private var rate: String? {
-        guard let firstAt, lastAt > firstAt, frames > 1 else { return nil }
-        return Format.decimal(Double(frames - 1) * 1e9 / Double(lastAt - firstAt), digits: 1) + " frames/s"
-    }
-
-    /// The totals, with what is known of one connection.
-    func adding(_ received: ReceptionStatistics, _ supersededFrames: Int) -> Self {
-        var totals = self
-        totals.missing &+= received.missing
-        totals.superseded += supersededFrames
-        return totals
+        guard let firstFrameAt, let lastFrameAt, lastFrameAt > firstFrameAt, frames > 1 else { return nil }
+        return Format.decimal(Double(frames - 1) * 1e9 / Double(lastFrameAt - firstFrameAt), digits: 1) + " frames/s"
     }
 
     /// Frames that senders had but that were not received, wherever they were lost.
@@ -56,59 +76,19 @@ struct ReceptionTotals {
     }
 }
 
-/// The rate of reception, second by second, for the progress line and for `--stats json`.
-struct ReceptionMeter {
-    /// One reading of the meter.
-    struct Reading {
-        /// The number of connected senders.
-        let connections: Int
-        let totals: ReceptionTotals
-        /// The size of the last frame, as its header states it.
-        let size: BufferSize?
-        /// Since the previous reading.
-        let framesPerSecond: Double
-        let bytesPerSecond: UInt64
-        /// From presentation time to last byte, of the frames since the previous reading that state one.
-        let latency: TimeSummary
-    }
-
-    private var startedAt = MonotonicClock.now()
-    private var frames = 0
-    private var bytes: UInt64 = 0
-    private var latency = TimeSummary()
-    private var size: BufferSize?
-
-    /// Adds a frame whose JPEG has `byteCount` bytes without its padding.
-    mutating func add(_ frame: Frame, byteCount: Int) {
-        frames += 1
-        bytes &+= UInt64(byteCount)
-        size = frame.bufferSize
-        if let timestamp = frame.timestamp, timestamp <= frame.receivedAt {
-            latency.add(nanoseconds: frame.receivedAt - timestamp)
-        }
-    }
-
-    /// Returns what has arrived since the previous reading, and starts the next.
-    mutating func read(connections: Int, totals: ReceptionTotals) -> Reading {
-        let now = MonotonicClock.now()
-        // Two readings at the same moment see nothing, rather than an infinite rate.
-        let seconds = max(Double(now &- startedAt) / 1e9, 1e-3)
-        defer { (startedAt, frames, bytes, latency) = (now, 0, 0, TimeSummary()) }
-        return Reading(
-            connections: connections,
-            totals: totals,
-            size: size,
-            framesPerSecond: Double(frames) / seconds,
-            bytesPerSecond: UInt64(exactly: (Double(bytes) / seconds).rounded()) ?? .max,
-            latency: latency
-        )
-    }
+/// The totals, and the rates since the reading before, for the progress line and for `--stats json`.
+struct ReceptionReading {
+    /// The number of connected senders.
+    let connections: Int
+    var totals: ReceptionTotals
+    let framesPerSecond: Double
+    let bytesPerSecond: UInt64
 }
 
-extension ReceptionMeter.Reading {
+extension ReceptionReading {
     /// The reading for a person, in one line.
     var line: String {
-        guard let size else {
+        guard let size = totals.size else {
             return connections == 0 ? "waiting for a sender" : "waiting for the first frame"
         }
         var parts = [
@@ -118,37 +98,32 @@ extension ReceptionMeter.Reading {
             Format.count(totals.frames, "frame"),
             "\(totals.dropped) dropped",
         ]
-        if latency.count > 0 { parts.append("latency \(Format.milliseconds(latency.mean))") }
+        if totals.latency.count > 0 { parts.append("latency \(Format.milliseconds(totals.latency.mean))") }
         if connections != 1 { parts.append(Format.count(connections, "sender")) }
         return parts.joined(separator: ", ")
     }
 
     /// The reading as a JSON object; times are in nanoseconds.
     var json: String {
-        let latency = latency.count > 0 ? latency : nil
+        let latency = totals.latency.count > 0 ? totals.latency : nil
         let line: JSONLine = [
             "event": "statistics", "connections": connections, "frames": totals.frames, "bytes": totals.bytes,
             "missing": totals.missing, "superseded": totals.superseded, "undecodable": totals.undecodable,
             "framesPerSecond": JSONNumber(framesPerSecond, digits: 2), "bytesPerSecond": bytesPerSecond,
-            "width": size?.width, "height": size?.height,
+            "width": totals.size?.width, "height": totals.size?.height,
             "latency": latency?.mean.nanoseconds, "latencyMaximum": latency?.maximum.nanoseconds,
         ]
         return line.text
     }
 }
 
-/// The counters of a reception, in the text format of Prometheus.
-struct ReceptionMetrics {
-    let endpoint: SocketEndpoint
-    /// The number of connected senders.
-    let connections: Int
-    let server: FrameServer.Statistics
-    let totals: ReceptionTotals
-
-    /// The text format, version 0.0.4; each metric is labelled with the socket, to tell several receivers apart.
-    var text: String {
+extension ReceptionTotals {
+    /// The counters of a reception in the text format of Prometheus, version 0.0.4.
+    ///
+    /// Each metric is labelled with the socket, to tell several receivers apart.
+    func metrics(_ endpoint: SocketEndpoint, connections: Int, _ server: FrameServer.Statistics) -> String {
         var rows: [(name: String, help: String, value: any Sendable)] = [
-            ("connections_total", "Senders that have connected.", totals.connections),
+            ("connections_total", "Senders that have connected.", self.connections),
             ("connections", "Senders that are connected.", connections),
             ("refused_connections_total", "Senders that were refused.", server.refusedConnections),
         ]
@@ -161,13 +136,13 @@ struct ReceptionMetrics {
             ("accept_pauses_total", "Pauses in accepting for lack of a resource.", server.acceptPauses),
             ("accepting_paused", "Whether the server has paused accepting.", isPaused),
             ("memory_in_flight_bytes", "Memory of messages that arrive or have not been taken.", server.memoryInFlight),
-            ("frames_total", "Frames received.", totals.frames),
-            ("frame_bytes_total", "Bytes of the JPEGs received.", totals.bytes),
-            ("missing_frames_total", "Frames that senders numbered and dropped.", totals.missing),
-            ("superseded_frames_total", "Frames that were superseded by newer ones.", totals.superseded),
-            ("undecodable_frames_total", "Frames that could not be decoded.", totals.undecodable),
+            ("frames_total", "Frames received.", frames),
+            ("frame_bytes_total", "Bytes of the JPEGs received.", bytes),
+            ("missing_frames_total", "Frames that senders numbered and dropped.", missing),
+            ("superseded_frames_total", "Frames that were superseded by newer ones.", superseded),
+            ("undecodable_frames_total", "Frames that could not be decoded.", undecodable),
         ]
-        if let lastFrameAt = totals.lastFrameAt {
+        if let lastFrameAt {
             // The timestamp is of the monotonic clock, which gives the age.
             let age = Double(MonotonicClock.now() &- lastFrameAt) / 1e9
             let stamp = Format.decimal(Self.now - age, digits: 3)

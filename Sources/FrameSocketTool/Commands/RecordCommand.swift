@@ -68,13 +68,9 @@ struct RecordCommand: Command {
     func run() async throws(CommandFailure) {
         let recording = Recording(self)
         let timeout = timeout
-        let end = await recording.listening.run(
-            for: timeout,
-            or: {
-                let message = "the recording did not end within \(Format.seconds(timeout ?? 0))"
-                return .failure(CommandFailure(.timedOut, message))
-            }
-        ) { () throws(CommandFailure) in
+        let end = await recording.listening.run(for: timeout) {
+            CommandFailure(.timedOut, "the recording did not end within \(Format.seconds(timeout ?? 0))")
+        } _: { () throws(CommandFailure) in
             try await recording.record()
         }
         recording.summarise()

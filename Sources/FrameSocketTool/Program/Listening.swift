@@ -14,15 +14,14 @@ final class Listening: Sendable {
 
     private struct State {
         var server: FrameServer?
-        var signal: Signals.Signal?
+        var signals: [Signals.Signal] = []
         /// Whether nobody reads the frames that have arrived any longer.
         var isOver = false
-        var isHurried = false
     }
 
     /// The thread on which frames are handled: writing may block, and must hold up neither the sockets nor Swift's pool.
     let thread = IOThread()
-    private let result = Latch<Result<Void, CommandFailure>>()
+    private let result = Latch<CommandFailure?>()
     /// Set once there is a result or a signal.
     private let end = Latch<Void>()
     /// Why something could not be written, whether before or after the end.
@@ -104,20 +103,17 @@ final class Listening: Sendable {
     /// Why the command has failed so far.
     private var failure: CommandFailure? {
         if let failure = outputFailure.value { return failure }
-        guard case .failure(let failure)? = result.value, !failure.message.isEmpty else { return nil }
+        guard let failure = result.value ?? nil, !failure.message.isEmpty else { return nil }
         return failure
     }
 
-    /// Ends the command; the first call counts.
-    func finish(_ outcome: Result<Void, CommandFailure>) {
-        if result.set(outcome) { end.set(()) }
-    }
-
-    /// Ends the command because it has failed; in order if that is because the reader of its output has gone.
-    func finish(_ failure: CommandFailure) {
-        guard !failure.isBrokenPipe else { return finish(.success(())) }
-        if failure.systemError != nil { outputFailure.set(failure) }
-        finish(.failure(failure))
+    /// Ends the command, in order unless it has failed; the first call counts.
+    ///
+    /// A reader of its output that has gone is no failure.
+    func finish(_ failure: CommandFailure? = nil) {
+        let failure = failure.flatMap { $0.isBrokenPipe ? nil : $0 }
+        if let failure, failure.systemError != nil { outputFailure.set(failure) }
+        if result.set(failure) { end.set(()) }
     }
 
     /// Does something again and again until the end.
@@ -131,31 +127,27 @@ final class Listening: Sendable {
     ///
     /// - Parameters:
     ///   - seconds: When the time is over.
-    ///   - outcome: What the command has come to then.
+    ///   - outcome: Why the command has failed then, if it has.
     ///   - work: Listens, and handles connections until the server ends.
     ///   - ending: Called before the server is closed; returns whether what has arrived is handled first after SIGTERM.
     /// - Returns: The signal that ended the command, and the failure if it left something unwritten.
     func run(
         for seconds: Double? = nil,
-        or outcome: @escaping @Sendable () -> Result<Void, CommandFailure> = { .success(()) },
+        or outcome: @escaping @Sendable () -> CommandFailure? = { nil },
         _ work: @escaping @Sendable () async throws(CommandFailure) -> Void,
         ending: () async -> Bool = { false }
     ) async -> (signal: Signals.Signal?, failure: CommandFailure?) {
         Signals.handle { [self] signal in
-            state.withLock { state in
-                if state.signal == nil { state.signal = signal }
-                // Ctrl-C waits for no reader.
-                if signal == .interrupt { state.isHurried = true }
-            }
+            state.withLock { $0.signals.append(signal) }
             end.set(())
         }
         let hasStopped = Latch<Void>()
         Task(preferring: thread) { [self] in
             do throws(CommandFailure) {
                 try await work()
-                finish(.success(()))
+                finish()
             } catch {
-                finish(.failure(error))
+                finish(error)
             }
             hasStopped.set(())
         }
@@ -166,12 +158,15 @@ final class Listening: Sendable {
         }
         await end.wait()
         let drains = await ending()
-        let (server, signal) = state.withLock { ($0.server, result.value == nil ? $0.signal : nil) }
+        let (server, signal) = state.withLock { ($0.server, result.value == nil ? $0.signals.first : nil) }
         if drains, signal == .terminate, let server {
             server.drain()
-            _ = await Self.wait(atMost: Self.drainLimit) { result.value != nil || state.withLock { $0.isHurried } }
+            _ = await Self.wait(atMost: Self.drainLimit) {
+                // Ctrl-C waits for no reader.
+                result.value != nil || state.withLock { $0.signals.contains(.interrupt) }
+            }
             let message = "frames that had arrived are lost: they were not written in time"
-            finish(.failure(CommandFailure(.cannotCreate, message)))
+            finish(CommandFailure(.cannotCreate, message))
         }
         // One that is being created is waited for, since its socket has to be removed.
         let last = state.withLock { state in
@@ -193,7 +188,7 @@ final class Listening: Sendable {
             return (signal, failure(beside: blockage, signal))
         }
         // Senders have a second, too.
-        finish(.success(()))
+        finish()
         _ = await Self.wait(atMost: Self.patience * 2) { isClosed.value != nil }
         return (signal, failure)
     }
@@ -272,7 +267,7 @@ enum ListeningPlace {
             self = .passed(name: name)
             return
         }
-        guard name == nil else { throw UsageError(message: "--socket-name requires --systemd") }
+        try arguments.require("--systemd", for: "--socket-name")
         guard paths.count == 1, let path = paths.first else {
             throw UsageError(message: "receive expects one path to listen at")
         }

@@ -100,7 +100,7 @@ actor Recording {
             report(.broken(connection: connection.id, error))
         }
         // Who has sent no frame was only a visitor, such as the doctor.
-        if command.endsWithSender, isSender { listening.finish(.success(())) }
+        if command.endsWithSender, isSender { listening.finish() }
         if !listening.goesOn { connection.close() }
         return failure
     }
@@ -115,13 +115,13 @@ actor Recording {
             report(.frame(frame, connection: connection.id, index: index, jpegSize: size))
             recorded.withLock { $0.statistics.add(frame, byteCount: byteCount) }
             if !command.isQuiet { Terminal.showProgress("recorded \(Format.count(index + 1, "frame"))") }
-            if index + 1 == command.count { listening.finish(.success(())) }
+            if index + 1 == command.count { listening.finish() }
         } catch let error as TurboJPEGError {
             report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))
         } catch let error as CommandFailure {
             listening.finish(error)
         } catch {
-            listening.finish(.failure(CommandFailure(.unavailable, "\(error)")))
+            listening.finish(CommandFailure(.unavailable, "\(error)"))
         }
     }
 

@@ -22,30 +22,27 @@ import Testing
     }
 
     @Test func `each reading has the frames, bytes and latency since the last one, and the totals of all`() throws {
-        var (meter, totals) = (ReceptionMeter(), ReceptionTotals())
-        for latency in [1_000_000, 3_000_000] as [UInt64] {
-            meter.add(frame(latency: latency), byteCount: 100)
-            totals.add(frame(latency: latency), byteCount: 100)
-        }
-        let first = meter.read(connections: 1, totals: totals)
-        #expect(first.latency.count == 2 && first.latency.mean == .milliseconds(2))
-        #expect(first.latency.maximum == .milliseconds(3) && first.framesPerSecond > 0 && first.bytesPerSecond > 0)
+        var totals = ReceptionTotals()
+        for latency in [1_000_000, 3_000_000] as [UInt64] { totals.add(frame(latency: latency), byteCount: 100) }
+        let first = totals.read(connections: 1)
+        #expect(first.totals.latency.count == 2 && first.totals.latency.mean == .milliseconds(2))
+        #expect(first.totals.latency.maximum == .milliseconds(3))
+        #expect(first.framesPerSecond > 0 && first.bytesPerSecond > 0)
 
-        meter.add(frame(latency: 9_000_000), byteCount: 100)
         totals.add(frame(latency: 9_000_000), byteCount: 100)
-        let second = meter.read(connections: 1, totals: totals)
-        #expect(second.latency.count == 1 && second.latency.mean == .milliseconds(9))
+        let second = totals.read(connections: 1)
+        #expect(second.totals.latency.count == 1 && second.totals.latency.mean == .milliseconds(9))
         #expect(second.json.contains(#""frames":3,"bytes":300"#) && second.json.contains(#""latency":9000000"#))
 
-        let third = meter.read(connections: 0, totals: totals)
-        #expect(third.latency.count == 0 && third.framesPerSecond == 0 && third.bytesPerSecond == 0)
+        let third = totals.read(connections: 0)
+        #expect(third.totals.latency.count == 0 && third.framesPerSecond == 0 && third.bytesPerSecond == 0)
         #expect(!third.json.contains("latency") && third.json.contains(#""width":64,"height":48"#))
     }
 
     @Test func `a time after the arrival says nothing about latency`() {
-        var meter = ReceptionMeter()
-        meter.add(frame(latency: nil), byteCount: 100)
-        #expect(meter.read(connections: 1, totals: ReceptionTotals()).latency.count == 0)
+        var totals = ReceptionTotals()
+        totals.add(frame(latency: nil), byteCount: 100)
+        #expect(totals.latency.count == 0)
     }
 
     @Test func `the time of the last frame is when it came, however long after that it is written`() throws {
@@ -54,7 +51,7 @@ import Testing
         let before = Date.now.timeIntervalSince1970
         totals.add(frame(latency: nil, age: age), byteCount: 100)
         let server = FrameServer.Statistics()
-        let metrics = ReceptionMetrics(endpoint: .path("/s"), connections: 0, server: server, totals: totals).text
+        let metrics = totals.metrics(.path("/s"), connections: 0, server)
         let after = Date.now.timeIntervalSince1970
         let line = try #require(metrics.split(separator: "\n").last)
         let stamp = try #require(line.split(separator: " ").last.flatMap { Double($0) })

@@ -4,8 +4,7 @@ import Locking
 /// Sends the audio of a file at its own pace, to a receiver that asks for it.
 final class SoundSender: Sendable {
     private let file: Locked<AudioFile>
-    private let hasBegun = Locked(false)
-    private let wasCut = Locked(false)
+    private let state = Locked((hasBegun: false, isCut: false))
     private let report: @Sendable (CommandFailure) -> Void
 
     /// Opens a file.
@@ -20,10 +19,10 @@ final class SoundSender: Sendable {
     }
 
     /// Whether the receiver has asked for audio.
-    var isWanted: Bool { hasBegun.withLock { $0 } }
+    var isWanted: Bool { state.withLock { $0.hasBegun } }
 
     /// Whether the connection ended before the file did.
-    var isCut: Bool { wasCut.withLock { $0 } }
+    var isCut: Bool { state.withLock { $0.isCut } }
 
     /// Waits until the receiver has asked for audio, or has said that it wants none; at most half a second for a receiver
     /// that says nothing, as many do.
@@ -40,13 +39,12 @@ final class SoundSender: Sendable {
     /// thread that may block.
     func send(over connection: SocketConnection) async {
         guard await isAsked(over: connection) else { return }
-        hasBegun.withLock { $0 = true }
-        wasCut.withLock { $0 = false }
+        state.withLock { $0 = (true, false) }
         let clock = ContinuousClock()
         let begin = (clock.now, MonotonicClock.now())
         var sequence: UInt64 = 0
         while !Task.isCancelled, var block = nextBlock() {
-            guard connection.closeReason == nil else { return wasCut.withLock { $0 = true } }
+            guard connection.closeReason == nil else { return state.withLock { $0.isCut = true } }
             let offset = block.timestamp ?? 0
             let due = begin.0 + .nanoseconds(Int64(clamping: offset))
             guard (try? await clock.sleep(until: due)) != nil else { return }

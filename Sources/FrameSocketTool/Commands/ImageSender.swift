@@ -18,7 +18,6 @@ struct ImageSender: Cargo {
     private var sounding: Task<Void, Never>?
     /// The number of files, or parts of standard input, that could not be sent.
     private var badInputs = 0
-    private var reports = ReportLimit()
     /// What was offered last.
     private var last: (name: String, omission: InputImage.Omission?)?
     /// The files of which only the first image was sent.
@@ -182,15 +181,9 @@ struct ImageSender: Cargo {
     private mutating func skip(for failure: CommandFailure) throws(CommandFailure) {
         guard failure.code == .badData || failure.code == .noInput, source.skipLast() else { throw failure }
         badInputs += 1
-        var omitted: Int? = 0
         // All files are named.
-        if !command.sendsFiles {
-            let parts = ReportLimit.Kind(name: "parts", burst: 20, perSecond: 1)
-            omitted = reports.admit([parts], at: MonotonicClock.now())
-        }
-        guard let omitted else { return }
-        let note = omitted > 0 ? " (\(Format.count(omitted, "similar message")) left out before)" : ""
-        reporter.warn(failure.message + note)
+        let parts = command.sendsFiles ? nil : ReportLimit.Kind(name: "parts", burst: 20, perSecond: 1)
+        reporter.warn(failure.message, of: parts)
         try reporter.check()
     }
 

@@ -67,22 +67,31 @@ final class InputFile {
     /// The place of the next byte.
     var offset: UInt64 { base + UInt64(position) }
 
-    /// Whether its bytes are still there once they have been read, unlike those of a pipe.
-    var isRepeatable: Bool {
+    /// What the system says of it.
+    var status: stat? {
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { return true }
-        return status.kind == S_IFREG || status.kind == S_IFBLK
+        return unsafe fstat(descriptor, &status) == 0 ? status : nil
     }
 
+    /// Whether its bytes are still there once they have been read, unlike those of a pipe.
+    var isRepeatable: Bool { status.map { $0.kind == S_IFREG || $0.kind == S_IFBLK } ?? true }
+
     /// Opens a file; `-` is standard input.
-    init(_ path: String) throws(CommandFailure) {
-        guard path != "-" else {
-            (name, descriptor) = ("standard input", STDIN_FILENO)
-            return
+    convenience init(_ path: String) throws(CommandFailure) {
+        if path == "-" { self.init(STDIN_FILENO, name: "standard input") } else { try self.init(FilePath(path)) }
+    }
+
+    /// Opens a file.
+    convenience init(_ path: FilePath) throws(CommandFailure) {
+        let descriptor = Files.blocking(on: path.text) {
+            unsafe path.withCString { unsafe open($0, O_RDONLY | O_CLOEXEC) } ?? -1
         }
-        name = path
-        descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw CommandFailure(.noInput, on: path) }
+        guard descriptor >= 0 else { throw CommandFailure(.noInput, on: path.text) }
+        self.init(descriptor, name: path.text)
+    }
+
+    private init(_ descriptor: Int32, name: String) {
+        (self.descriptor, self.name) = (descriptor, name)
     }
 
     /// Reads bytes that are in memory, as a file of that name.

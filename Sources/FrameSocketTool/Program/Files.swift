@@ -36,7 +36,7 @@ enum Files {
     /// What a thread has been waiting for longest; nil if none waits.
     static var blockage: Blockage? { calls.withLock { $0.blockages.min { $0.key < $1.key }?.value } }
 
-    private static func blocking<Result>(on name: String, isOpening: Bool = true, _ call: () -> Result) -> Result {
+    static func blocking<Result>(on name: String, isOpening: Bool = true, _ call: () -> Result) -> Result {
         let id = calls.withLock { calls in
             calls.last += 1
             calls.blockages[calls.last] = Blockage(id: calls.last, name: name, isOpening: isOpening)
@@ -58,11 +58,9 @@ enum Files {
 
     /// Reads a whole file.
     static func contents(of path: FilePath) throws(CommandFailure) -> [UInt8] {
-        let descriptor = unsafe path.withCString { unsafe open($0, O_RDONLY | O_CLOEXEC) } ?? -1
-        guard descriptor >= 0 else { throw CommandFailure(.noInput, on: path.text) }
-        defer { close(descriptor) }
+        let file = try InputFile(path)
         var bytes: [UInt8] = []
-        while bytes.count < maximumByteCount, try read(from: descriptor, into: &bytes, name: path.text) {}
+        while bytes.count < maximumByteCount, try file.read(into: &bytes) {}
         return bytes
     }
 
@@ -74,12 +72,9 @@ enum Files {
     /// - Returns: Its first bytes.
     /// - Throws: The system's error, or a failure if others can read the file.
     static func secret(in path: String, limit: Int) throws(CommandFailure) -> [UInt8] {
-        let descriptor = blocking(on: path) { unsafe open(path, O_RDONLY | O_CLOEXEC) }
-        guard descriptor >= 0 else { throw CommandFailure(.noInput, on: path) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw CommandFailure(.noInput, on: path) }
+        let file = try InputFile(FilePath(path))
         // A pipe or a device has no contents of its own.
+        guard let status = file.status else { throw CommandFailure(.noInput, on: path) }
         if status.kind == S_IFREG, status.st_mode & 0o077 != 0 {
             throw CommandFailure(
                 .noInput,
@@ -87,25 +82,19 @@ enum Files {
             )
         }
         var bytes: [UInt8] = []
-        while bytes.count < limit, try read(from: descriptor, into: &bytes, atMost: limit - bytes.count, name: path) {}
-        return bytes
+        while bytes.count < limit, try file.read(into: &bytes) {}
+        return Array(bytes.prefix(limit))
     }
 
     /// The maximum capacity of a pipe, and so of one read of it.
     static let pipeCapacity = 1 << 16
 
-    /// Reads once, at most `limit` bytes, and appends them to `bytes`; returns false at the end.
-    static func read(
-        from descriptor: Int32,
-        into bytes: inout [UInt8],
-        atMost limit: Int = pipeCapacity,
-        name: String
-    ) throws(CommandFailure) -> Bool {
+    /// Reads once, and appends to `bytes`; returns false at the end.
+    static func read(from descriptor: Int32, into bytes: inout [UInt8], name: String) throws(CommandFailure) -> Bool {
         try unsafe withUnsafeTemporaryAllocation(byteCount: pipeCapacity, alignment: 16) {
             buffer throws(CommandFailure) in
-            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(limit, pipeCapacity)])
-            let count = try unsafe read(from: descriptor, room, name: name)
-            unsafe bytes.append(contentsOf: room[..<count])
+            let count = try unsafe read(from: descriptor, buffer, name: name)
+            unsafe bytes.append(contentsOf: buffer[..<count])
             return count > 0
         }
     }
@@ -191,11 +180,6 @@ enum Files {
                 Int64(modified.tv_sec), Int64(modified.tv_nsec), Int64(changed.tv_sec), Int64(changed.tv_nsec),
             ]
         }
-    }
-
-    /// The names in a directory that are UTF-8, sorted by their bytes.
-    static func names(in directory: String) throws(CommandFailure) -> [String] {
-        try entries(in: directory).compactMap(\.exactText)
     }
 
     /// The names in a directory, in the order of ``FilePath``.

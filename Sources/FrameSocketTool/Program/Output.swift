@@ -10,15 +10,11 @@ final class LineOutput: Sendable {
     /// What a pipe takes without waiting if it takes anything.
     private static let pieceSize = Int(PIPE_BUF)
 
-    private struct State {
-        var isStuck = false
-        var omitted = 0
-    }
-
     private let descriptor: Int32
     private let name: String
     private let notice: @Sendable (Int) -> String?
-    private let state = Locked(State())
+    /// How many texts were left out since the reader stopped reading.
+    private let omitted = Locked(0)
 
     /// Creates an output.
     ///
@@ -34,17 +30,16 @@ final class LineOutput: Sendable {
     ///
     /// - Throws: The system's error.
     func write(_ text: String) throws(CommandFailure) {
-        try state.withLock { state throws(CommandFailure) in
-            let notice = state.omitted > 0 ? notice(state.omitted).map { $0 + "\n" } ?? "" : ""
+        try omitted.withLock { omitted throws(CommandFailure) in
+            let notice = omitted > 0 ? notice(omitted).map { $0 + "\n" } ?? "" : ""
             let bytes = Array((notice + text).utf8)
             for start in stride(from: 0, to: bytes.count, by: Self.pieceSize) {
-                guard Files.takes(descriptor, within: state.isStuck ? 0 : Self.patience) else {
-                    state.isStuck = true
+                guard Files.takes(descriptor, within: omitted > 0 ? 0 : Self.patience) else {
                     // What has begun is cut off.
-                    state.omitted += 1
+                    omitted += 1
                     return
                 }
-                (state.isStuck, state.omitted) = (false, 0)
+                omitted = 0
                 let piece = bytes[start...].prefix(Self.pieceSize)
                 try Files.write(piece.span, to: descriptor, name: name)
             }
@@ -179,7 +174,17 @@ final class Reporter: Sendable {
     ///   - message: What happened.
     ///   - code: The code of the event.
     ///   - always: Whether people are told even if they want to know of failures alone.
-    func warn(_ message: String, code: String = "file.unfit", always: Bool = true) {
+    ///   - kind: What limits how often it is told; nil if nothing does.
+    func warn(
+        _ message: String,
+        code: String = "file.unfit",
+        always: Bool = true,
+        of kind: ReportLimit.Kind? = nil
+    ) {
+        guard let omitted = limit.withLock({ $0.admit(kind.map { [$0] } ?? [], at: MonotonicClock.now()) }) else {
+            return
+        }
+        let message = Self.text(message, after: omitted)
         if always || !isQuiet {
             Terminal.say("framesocket \(command): \(message)")
         }
@@ -198,8 +203,11 @@ final class Reporter: Sendable {
     func report(_ event: ServerEvent) {
         guard isJSON || (!isQuiet && event.sentence != nil), let omitted = admit(event) else { return }
         print(event.json)
-        guard let sentence = event.sentence else { return }
-        say(omitted > 0 ? "\(sentence) (\(Format.count(omitted, "similar message")) left out before)" : sentence)
+        if let sentence = event.sentence { say(Self.text(sentence, after: omitted)) }
+    }
+
+    private static func text(_ text: String, after omitted: Int) -> String {
+        omitted > 0 ? "\(text) (\(Format.count(omitted, "similar message")) left out before)" : text
     }
 
     /// The number of messages for a person that were left out so far.
@@ -227,16 +235,11 @@ struct ReportLimit {
         let perSecond: Double
     }
 
-    private struct Bucket {
-        var tokens: Double
-        var last: UInt64
-        var omitted = 0
-    }
-
     /// How many kinds are told apart.
     private static let maximumKinds = 1000
 
-    private var buckets: [String: Bucket] = [:]
+    /// When each kind has all of its room again, in nanoseconds, and how many of it were left out.
+    private var kinds: [String: (fullAt: Double, omitted: Int)] = [:]
     /// The number of messages that were left out.
     private(set) var omitted = 0
 
@@ -248,30 +251,23 @@ struct ReportLimit {
     /// - Returns: How many of the first kind were left out before; nil if it is left out itself.
     mutating func admit(_ kinds: [Kind], at now: UInt64) -> Int? {
         // The others share one.
-        let kinds = kinds.map { kind in
-            let isKnown = buckets[kind.name] != nil || buckets.count < Self.maximumKinds
-            return isKnown ? kind : Kind(name: "", burst: kind.burst, perSecond: kind.perSecond)
+        let names = kinds.map { self.kinds[$0.name] == nil && self.kinds.count >= Self.maximumKinds ? "" : $0.name }
+        guard let first = names.first else { return 0 }
+        // A message moves the moment on by what it takes of the rate; a burst is how far that may be ahead.
+        let next = zip(names, kinds).map { name, kind in
+            (fullAt: max(Double(now), self.kinds[name]?.fullAt ?? 0) + 1e9 / kind.perSecond, kind: kind)
         }
-        let hasRoom = kinds.allSatisfy { kind in
-            var bucket = buckets[kind.name] ?? Bucket(tokens: kind.burst, last: now)
-            if now > bucket.last {
-                bucket.tokens = min(kind.burst, bucket.tokens + Double(now - bucket.last) / 1e9 * kind.perSecond)
-                bucket.last = now
-            }
-            buckets[kind.name] = bucket
-            return bucket.tokens >= 1
-        }
-        guard let first = kinds.first else { return 0 }
-        guard hasRoom else {
-            buckets[first.name]?.omitted += 1
+        guard next.allSatisfy({ $0.fullAt - Double(now) <= $0.kind.burst / $0.kind.perSecond * 1e9 }) else {
+            self.kinds[first, default: (0, 0)].omitted += 1
             omitted += 1
             return nil
         }
-        for kind in kinds { buckets[kind.name]?.tokens -= 1 }
-        defer { buckets[first.name]?.omitted = 0 }
-        return buckets[first.name]?.omitted ?? 0
+        let count = self.kinds[first]?.omitted ?? 0
+        for (name, next) in zip(names, next) { self.kinds[name, default: (0, 0)].fullAt = next.fullAt }
+        self.kinds[first]?.omitted = 0
+        return count
     }
 
     /// Forgets a kind of which there is nothing more to tell.
-    mutating func forget(_ kind: String) { buckets[kind] = nil }
+    mutating func forget(_ kind: String) { kinds[kind] = nil }
 }

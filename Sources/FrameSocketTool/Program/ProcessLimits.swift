@@ -37,12 +37,9 @@ enum ProcessLimits {
 
     /// How many descriptors below a limit are open; of more than are wanted, and 1024, it may be fewer.
     private static func openCount(below limit: Int32, _ wanted: Int) -> Int {
-        if let names = try? Files.names(in: "/dev/fd") {
-            // The directory's own is one of them.
-            return max(0, names.compactMap { Int($0) }.count { $0 < limit } - 1)
-        }
-        // There may be none left for a directory.
-        return (0..<min(limit, Int32(clamping: wanted + 1024))).count { fcntl($0, F_GETFD) >= 0 }
+        var states = (0..<min(limit, Int32(clamping: wanted + 1024))).map { pollfd(fd: $0, events: 0, revents: 0) }
+        guard unsafe poll(&states, nfds_t(states.count), 0) >= 0 else { return 0 }
+        return states.count { Int($0.revents) & Int(POLLNVAL) == 0 }
     }
 
     /// The threads that a command needs at least.

@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocket
 import TestDescriptions
 import Testing
 
@@ -61,6 +62,11 @@ import Testing
             Issue.record("no events")
             return
         }
+    }
+
+    @Test func `the subsampling is the one that is named`() throws {
+        var arguments = Arguments(["s", "x.png", "--subsampling", "4:4:0"])
+        #expect(try SendCommand(&arguments).configuration.subsampling == .yuv440)
     }
 
     @Test(arguments: ["r s", "s r"]) func `replay accepts its two operands in either order`(words: String) throws {
@@ -136,7 +142,7 @@ import Testing
         let program = try place.shell("exec $F record $S $D/r --once --quiet")
         let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
         _ = try await place.send(jpeg, "--loop", "3", "--passthrough", "--quiet", "--wait", "60")
-        #expect(await program.ended().status == 0)
+        await program.ended(0)
         return try Data.bytes(at: place.path("r"))
     }
 
@@ -151,8 +157,7 @@ import Testing
         // Those that do not name it leave it alone.
         let receiver = try await example.command.contains(/\bs\b/) ? place.receiver("--json") : nil
         let programs = URL(filePath: Places.framesocket).deletingLastPathComponent().path()
-        let ending = try await place.shell("cd $D; PATH=\(programs):$PATH; \(example.command)").ended()
-        #expect(ending.status == example.status, "\(ending)")
+        let ending = try await place.shell("cd $D; PATH=\(programs):$PATH; \(example.command)").ended(example.status)
         for words in example.words {
             let count = ending.errors.split(separator: "\n").count { $0.contains(words) }
             #expect(count == 1, "\(words): \(ending)")

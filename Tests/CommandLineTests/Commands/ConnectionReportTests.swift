@@ -29,8 +29,7 @@ import Testing
         if !end.stream.isEmpty { try await sender.write(end.stream) }
         sender.finishWriting()
         try await program.told("sender 1: ")
-        program.send(.interrupt)
-        let ending = await program.ended()
+        let ending = await program.ended(by: .interrupt)
         let told = ending.errors.split(separator: "\n").filter { $0.hasPrefix("sender 1: ") }
         #expect(told.count == 1 && told.first?.contains(end.reason) == true, "\(ending)")
     }
@@ -49,8 +48,7 @@ import Testing
         let sentence =
             "a sender was refused, before it had sent the right token: the sender's token is not the expected one"
         if isJSON { try await program.printed(sentence) } else { try await program.told(sentence) }
-        program.send(.interrupt)
-        let ending = await program.ended()
+        let ending = await program.ended(by: .interrupt)
         let events = try isJSON ? ending.events("error").filter { $0.text("code") == "handshake.rejected" } : []
         let told = isJSON ? events.count : ending.errors.components(separatedBy: sentence).count - 1
         // One more for every ten seconds, should this machine be so slow.
@@ -86,15 +84,13 @@ import Testing
         async throws
     {
         let plain = try await place.receiver("--json")
-        let sent = try await place.send(jpeg, "--shared", "--loop", "3")
-        #expect(sent.status == 0 && sent.errors.contains("none in shared memory"), "\(sent)")
+        let sent = try await place.send(jpeg, "--shared", "--loop", "3").checked(0, ["none in shared memory"])
         let sentence = "\(place.socket): the receiver accepts no images in shared memory; sending JPEGs"
         #expect(sent.errors.components(separatedBy: sentence).count == 2, "\(sent)")
-        plain.send(.interrupt)
-        _ = await plain.ended()
+        await plain.ended(by: .interrupt)
 
         let sharing = try await place.receiver("--shared", "--count", "3")
-        #expect(try await place.send(jpeg, "--loop", "3").status == 0)
+        try await place.send(jpeg, "--loop", "3").checked(0)
         let received = await sharing.ended()
         #expect(received.errors.contains("none in shared memory"), "\(received)")
     }

@@ -9,22 +9,17 @@ import Testing
     private let place = Workplace.new
     private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
 
-    /// What is sent: an image, or a recording of five frames.
+    /// What is sent: an image, or a recording of three frames.
     enum Source: String, CaseIterable, Sendable {
         case image, recording
+
+        var frames: Int { self == .image ? 1 : 3 }
     }
 
-    /// The arguments that send it to the socket, once it has been made.
+    /// The arguments that send it to the socket.
     private func arguments(for source: Source) async throws -> [String] {
-        let file = place.path("source")
-        switch source {
-        case .image:
-            return ["send", place.socket, jpeg]
-        case .recording:
-            let recorder = try place.framesocket(["record", place.socket, file, "--once", "--quiet"])
-            _ = try await place.send(jpeg, "--loop", "5", "--wait", "30")
-            #expect(await recorder.ended().status == 0)
-        }
+        if source == .image { return ["send", place.socket, jpeg] }
+        let file = try place.file("source", await CommandTableTests.recording.value)
         return ["replay", file, place.socket, "--speed", "0"]
     }
 
@@ -66,15 +61,14 @@ import Testing
         let sender = try place.framesocket(arguments)
         let counts = try await [3, 5].asyncMap { count in
             let receiver = try await place.receiver("--count", "\(count)", "--json")
-            let ending = await receiver.ended()
-            #expect(ending.status == 0, "\(ending)")
+            let ending = await receiver.ended(0)
             try await sender.printed(#""code":"receiver.ended""#)
             return try ending.events("frame").count
         }
         #expect(counts == [3, 5])
         // What it stops after was sent.
         let last = try await place.receiver("--stop-after", "2", "--json")
-        #expect(await last.ended().status == 0)
+        await last.ended(0)
         let ending = await sender.ended()
         let sent = try #require(try ending.events("sent").first?["frames"])
         #expect(sent >= 10 && [0, 69].contains(ending.status), "\(ending)")
@@ -106,11 +100,10 @@ import Testing
             connection.close()
         }
         busy.close()
-        let receiver = try await place.receiver("--json", "--count", source == .recording ? "5" : "1")
-        let ending = await sender.ended()
-        #expect(ending.status == 0, "\(ending)")
+        let receiver = try await place.receiver("--json", "--count", "\(source.frames)")
+        let ending = await sender.ended(0)
         let frames = try await receiver.ended().events("frame")
-        #expect(frames.count == (source == .recording ? 5 : 1))
+        #expect(frames.count == source.frames)
         // What nobody has read does not count.
         #expect(try ending.events.map(\.name) == ["sent"] && ending.events[0]["frames"] == frames.count)
     }
@@ -121,14 +114,13 @@ import Testing
         let server = try PeerSocket.listening(at: place.socket)
         let sender = try place.framesocket(arguments)
         let connection = try await server.accepted()
-        // Two frames, one of them not to its end.
-        _ = try await connection.read(30_000)
+        // One frame of either source, and not to the end of the one behind it.
+        _ = try await connection.read(50_000)
         connection.close()
         server.close()
         let receiver = try await place.receiver("--stop-after", "2", "--json")
-        #expect(await receiver.ended().status == 0)
-        let ending = await sender.ended()
-        #expect(ending.status == 69 && ending.errors.contains("before it had read everything"), "\(ending)")
+        await receiver.ended(0)
+        let ending = await sender.ended(69, "before it had read everything")
         #expect(try ending.events.map(\.name) == ["error", "sent", "failed"], "\(ending)")
     }
 
@@ -151,16 +143,14 @@ import Testing
         input.write(Array(bytes.prefix(16)))
         try await server.accepted().close()
         server.close()
-        let count = source == .image ? 1 : 5
-        let receiver = try await place.receiver("--count", "\(count)", "--json")
+        let receiver = try await place.receiver("--count", "\(source.frames)", "--json")
         // The time that the sender itself waits for a server is over by then.
         try await Task.sleep(for: .milliseconds(600))
         input.write(Array(bytes.dropFirst(16)))
         input.end()
-        let ending = await sender.ended()
-        #expect(ending.status == 0, "\(ending)")
+        let ending = await sender.ended(0)
         #expect(try ending.events.map(\.name) == ["sent"])
-        #expect(try await receiver.ended().events("frame").count == count)
+        #expect(try await receiver.ended().events("frame").count == source.frames)
     }
 
     @Test func `a receiver that is killed midway is a failure`() async throws {
@@ -175,17 +165,12 @@ import Testing
     @Test(arguments: Source.allCases)
     func `a receiver that gives the place to another sender is a failure`(source: Source) async throws {
         let arguments = try await arguments(for: source) + ["--wait", "60", "--loop", "0", "--json"]
-        let host = try place.start(
-            Places.python,
-            ["-B", Places.peer("control_host"), place.socket, "--step", "2:stop=10007"]
-        )
-        try await host.lines(1)
-        let ending = try await place.framesocket(arguments).ended()
-        #expect(ending.status == 69 && ending.errors.contains("another sender"), "\(ending)")
+        let host = try await place.host("2:stop=10007")
+        let ending = try await place.framesocket(arguments).ended(69, "another sender")
         #expect(try ending.events.map(\.name) == ["sent", "failed"])
         // In an order that both sides know, all the same.
-        let told = await host.ended()
-        #expect(told.status == 0 && told.text.contains(#""reason": "10007""#), "\(told)")
+        let told = await host.ended(0)
+        #expect(told.text.contains(#""reason": "10007""#), "\(told)")
     }
 
     #if os(Linux)
@@ -219,8 +204,7 @@ import Testing
         let connection = try await server.accepted()
         // It has read enough to be a server that reads.
         _ = try await connection.read(30_000)
-        let ending = await sender.ended()
-        #expect(ending.status == 75, "\(ending)")
+        let ending = await sender.ended(75)
         let message = try #require(ending.errors.split(separator: "\n").last)
         #expect(message.components(separatedBy: place.socket).count == 2, "\(ending)")
         withExtendedLifetime((server, connection)) {}
@@ -252,8 +236,7 @@ import Testing
         }
         try await connection.write(hello(true))
         #expect(try await connection.nextMessage(where: \.isFrame) != nil)
-        replay.send(.interrupt)
-        #expect(await replay.ended().status == 130)
+        await replay.ended(by: .interrupt, 130)
         connection.close()
     }
 }

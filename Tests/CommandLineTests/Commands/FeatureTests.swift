@@ -18,8 +18,7 @@ import Testing
     @Test func `a foreign host pauses, resumes, pings and stops`() async throws {
         let host = try await place.host("2:pause", "2:resume", "4:ping=77", "5:unknown", "6:stop=10006")
         let sender = try place.framesocket(["send", place.socket, photo, "--loop", "0", "--fps", "50", "--json"])
-        let told = await host.ended()
-        #expect(told.status == 0, "\(told)")
+        let told = await host.ended(0)
         let events = try told.events
         #expect(try told.events("error") == [])
         #expect(try told.events("quiet").count == 1)
@@ -29,22 +28,20 @@ import Testing
         #expect(states.contains { $0.text("state") == "live" && $0.text("pong") == "77" })
         #expect(states.last?.text("state") == "stopped" && states.last?.text("reason") == "10006")
         // Asked to stop, a sender ends well.
-        #expect(await sender.ended().status == 0)
+        await sender.ended(0)
     }
 
     /// Shows P46.
     @Test func `a host prefers a size, a rate and a quality, and asks for a frame`() async throws {
         let host = try await place.host("1:prefer-size=300x300", "6:prefer-rate=5000", "7:refresh", "10:stop")
         let sender = try place.framesocket(["send", place.socket, screen, "--loop", "0", "--fps", "20", "--json"])
-        let told = await host.ended()
-        #expect(told.status == 0, "\(told)")
+        let told = await host.ended(0)
         let frames = try told.events("frame")
         #expect(frames.first?["width"] == 1125)
         #expect(frames.contains { $0["width"] == 138 && $0["height"] == 300 })
         // What a later request leaves out goes back to the sender's own choice.
         #expect(frames.last?["width"] == 1125)
-        let ending = await sender.ended()
-        #expect(ending.status == 0)
+        let ending = await sender.ended(0)
         let summary = try #require(try ending.events("sent").first)
         #expect(try #require(summary["dropped"]) > 0)
     }
@@ -63,12 +60,9 @@ import Testing
         try await sender.printed(#""event":"info""#)
         try await receiver.printed(#""event":"info""#)
         try await receiver.lines(receiver.lines(1).count + 1)
-        sender.send(.interrupt)
-        let sent = await sender.ended()
+        let sent = await sender.ended(by: .interrupt, 130)
         try await receiver.printed(#""event":"closed""#)
-        receiver.send(.interrupt)
-        let told = await receiver.ended()
-        #expect(told.status == 130 && sent.status == 130, "\(told) \(sent)")
+        let told = await receiver.ended(by: .interrupt, 130)
         let events = try told.events
         let infos = try told.events("info")
         let values = ["channelName": "lobby", "user": "Ana Ü = \"1\"", "empty": ""]
@@ -100,10 +94,12 @@ import Testing
         async throws
     {
         let host = try await place.host("2:stop=10004")
-        let sent = try await place.send(photo, "--loop", "0", "--json")
-        #expect(sent.status == 69 && sent.errors.contains("version 1 of the control channel"), "\(sent)")
+        let sent = try await place.send(photo, "--loop", "0", "--json").checked(
+            69,
+            ["version 1 of the control channel"]
+        )
         #expect(sent.errors.contains("update the sender"), "\(sent)")
-        #expect(await host.ended().status == 0)
+        await host.ended(0)
     }
 
     // MARK: Finish reasons
@@ -111,12 +107,11 @@ import Testing
     @Test func `an orderly stop by the host is not a failure on either side, and has its code`() async throws {
         let receiver = try await place.receiver(["--json", "--stop-after", "3"])
         let sender = try place.framesocket(["send", place.socket, photo, "--loop", "0"])
-        let ending = await receiver.ended()
-        #expect(ending.status == 0)
+        let ending = await receiver.ended(0)
         let closed = try #require(try ending.events("closed").first)
         #expect(closed.text("reason") == "closedLocally")
         #expect(closed.text("finish") == "requestedByHost" && closed["finishCode"] == 10_002)
-        #expect(await sender.ended().status == 0)
+        await sender.ended(0)
     }
 
     // MARK: Handshake
@@ -132,16 +127,15 @@ import Testing
             let path = try #require(listening.text("path"))
             let address = endpoint == "tcp:0" ? "tcp:" + path.split(separator: ":")[1] : path
             let intruder = try place.framesocket(["send", address, photo, "--token-file", wrong, "--wait", "0.5"])
-            #expect(await intruder.ended().status == 69)
+            await intruder.ended(69)
             let sender = try place.framesocket(["send", address, photo, "--loop", "2", "--token-file", token])
-            #expect(await sender.ended().status == 0)
-            let ending = await receiver.ended()
-            #expect(ending.status == 0)
+            await sender.ended(0)
+            let ending = await receiver.ended(0)
             #expect(try ending.events("connected").count == 1)
             #expect(try ending.events("frame").count == 2)
         }
         let bare = try place.framesocket(["receive", "tcp:0"])
-        #expect(await bare.ended().status == 64)
+        await bare.ended(64)
     }
 
     // MARK: Pacing
@@ -182,14 +176,14 @@ import Testing
         #expect(frame["width"] == width && frame["height"] == height)
         #expect(frame["jpegWidth"] == width && frame["jpegHeight"] == height)
         #expect(frame["orientation"] == 1)
-        #expect(await sender.ended().status == 0)
+        await sender.ended(0)
     }
 
     // MARK: Time
 
     @Test func `presentation times and sequence numbers are preserved from capture to consumer`() async throws {
         let receiver = try await place.receiver("--json", "--count", "10")
-        #expect(try await place.send(photo, "--loop", "10", "--fps", "50").status == 0)
+        try await place.send(photo, "--loop", "10", "--fps", "50").checked(0)
         let frames = try await receiver.ended().events("frame")
         #expect(frames.map { $0["sequence"] } == Array(0..<10))
         let times = frames.compactMap { $0["timestamp"] }
@@ -214,8 +208,7 @@ import Testing
             try await receiver.lines(2 + 23)
             // With the program's file these are the 50 MB that a broadcast extension may have.
             #expect(try sender.peakMemory() < 40_000_000)
-            sender.send(.interrupt)
-            #expect(await sender.ended().status == 130)
+            await sender.ended(by: .interrupt, 130)
         }
     #endif
 }

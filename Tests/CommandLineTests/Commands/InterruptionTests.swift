@@ -20,12 +20,10 @@ import Testing
     func `an interrupted receiver leaves nothing behind and reports what arrived`(signal: Program.Signal) async throws {
         let receiver = try await place.receiver("--json")
         let sender = try place.peer("send_deployed", jpeg, jpeg, jpeg)
-        #expect(await sender.ended().status == 0)
+        await sender.ended(0)
         try await receiver.lines(6)
         #expect(try place.names() == ["s", "s.lock"])
-        receiver.send(signal)
-        let ending = await receiver.ended()
-        #expect(ending.status == 130)
+        let ending = await receiver.ended(by: signal, 130)
         #expect(ending.errors.contains("3 frames from 1 sender"))
         #expect(try ending.events.map(\.name).suffix(2) == ["frame", "closed"])
         #expect(try place.names() == [])
@@ -35,8 +33,7 @@ import Testing
         let receiver = try await place.receiver("--json")
         let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--json", "--wait", "0"])
         try await receiver.lines(5)
-        receiver.send(.interrupt)
-        #expect(await receiver.ended().status == 130)
+        await receiver.ended(by: .interrupt, 130)
         let ending = await sender.ended()
         // There were frames left.
         #expect(ending.status == 69 && ending.errors.contains("the receiver ended the connection"), "\(ending)")
@@ -53,16 +50,13 @@ import Testing
         let receiver = try await place.receiver("--json")
         let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--json"])
         try await receiver.lines(5)
-        sender.send(signal)
-        let ending = await sender.ended()
-        #expect(ending.status == 130)
+        let ending = await sender.ended(by: signal, 130)
         #expect(try ending.events.map(\.name) == ["sent"])
         let sent = try #require(try ending.events.last?["frames"])
         #expect(sent >= 3)
         #expect(ending.errors.contains("sent "))
         try await receiver.lines(sent + 3)
-        receiver.send(.interrupt)
-        let received = await receiver.ended()
+        let received = await receiver.ended(by: .interrupt)
         #expect(try received.events("frame").count == sent)
         #expect(try received.events("error") == [])
     }
@@ -72,8 +66,7 @@ import Testing
         let receiver = try await place.receiver("--json")
         let sender = try place.framesocket(["send", place.socket, "-"], input: .silence)
         try await receiver.lines(2)
-        sender.send(signal)
-        #expect(await sender.ended().status == 130)
+        await sender.ended(by: signal, 130)
         try await receiver.lines(3)
     }
 
@@ -93,10 +86,8 @@ import Testing
                 return writer >= 0
             }
         )
-        sender.send(signal)
-        let ending = await sender.ended()
+        let ending = await sender.ended(by: signal, 130)
         close(writer)
-        #expect(ending.status == 130, "\(ending)")
         #expect(try ending.events.map(\.name) == ["sent"] && ending.events.first?["frames"] == 0)
     }
 
@@ -123,9 +114,7 @@ import Testing
         case .reader: break
         case .room: _ = try await connection.read(30_000)
         }
-        sender.send(.interrupt)
-        let ending = await sender.ended()
-        #expect(ending.status == 130, "\(ending)")
+        let ending = await sender.ended(by: .interrupt, 130)
         #expect(try ending.events.map(\.name) == ["sent"], "\(ending)")
         withExtendedLifetime((server, connection)) {}
     }
@@ -133,8 +122,7 @@ import Testing
     @Test(arguments: 0..<20)
     func `a receiver can be interrupted as soon as it listens`(attempt: Int) async throws {
         let receiver = try await place.receiver("--json")
-        receiver.send(.interrupt)
-        #expect(await receiver.ended().status == 130)
+        await receiver.ended(by: .interrupt, 130)
         #expect(try place.names() == [])
     }
 }

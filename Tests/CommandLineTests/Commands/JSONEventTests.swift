@@ -43,33 +43,6 @@ import Testing
         #expect(names == expected)
     }
 
-    /// Writes the recording `$D/r`.
-    private func record() async throws {
-        _ = try place.file("r", await CommandTableTests.recording.value)
-    }
-
-    @Test(arguments: [
-        "send $S $X/jpeg/chelsea-420.jpg", "send $S $D/x $X/jpeg/chelsea-420.jpg", "replay $S $D/r",
-        "receive $D/t", "record $D/t $D/x.mkv", "preview $D/t --http 127.0.0.1:0", "doctor $S",
-    ])
-    func `events that cannot be written are a failure with exit code 73`(command: String) async throws {
-        try await record()
-        _ = try place.file("x", [1])
-        _ = try await place.receiver("--json")
-        let ending = try await place.shell("$F \(command) --json >/dev/full").ended()
-        #expect(ending.status == 73 && ending.errors.contains("standard output: No space left"), "\(ending)")
-    }
-
-    @Test(arguments: ["send $S $X/jpeg/chelsea-420.jpg", "replay $S $D/r"])
-    func `a reader that has gone is no failure of a sender`(command: String) async throws {
-        try await record()
-        _ = try await place.receiver("--json")
-        // Standard output is a pipe whose reader has gone before anything is written.
-        let shell = "mkfifo $D/p; exec 3<>$D/p 4>$D/p 3<&-; $F \(command) --json --quiet >&4"
-        let ending = try await place.shell(shell).ended()
-        #expect(ending.status == 0 && ending.errors == "", "\(ending)")
-    }
-
     @Test(arguments: ["receive $S", "record $S $D/r.mkv", "preview $S --http 127.0.0.1:0"], Program.Signal.allCases)
     func `every connection that was reported is reported to have ended`(
         command: String,
@@ -81,8 +54,7 @@ import Testing
             try PeerSocket.connected(to: place.socket)
         }
         for number in 1...peers.count { try await program.printed(#""event":"connected","connection":\#(number),"#) }
-        program.send(signal)
-        let ending = await program.ended()
+        let ending = await program.ended(by: signal)
         #expect(try ending.events("closed").count == peers.count, "\(ending)")
         if command.hasPrefix("record") { #expect(try ending.events.last?.name == "recorded") }
         for peer in peers { peer.close() }
@@ -95,6 +67,6 @@ import Testing
     func `the schema rejects other lines`(line: String) async throws {
         let file = try place.file("events", Array((line + "\n").utf8))
         let program = try Program(Places.python, ["-B", Places.peer("check_events")], input: .file(file))
-        #expect(await program.ended().status == 1)
+        await program.ended(1)
     }
 }

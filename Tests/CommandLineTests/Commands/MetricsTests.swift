@@ -15,37 +15,27 @@ import Testing
         "superseded_frames_total", "undecodable_frames_total",
     ]
 
-    /// What the file says, metric by metric.
-    ///
-    /// Every line has to be one of the text format.
-    private func metrics(_ name: String = "m.prom", socket: String? = nil) throws -> [String: Double] {
-        let text = String(decoding: try Data.bytes(at: place.path(name)), as: UTF8.self)
-        #expect(text.hasSuffix("\n"))
-        let label = "{socket=\"\(socket ?? place.socket)\"} "
-        var values: [String: Double] = [:]
-        var lines = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false)[...]
-        while !lines.isEmpty {
-            try #require(lines.count >= 3, "\(text)")
-            let (help, type, sample) = (lines.removeFirst(), lines.removeFirst(), lines.removeFirst())
-            let name = try #require(help.split(separator: " ").dropFirst(2).first)
-            #expect(help.hasPrefix("# HELP framesocket_"))
-            let kind = name.hasSuffix("_total") ? "counter" : "gauge"
-            #expect(type == "# TYPE \(name) \(kind)")
-            #expect(sample.hasPrefix(name + label), "\(sample)")
-            values[String(name.dropFirst("framesocket_".count))] = Double(sample.dropFirst(name.count + label.count))
-        }
-        return values
+    /// What the file says, metric by metric; Prometheus' own parser reads it below.
+    private func metrics() throws -> [String: Double] {
+        let text = String(decoding: try Data.bytes(at: place.path("m.prom")), as: UTF8.self)
+        let samples = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(text.hasSuffix("\n") && samples.count >= Self.names.count)
+        return Dictionary(
+            uniqueKeysWithValues: samples.map { sample in
+                let parts = sample.components(separatedBy: "{socket=\"\(place.socket)\"} ")
+                return (String(parts[0].dropFirst("framesocket_".count)), Double(parts.last ?? "") ?? -1)
+            }
+        )
     }
 
     @Test func `the counters exist from the start and are right at the end`() async throws {
         let receiver = try await place.receiver("--json", "--metrics", place.path("m.prom"))
         #expect(try metrics() == Dictionary(uniqueKeysWithValues: Self.names.map { ($0, 0) }))
         let before = Date().timeIntervalSince1970
-        #expect(try await place.send(jpeg, "--passthrough", "--loop", "3").status == 0)
-        #expect(try await place.send(jpeg, "--passthrough", "--loop", "2").status == 0)
+        try await place.send(jpeg, "--passthrough", "--loop", "3").checked(0)
+        try await place.send(jpeg, "--passthrough", "--loop", "2").checked(0)
         try await receiver.lines(10)
-        receiver.send(.terminate)
-        #expect(await receiver.ended().status == 130)
+        await receiver.ended(by: .terminate, 130)
         var values = try metrics()
         let stamp = values.removeValue(forKey: "last_frame_timestamp_seconds")
         let last = try #require(stamp)
@@ -81,12 +71,18 @@ import Testing
         let file = place.path("m.prom")
         let receiver = try place.framesocket(["receive", socket, "--json", "--metrics", file, "--count", "2"])
         try await receiver.lines(1)
-        #expect(try await place.framesocket(["send", socket, jpeg, "--loop", "2"]).ended().status == 0)
-        #expect(await receiver.ended().status == 0)
+        try await place.framesocket(["send", socket, jpeg, "--loop", "2"]).ended(0)
+        await receiver.ended(0)
 
         let parsed = try await place.script("read_metrics", file, socket)
         #expect(parsed.lines.contains("counter framesocket_frames_total 2"), "\(parsed)")
         #expect(parsed.lines.contains("counter framesocket_connections_total 1"), "\(parsed)")
+        for line in parsed.lines {
+            let parts = line.split(separator: " ")
+            #expect(
+                (parts.first == "counter") == parts[1].hasSuffix("_total") && ["counter", "gauge"].contains(parts[0])
+            )
+        }
         #expect(parsed.lines.count == Self.names.count + 1)
     }
 }

@@ -12,14 +12,18 @@ import Testing
 
     /// The bodies of the frames that arrive.
     private func send(_ files: [String], _ options: [String]) async throws -> (bodies: [[UInt8]], sent: Ending) {
-        let receiver = try await place.receiver(["--json", "--output", place.path("out"), "--overwrite"])
-        let sent = try await place.framesocket(["send", place.socket] + files + ["--json", "--wait", "30"] + options)
-            .ended()
-        try await receiver.printed("\"event\":\"closed\"")
-        receiver.send(.terminate)
-        let told = await receiver.ended()
-        #expect(sent.status == 0, "\(sent) \(told)")
+        let (told, sent) = try await exchange(["--output", place.path("out"), "--overwrite"], files, options)
         return (Array(try place.contents(of: "out").prefix(try told.events("frame").count)), sent)
+    }
+
+    private func exchange(
+        _ receiving: [String],
+        _ files: [String],
+        _ options: [String]
+    ) async throws -> (taken: Ending, sent: Ending) {
+        try await place.take(["receive", place.socket, "--json"] + receiving) {
+            try await place.framesocket(["send", place.socket, "--json"] + files + options).ended(0)
+        }
     }
 
     /// Shows P341.
@@ -39,23 +43,16 @@ import Testing
     }
 
     @Test func `a receiver asks for a number of bytes a second`() async throws {
-        let receiver = try await place.receiver("--json", "--prefer-max-rate", "300000")
-        let sent = try await place.framesocket(
-            ["send", place.socket] + screens + ["--fps", "30", "--loop", "20", "--json", "--wait", "30"]
-        ).ended()
-        try await receiver.printed("\"event\":\"closed\"")
-        receiver.send(.terminate)
-        let told = await receiver.ended()
-        #expect(sent.status == 0, "\(sent) \(told)")
+        let (_, sent) = try await exchange(["--prefer-max-rate", "300000"], screens, ["--fps", "30", "--loop", "20"])
         let summary = try #require(try sent.events("sent").first)
         #expect(try #require(summary["dropped"]) > 20 && #require(summary["bytes"]) < 3_000_000)
     }
 
     @Test func `a last image that was still held back when the receiver left is reported`() async throws {
         let receiver = try await place.receiver("--count", "1")
-        let sent = try await place.framesocket(["send", place.socket] + screens + ["--max-rate", "1", "--json"]).ended()
-        #expect(await receiver.ended().status == 0)
-        #expect(sent.status == 69 && sent.errors.contains("the receiver ended the connection after 1 frame"), "\(sent)")
+        let sent = try await place.framesocket(["send", place.socket] + screens + ["--max-rate", "1", "--json"])
+            .ended(69, "the receiver ended the connection after 1 frame")
+        await receiver.ended(0)
         #expect(try sent.events("failed").count == 1)
     }
 
@@ -66,9 +63,7 @@ import Testing
             ["--fps", "20", "--loop", "30", "--max-rate", "100000", "--quality", "30-40"]
         )
         // A machine that is busy may have other difficulties, too.
-        let isReported = try sent.events("conditions").contains { event in
-            if case .list(let present) = event.values["present"] { present.contains("budget.low") } else { false }
-        }
+        let isReported = try sent.events("conditions").contains { $0.list("present")?.contains("budget.low") == true }
         #expect(isReported, "\(sent)")
     }
 }

@@ -26,32 +26,15 @@ import Testing
     /// What one sender says, how often it changes its mind, and what it says last.
     ///
     /// People are told more the longer this takes, but on no machine more than a tenth.
-    struct Speech: CustomTestStringConvertible {
-        let testDescription: String
-        let stream: [UInt8]
-        let changes: Int
-        let last: String
-    }
-
-    static let speeches = [
-        Speech(testDescription: "the same", stream: repeated(20_000, status("live")), changes: 1, last: "live"),
-        Speech(
-            testDescription: "the same, to another ping each time",
-            stream: (0..<2_000).flatMap { status("paused", "Pong-Number: \($0)\r\n") },
-            changes: 1,
-            last: "paused"
-        ),
-        Speech(
-            testDescription: "two states in turn",
-            stream: repeated(20_001, status("live"), status("paused")) + status("paused"),
-            changes: 20_001,
-            last: "paused"
-        ),
-        Speech(
-            testDescription: "a number that grows",
-            stream: (1...5_000).flatMap { status("live", "Refused-Preferences: \($0)\r\n") } + status("paused"),
-            changes: 5_001,
-            last: "paused"
+    private static let speeches: [(stream: [UInt8], changes: Int, last: String)] = [
+        (repeated(20_000, status("live")), 1, "live"),
+        // The same, to another ping each time.
+        ((0..<2_000).flatMap { status("paused", "Pong-Number: \($0)\r\n") }, 1, "paused"),
+        (repeated(20_001, status("live"), status("paused")) + status("paused"), 20_001, "paused"),
+        // A number that grows.
+        (
+            (1...5_000).flatMap { status("live", "Refused-Preferences: \($0)\r\n") } + status("paused"), 5_001,
+            "paused"
         ),
     ]
 
@@ -76,18 +59,18 @@ import Testing
         #expect(admitted(at: 610, kinds) == [0])
     }
 
-    @Test(arguments: speeches, [true, false])
+    @Test(arguments: speeches.indices, [true, false])
     func `a state is reported when it changes, to people now and then if it always changes`(
-        speech: Speech,
+        index: Int,
         isJSON: Bool
     ) async throws {
+        let speech = Self.speeches[index]
         let receiver = try await place.receiver(isJSON ? ["--json"] : [])
         let sender = try PeerSocket.connected(to: place.socket)
         try await sender.write(speech.stream)
         sender.finishWriting()
         if isJSON { try await receiver.printed(#""event":"closed""#) } else { try await receiver.told("ended the") }
-        receiver.send(.interrupt)
-        let ending = await receiver.ended()
+        let ending = await receiver.ended(by: .interrupt)
         let states =
             isJSON
             ? try ending.events("status").compactMap { $0.text("state") }
@@ -107,8 +90,7 @@ import Testing
         for _ in 0..<1_000 { try await sender.write(pair) }
         sender.finishWriting()
         try await receiver.told("ended the")
-        receiver.send(.interrupt)
-        let ending = await receiver.ended()
+        let ending = await receiver.ended(by: .interrupt)
         let told = ending.errors.split(separator: "\n").filter { $0.hasPrefix("sender 1: these 3 bytes") }
         // Ten at once, and more the longer this takes.
         #expect((10..<1_000).contains(told.count), "\(told.count)")
@@ -142,10 +124,8 @@ import Testing
             sender.close()
         }
         // An innocent one still gets through.
-        let ending = try await place.send(jpeg, "--loop", "20", "--wait", "60", "--quiet")
-        #expect(ending.status == 0, "\(ending)")
-        program.send(.interrupt)
-        #expect(await program.ended().status == 130)
+        try await place.send(jpeg, "--loop", "20", "--wait", "60", "--quiet").checked(0)
+        await program.ended(by: .interrupt, 130)
         let text = String(decoding: errors.readAll(), as: UTF8.self)
         #expect(text.utf8.count < 256 << 10)
         #expect(text.contains("listening at"))
@@ -159,10 +139,8 @@ import Testing
         let others = try SilentReader(place.path("others"))
         let streams = option == "--mjpeg" ? "2>$D/readings >/dev/null" : "2>$D/others >$D/readings"
         let receiver = try place.shell("exec $F receive $S --stats json \(option) --output $D/o \(streams)")
-        let ending = try await place.send(jpeg, "--loop", "50", "--wait", "60", "--quiet")
-        #expect(ending.status == 0, "\(ending)")
-        receiver.send(.terminate)
-        #expect(await receiver.ended().status == 130)
+        try await place.send(jpeg, "--loop", "50", "--wait", "60", "--quiet").checked(0)
+        await receiver.ended(by: .terminate, 130)
         #expect(try place.names(in: "o").count == 50)
         #expect(String(decoding: readings.readAll(), as: UTF8.self).contains(#""event":"statistics""#))
         withExtendedLifetime(others) {}

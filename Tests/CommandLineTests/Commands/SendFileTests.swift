@@ -6,7 +6,6 @@ import Testing
 /// What `framesocket send` sends of image files, and what it writes to the wire.
 @Suite(.serialized) struct SendFileTests {
     private let place = Workplace.new
-    private let photo = Places.fixture("photos/chelsea-451x300.png")
     private let jpeg = Places.fixture("jpeg/chelsea-420.jpg")
 
     /// The events of the frames that arrive, whose bodies are in `out`.
@@ -16,8 +15,7 @@ import Testing
             "--overwrite",
         ])
         let sending = try place.framesocket(["send", place.socket, "--wait", "30"] + arguments)
-        let ending = await sending.ended()
-        #expect(ending.status == 0, "\(ending)")
+        await sending.ended(0)
         let frames = try await receiver.ended().events("frame")
         try #require(frames.count == count)
         return frames
@@ -26,8 +24,7 @@ import Testing
     /// The bytes that a program which only listens reads.
     private func bytes(_ arguments: String...) async throws -> [UInt8] {
         let listener = try place.start(Places.tool("socat"), ["-u", "UNIX-LISTEN:\(place.socket)", "STDOUT"])
-        let ending = try await place.framesocket(["send", place.socket, "--wait", "30"] + arguments).ended()
-        #expect(ending.status == 0, "\(ending)")
+        try await place.framesocket(["send", place.socket, "--wait", "30"] + arguments).ended(0)
         return await listener.ended().output
     }
 
@@ -54,25 +51,6 @@ import Testing
             #expect(frame["rotation"] == [8: 90, 3: 180, 6: 270][orientation, default: 0])
             #expect(try Data.bytes(at: place.path("out/frame-000000.jpg")) == Data.bytes(at: jpeg))
         }
-    }
-
-    @Test(arguments: [
-        ("4:4:4", "1x1,1x1,1x1"), ("4:2:2", "2x1,1x1,1x1"), ("4:2:0", "2x2,1x1,1x1"), ("4:4:0", "1x2,1x1,1x1"),
-        ("4:1:1", "4x1,1x1,1x1"), ("gray", "1x1"),
-    ])
-    func `the subsampling is the requested one`(name: String, factors: String) async throws {
-        _ = try await frames(1, photo, "--subsampling", name)
-        let received = try Data.bytes(at: place.path("out/frame-000000.jpg"))
-        #expect(samplingFactors(of: received) == factors)
-    }
-
-    /// The sampling factors of each component, by the frame header (SOF0).
-    private func samplingFactors(of jpeg: [UInt8]) -> String {
-        guard let start = jpeg.indices.first(where: { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xC0 }) else { return "" }
-        return (0..<Int(jpeg[start + 9]))
-            .map { jpeg[start + 11 + 3 * $0] }
-            .map { "\($0 >> 4)x\($0 & 15)" }
-            .joined(separator: ",")
     }
 
     // MARK: The wire
@@ -107,11 +85,11 @@ import Testing
     @Test func `what was sent is reported as an object, or to a person`() async throws {
         let receiver = try await place.receiver("--count", "4", "--output", place.path("out"))
         let ending = try await place.send(jpeg, "--loop", "4", "--passthrough", "--json")
-        #expect(await receiver.ended().status == 0)
+        await receiver.ended(0)
         let bytes = 4 * (try Data.bytes(at: jpeg).count)
         let summary = try #require(try ending.events.first)
         #expect(
-            summary.values == ["event": "sent", "offered": 4, "frames": 4, "bytes": .number(bytes), "dropped": 0]
+            summary.values == ["event": "sent", "offered": 4, "frames": 4, "bytes": bytes, "dropped": 0]
         )
         #expect(ending.lines.count == 1 && ending.errors.contains("sent 4 frames of 4"))
     }

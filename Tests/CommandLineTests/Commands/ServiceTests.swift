@@ -14,7 +14,7 @@
         private var notified: String { "NOTIFY_SOCKET=\(place.path("n"))" }
 
         /// Starts the receiver as a socket unit would: when the first sender comes.
-        private func activated(_ settings: [String] = [], _ options: String...) async throws -> Program {
+        private func activated(_ settings: [String] = [], _ options: [String] = []) async throws -> Program {
             // The receiver gets nothing of this process's environment but what is named.
             let environment = ["-E", "ASAN_OPTIONS", "-E", "LSAN_OPTIONS"]
             let command = ["-l", place.socket, Places.framesocket, "receive", "--systemd", "--json"]
@@ -38,14 +38,12 @@
         @Test(.needs("systemd-socket-activate"))
         func `a passed socket is used, and stays for the next server`() async throws {
             let first = try await activated()
-            #expect(try await place.send(jpeg, "--loop", "3").status == 0)
+            try await place.send(jpeg, "--loop", "3").checked(0)
             try await first.lines(6)
             // Another one is told that the path is taken: it has asked, as there is no lock to say so.
-            #expect(await (try place.framesocket(["receive", place.socket])).ended().status == 69)
+            await (try place.framesocket(["receive", place.socket])).ended(69)
             try await first.lines(8)
-            first.send(.terminate)
-            let ending = await first.ended()
-            #expect(ending.status == 0, "\(ending)")
+            let ending = await first.ended(by: .terminate, 0)
             let names = ["listening", "connected", "frame", "frame", "frame", "closed", "connected", "closed"]
             #expect(try ending.events.map(\.name) == names)
             #expect(try ending.events.first?.text("path") == place.socket)
@@ -56,10 +54,9 @@
         func `the socket with the requested name is used`() async throws {
             let control = place.path("c")
             let options = ["-l", control, "--fdname=control:frames"]
-            let receiver = try await activated(options, "--socket-name", "frames", "--count", "1")
-            #expect(try await place.send(jpeg).status == 0)
-            let ending = await receiver.ended()
-            #expect(ending.status == 0, "\(ending)")
+            let receiver = try await activated(options, ["--socket-name", "frames", "--count", "1"])
+            try await place.send(jpeg).checked(0)
+            let ending = await receiver.ended(0)
             #expect(try ending.events.first?.text("path") == place.socket)
             #expect(try place.names() == ["c", "s"])
         }
@@ -72,16 +69,9 @@
             ]
         )
         func `an ambiguous choice of socket is an error`(options: [String], complaint: String) async throws {
-            let receiver = try place.start(
-                Places.tool("systemd-socket-activate"),
-                ["-l", place.path("c"), "-l", place.socket, "--fdname=control:frames", Places.framesocket]
-                    + ["receive", "--systemd", "--json"] + options
-            )
-            try await receiver.told("Listening on \(place.socket)")
+            let receiver = try await activated(["-l", place.path("c"), "--fdname=control:frames"], options)
             let sender = try place.framesocket(["send", place.socket, jpeg])
-            let ending = await receiver.ended()
-            #expect(ending.status == 66, "\(ending)")
-            #expect(ending.errors.contains(complaint))
+            let ending = await receiver.ended(66, complaint)
             #expect(try ending.events.map(\.name) == ["error", "failed"])
             #expect(try ending.events[0].text("code") == "socket.missing")
             #expect(try place.names() == ["c", "s"])
@@ -93,20 +83,7 @@
             let receiver = try await activated(["--accept"])
             let sender = try place.framesocket(["send", place.socket, jpeg, "--wait", "1"])
             try await receiver.told("Accept=yes")
-            receiver.send(.terminate)
-            _ = await (receiver.ended(), sender.ended())
-        }
-
-        @Test func `without a socket, the error says how to get one`() async throws {
-            let shell = "sh -c \"true; $F receive --systemd; exit \\$?\""
-            let others = try await place.shell("LISTEN_FDS=1 LISTEN_PID=$$ \(shell)").ended()
-            #expect(others.status == 66 && others.errors.contains("with exec: sh -c 'exec"), "\(others)")
-            for setting in ["", "LISTEN_FDS=1 ", "LISTEN_PID=1 ", "LISTEN_FDS=1 LISTEN_PID='' "] {
-                let ending = try await place.shell("\(setting)$F receive --systemd").ended()
-                #expect(ending.status == 66 && ending.errors.contains("no socket was passed"), "\(ending)")
-            }
-            let promised = try await place.shell("LISTEN_PID=$$ LISTEN_FDS=60000 exec $F receive --systemd").ended()
-            #expect(promised.status == 73 && promised.errors.contains("is not open"), "\(promised)")
+            _ = await (receiver.ended(by: .terminate), sender.ended())
         }
 
         // MARK: Readiness
@@ -119,22 +96,20 @@
             let ready = try await manager.lines(2)
             #expect(ready[1] == #"b'READY=1\nSTATUS=listening at \#(place.socket)'"#)
             // It is true: a sender need not wait.
-            #expect(try await place.send(jpeg, "--wait", "0").status == 0)
+            try await place.send(jpeg, "--wait", "0").checked(0)
             try await receiver.lines(4)
             receiver.send(.terminate)
             #expect(try await manager.lines(3).last == "b'STOPPING=1'")
-            #expect(await receiver.ended().status == 0)
+            await receiver.ended(0)
         }
 
         @Test func `no readiness is announced if the server cannot listen`() async throws {
             let manager = try await manager(place.path("n"))
-            let ending = try await place.framesocket(["receive", place.path("none/s")], with: notified).ended()
-            #expect(ending.status == 73)
+            try await place.framesocket(["receive", place.path("none/s")], with: notified).ended(73)
             // What is told now is the first thing that is.
             let receiver = try place.framesocket(["receive", place.socket], with: notified)
             #expect(try await manager.lines(2)[1].contains("listening at \(place.socket)'"))
-            receiver.send(.interrupt)
-            _ = await receiver.ended()
+            await receiver.ended(by: .interrupt)
         }
 
         @Test(arguments: ["/none", "relative", "vsock:2:1234", "@", "", "/" + String(repeating: "0", count: 200)])
@@ -144,9 +119,8 @@
                 with: "NOTIFY_SOCKET=\(name)"
             )
             try await receiver.lines(1)
-            #expect(try await place.send(jpeg).status == 0)
-            let ending = await receiver.ended()
-            #expect(ending.status == 0)
+            try await place.send(jpeg).checked(0)
+            let ending = await receiver.ended(0)
             #expect(ending.errors.contains("cannot notify") == (name == "/none"), "\(ending)")
         }
 
@@ -159,10 +133,8 @@
             let told = try await manager.lines(8)
             #expect(told.count { $0.contains("READY=1") } == 2)
             #expect(told.count { $0 == "b'WATCHDOG=1'" } >= 5)
-            receiver.send(.terminate)
-            #expect(await receiver.ended().status == 0)
-            other.send(.terminate)
-            #expect(await other.ended().status == 0)
+            await receiver.ended(by: .terminate, 0)
+            await other.ended(by: .terminate, 0)
             try #require(await becomesTrue { manager.hasPrinted("STOPPING=1") })
         }
 
@@ -174,9 +146,8 @@
                 "WATCHDOG_USEC=20000"
             )
             try await receiver.lines(1)
-            #expect(try await place.send(jpeg, "--wait", "60").status == 0)
-            let ending = await receiver.ended()
-            #expect(ending.status == 0, "\(ending)")
+            try await place.send(jpeg, "--wait", "60").checked(0)
+            let ending = await receiver.ended(0)
             // READY=1 and STOPPING=1; the watchdog's messages, of which there were many, are not worth a word.
             let complaint = "cannot notify the service manager: it does not read its notifications"
             #expect(ending.errors.components(separatedBy: complaint).count == 3, "\(ending)")
@@ -191,10 +162,9 @@
             try await manager.lines(2)
             for _ in 0..<2 {
                 _ = try await place.run("kill", "-HUP", "\(receiver.id)")
-                #expect(try await place.send(jpeg).status == 0)
+                try await place.send(jpeg).checked(0)
             }
-            let ending = await receiver.ended()
-            #expect(ending.status == 0)
+            let ending = await receiver.ended(0)
             #expect(try ending.events("frame").count == 2)
         }
 
@@ -220,8 +190,7 @@
             try await sender.write(rest)
             receiver.send(.terminate)
             _ = try await place.run("kill", "-CONT", "\(receiver.id)")
-            let ending = await receiver.ended()
-            #expect(ending.status == 130, "\(ending)")
+            let ending = await receiver.ended(130)
             #expect(try ending.events("frame").count == 4)
             #expect(try ending.events("error") == [])
             #expect(try ending.events("closed").first?.text("reason") == "closedLocally")

@@ -37,8 +37,7 @@
                 try await receiver.printed(#""event":"closed","connection":\#(connection)"#)
                 try #require(try await becomesTrue { try receiver.sharedMappings() == 0 })
             }
-            receiver.send(.interrupt)
-            let ending = await receiver.ended()
+            let ending = await receiver.ended(by: .interrupt)
             #expect(ending.status == 130 && ending.text.contains(#""shared":true"#), "\(ending)")
         }
     }

@@ -29,9 +29,7 @@ import Testing
             lines = try await receiver.lines(lines.count + 1)
             last = try statistics(lines).last { $0["framesPerSecond"] as? Double ?? 0 > 0 && $0["latency"] is Int }
         }
-        receiver.send(.interrupt)
-        let ending = await receiver.ended()
-        #expect(ending.status == 130)
+        let ending = await receiver.ended(by: .interrupt, 130)
         _ = await sender.ended()
         let readings = try statistics(lines)
         try #require(readings.count == lines.count, "nothing else is printed")
@@ -60,8 +58,9 @@ import Testing
             try await sender.write(PeerMessage.frame(jpeg, width: 451, height: 300, sequence: number).bytes)
         }
         try #require(await becomesTrue { receiver.hasPrinted(#""frames":2,"#) })
-        receiver.send(.interrupt)
-        let reading = try #require(try statistics(await receiver.ended().lines).first { $0["frames"] as? Int == 2 })
+        let reading = try #require(
+            try statistics(await receiver.ended(by: .interrupt).lines).first { $0["frames"] as? Int == 2 }
+        )
         #expect(reading["missing"] as? Int == 3 && reading["connections"] as? Int == 1)
         withExtendedLifetime(sender) {}
     }
@@ -71,9 +70,8 @@ import Testing
             ["receive", place.socket, "--mjpeg", "--stats", "json", "--count", "3", "--quiet"]
         )
         let files = (0..<3).map { _ in Places.fixture("jpeg/chelsea-420.jpg") }
-        #expect(try await place.send("--wait", "30", "--passthrough", files[0], files[1], files[2]).status == 0)
-        let ending = await receiver.ended()
-        #expect(ending.status == 0)
+        try await place.send("--wait", "30", "--passthrough", files[0], files[1], files[2]).checked(0)
+        let ending = await receiver.ended(0)
         #expect(try ending.output == files.flatMap { try Data.bytes(at: $0) })
         let lines = ending.errors.split(separator: "\n").map(String.init)
         let readings = try statistics(lines)
@@ -89,10 +87,8 @@ import Testing
         // The first frame does not fit into the pipe.
         try #require(await becomesTrue { reader.count > 0 })
         try await receiver.told(#""connections":1,"frames":0,"#)
-        receiver.send(.interrupt)
-        #expect(await receiver.ended().status == 130)
-        sender.send(.interrupt)
-        _ = await sender.ended()
+        await receiver.ended(by: .interrupt, 130)
+        await sender.ended(by: .interrupt)
         withExtendedLifetime(reader) {}
     }
 
@@ -112,8 +108,7 @@ import Testing
             // Rate, size, drops, latency.
             let parts = columns == 80 ? ["frames/s, 451x300, ", "0 dropped, latency "] : [" frames"]
             try #require(await becomesTrue { parts.allSatisfy { terminal.hasPrinted($0) } })
-            sender.send(.interrupt)
-            _ = await sender.ended()
+            await sender.ended(by: .interrupt)
             try #require(await becomesTrue { terminal.hasPrinted("sender 1: ") })
             terminal.kill()
         }

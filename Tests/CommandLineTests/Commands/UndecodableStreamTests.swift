@@ -29,8 +29,7 @@ import Testing
         }
         try await program.printed(#""code":"peer.undecodable""#)
         try await program.printed(#""reason":"peer.undecodable""#)
-        program.send(.interrupt)
-        let codes = try await program.ended().events("error").compactMap { $0.text("code") }
+        let codes = try await program.ended(by: .interrupt).events("error").compactMap { $0.text("code") }
         #expect(codes.count == 9 && codes.dropLast().allSatisfy { $0.hasPrefix("jpeg.") }, "\(codes)")
     }
 }

@@ -28,8 +28,7 @@ extension DocumentedCommand {
         },
         DocumentedCommand("README.md: framesocket receive PATH [", run: runSynopsis),
         DocumentedCommand("docs/doctor.md: $ framesocket doctor") { run in
-            let ending = try await run.start(0).ended()
-            #expect(ending.status == 73)
+            let ending = try await run.start(0).ended(73)
             #expect(ending.lines == (1...3).map { run.use($0).replacing("$D", with: run.place.directory) }, "\(ending)")
         },
         DocumentedCommand("docs/recording.md: framesocket record PATH FILE.mkv  ") { run in
@@ -51,8 +50,7 @@ extension DocumentedCommand {
             try await run.sendImages(to: "frames.socket")
             // The first one only looked whether somebody listens.
             try await service.told("sender 2: the other side ended")
-            service.send(.interrupt)
-            #expect(await service.ended().errors.contains("20 frames"))
+            #expect(await service.ended(by: .interrupt).errors.contains("20 frames"))
         },
         DocumentedCommand("docs/recording.md: framesocket receive PATH --wire-log") { run in
             let logger = try run.start(0)

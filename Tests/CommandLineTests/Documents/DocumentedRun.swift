@@ -89,8 +89,7 @@ final class DocumentedRun {
 
     /// Ends a command that would go on, as Ctrl-C does.
     func interrupt(_ program: Program) async {
-        program.send(.interrupt)
-        let ending = await program.ended()
+        let ending = await program.ended(by: .interrupt)
         #expect(ending.status == 130 || ending.status == 0, "\(ending)")
     }
 

@@ -46,8 +46,7 @@ import Testing
 
         /// Ends the sender.
         func end() async {
-            sender.send(.interrupt)
-            _ = await sender.ended()
+            await sender.ended(by: .interrupt)
         }
     }
 
@@ -94,8 +93,7 @@ import Testing
             blockage = try await fillInTime(example, isShort: isShort)
         }
         let blocked = try #require(blockage)
-        let ending = await blocked.command.ended()
-        #expect(ending.status == example.status, "\(ending)")
+        let ending = await blocked.command.ended(example.status)
         #expect(ending.errors.contains("frames that had arrived are lost"), "\(ending)")
         await blocked.end()
         #expect(try Set(place.names()).isSubset(of: ["out", "r.mkv"]))
@@ -120,8 +118,7 @@ import Testing
             let blocked = try #require(blockage)
             try await blocked.command.send(inTurn: signals)
             if reads { _ = await Task.detached { blocked.reader.readAll() }.value }
-            let ending = await blocked.command.ended()
-            #expect(ending.status == status, "\(ending)")
+            let ending = await blocked.command.ended(status)
             if let report {
                 #expect(ending.errors.contains(report), "\(ending)")
                 #expect(try place.names() == ["out"])
@@ -138,8 +135,7 @@ import Testing
         try #require(await becomesTrue { FileManager.default.fileExists(atPath: place.path("metrics")) })
         let metrics = try String(contentsOfFile: place.path("metrics"), encoding: .utf8)
         #expect(metrics.contains("} 1\n") && metrics.contains("framesocket_frames_total"))
-        blocked.command.send(.interrupt)
-        #expect(await blocked.command.ended().status == 130)
+        await blocked.command.ended(by: .interrupt, 130)
         await blocked.end()
     }
 
@@ -172,9 +168,7 @@ import Testing
         let blocked = try #require(try await fill(nonblocking(1, "$F \(command)"), timeScale: 60))
         let count = blocked.reader.count
         let read = Task.detached { blocked.reader.readAll() }
-        blocked.command.send(.interrupt)
-        let ending = await blocked.command.ended()
-        #expect(ending.status == 130, "\(ending)")
+        await blocked.command.ended(by: .interrupt, 130)
         // What waited for room has been written, too.
         #expect(await read.value.count > count)
         await blocked.end()
@@ -189,8 +183,7 @@ import Testing
         var lines = 1
         while try await !receiver.lines(lines).contains(where: { $0.contains("\"frame\"") }) { lines += 1 }
         _ = try await place.shell(": >$D/go").ended()
-        let ending = await sender.ended()
-        #expect(ending.status == 0, "\(ending)")
-        #expect(await receiver.ended().status == 0)
+        await sender.ended(0)
+        await receiver.ended(0)
     }
 }

@@ -19,8 +19,7 @@ import Testing
     }
 
     private func expectFailure(_ program: Program) async throws {
-        let ending = await program.ended()
-        #expect(ending.status == 73 && ending.errors.contains("removed while it was written"), "\(ending)")
+        let ending = await program.ended(73, "removed while it was written")
         let last = try #require(try ending.events.last)
         #expect(last.name == "failed" && last["exitCode"] == 73)
     }
@@ -51,9 +50,7 @@ import Testing
         try await receiver.lines(1)
         try await remove(by: Self.removals[1])
         try await receiver.printed(#""code":"metrics.unwritten""#)
-        receiver.send(.interrupt)
-        let ending = await receiver.ended()
-        #expect(ending.status == 73 && ending.errors.contains("out/file"), "\(ending)")
+        let ending = await receiver.ended(by: .interrupt, 73, "out/file")
         #expect(try ending.events("error").count == 1)
     }
 }

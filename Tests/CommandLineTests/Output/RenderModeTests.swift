@@ -15,7 +15,7 @@ import Testing
     func `the pixels are those that Pillow makes of the same JPEG`(mode: String, size: (Int, Int)) async throws {
         let (width, height) = size
         let receiver = try place.framesocket(words: "receive $S --count 1 --quiet --raw rgb \(mode) \(width)x\(height)")
-        #expect(try await place.send(photo, "--wait", "30", "--passthrough", "--quiet").status == 0)
+        try await place.send(photo, "--wait", "30", "--passthrough", "--quiet").checked(0)
         let ending = await receiver.ended()
         try #require(ending.output.count == 3 * width * height)
         let raw = try place.file("raw", Array(ending.output))

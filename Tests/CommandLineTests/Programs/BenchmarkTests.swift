@@ -21,8 +21,7 @@ import Testing
 
     /// What a quick run of some cases measured, by metric.
     private func measure(_ filter: String) async throws -> [String: Row] {
-        let ending = try await bench("--quick", "--json", "--filter", filter)
-        #expect(ending.status == 0, "\(ending)")
+        let ending = try await bench("--quick", "--json", "--filter", filter).checked(0)
         #expect(ending.lines.first?.contains("\"processors\"") == true)
         let rows = try ending.lines.dropFirst().map { try JSONDecoder().decode(Row.self, from: Data($0.utf8)) }
         #expect(rows.allSatisfy { $0.name.contains(filter) })
@@ -30,8 +29,7 @@ import Testing
     }
 
     @Test func `every kind of case exists exactly once`() async throws {
-        let ending = try await bench("--list")
-        #expect(ending.status == 0, "\(ending)")
+        let ending = try await bench("--list").checked(0)
         #expect(Set(ending.lines).count == ending.lines.count)
         let kinds = Set(ending.lines.compactMap { $0.split(separator: "/").first.map(String.init) })
         let wanted: Set = [

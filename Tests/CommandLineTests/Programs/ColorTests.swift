@@ -91,10 +91,8 @@ import Testing
         async throws
     {
         let pipe = try place.shell("$F receive $S --count 1 --quiet \(route.options) | { \(route.other); }")
-        let sent = try await place.shell("$F send $S $D/bars.png --quality 95 --wait 30 --quiet").ended()
-        #expect(sent.status == 0, "\(sent)")
-        let ending = await pipe.ended()
-        #expect(ending.status == 0, "\(ending)")
+        try await place.shell("$F send $S $D/bars.png --quality 95 --wait 30 --quiet").ended(0)
+        await pipe.ended(0)
         try check(route)
     }
 
@@ -111,10 +109,8 @@ import Testing
     @Test(.enabled(if: Places.chromium != nil, "no Chromium runs here"), arguments: browser)
     func `colors arrive in a browser as they were sent`(_ route: Route) async throws {
         let pipe = try place.shell("$F receive $S --count 1 --quiet \(route.options) | \(route.other)")
-        let sent = try await place.shell("$F send $S $D/bars.png --quality 95 --wait 30 --quiet").ended()
-        #expect(sent.status == 0, "\(sent)")
-        let ending = await pipe.ended()
-        #expect(ending.status == 0, "\(ending)")
+        try await place.shell("$F send $S $D/bars.png --quality 95 --wait 30 --quiet").ended(0)
+        await pipe.ended(0)
 
         let style = "<style>* { margin: 0 } video { display: block; width: 640px; height: 360px }</style>"
         let page = try place.file("page.html", Array("<!doctype html>\(style)<video muted src=out.mp4></video>".utf8))
@@ -126,8 +122,7 @@ import Testing
         ]
         let look = ["-B", Places.package + "Tests/Browser/look.py", "--size", "640x360", "--chromium"]
         let chromium = try #require(Places.chromium)
-        let browser = try await place.start(Places.python, look + [chromium, "file://" + page] + steps).ended()
-        #expect(browser.status == 0, "\(browser)")
+        try await place.start(Places.python, look + [chromium, "file://" + page] + steps).ended(0)
         let pixels = try await place.run(
             words: "ffmpeg -nostdin -v error -i $D/page.png -pix_fmt rgb24 -f rawvideo -"
         )
@@ -153,15 +148,13 @@ import Testing
 
     @Test(arguments: into) func `colors are sent as they were read`(_ route: Route) async throws {
         let receiver = try place.shell("$F receive $S --count 1 --quiet --raw rgb >$D/out.rgb")
-        let sent = try await place.shell(
+        try await place.shell(
             "\(route.other) | $F send $S - \(route.options) --quality 95 --wait 30 --quiet".replacing(
                 "--passthrough --quality 95",
                 with: "--passthrough"
             )
-        ).ended()
-        #expect(sent.status == 0, "\(sent)")
-        let ending = await receiver.ended()
-        #expect(ending.status == 0, "\(ending)")
+        ).ended(0)
+        await receiver.ended(0)
         try check(route)
     }
 }

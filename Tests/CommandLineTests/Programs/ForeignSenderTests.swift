@@ -22,12 +22,10 @@ import Testing
             Places.python,
             ["-B", Places.peer("send_deployed"), place.socket] + options + paths
         )
-        let ending = await sender.ended()
-        #expect(ending.status == 0, "\(ending)")
+        let ending = await sender.ended(0)
         #expect(try ending.events.map(\.values) == [["event": "sent", "frames": 100]])
         try await receiver.lines(103)
-        receiver.send(.terminate)
-        let events = try await receiver.ended().events
+        let events = try await receiver.ended(by: .terminate).events
         #expect(events.map(\.name) == ["listening", "connected"] + Array(repeating: "frame", count: 100) + ["closed"])
         #expect(events.allSatisfy { $0.name != "frame" || $0["orientation"] == 6 && $0["rotation"] == 270 })
         #expect(events.last?.text("reason") == "closedByPeer" && events.last?.text("finish") == "stoppedByUser")
@@ -37,13 +35,10 @@ import Testing
 
     @Test(arguments: RecordedStream.all)
     func `the streams of the fixtures are read correctly, cut anywhere`(stream: RecordedStream) async throws {
-        let receiver = try await place.receiver("--decode", "--json", "--output", place.path("out"))
-        let sender = try place.peer("send_stream", stream.path, "--chunk", "random", "--seed", "7")
-        let sending = await sender.ended()
-        #expect(sending.status == 0, "\(sending)")
-        try #require(await becomesTrue { receiver.hasPrinted(#""event":"closed""#) })
-        receiver.send(.interrupt)
-        let ending = await receiver.ended()
+        let receiving = ["receive", place.socket, "--decode", "--json", "--output", place.path("out")]
+        let ending = try await place.take(receiving) {
+            try await place.peer("send_stream", stream.path, "--chunk", "random", "--seed", "7").ended(0)
+        }.taken
         let events = try ending.events
         let ends = stream.cut == nil ? ["closed"] : ["error", "closed"]
         #expect(events.map(\.name) == ["listening", "connected"] + stream.frames.map { _ in "frame" } + ends)

@@ -26,10 +26,8 @@ import Testing
         let pipe = try place.shell(
             "{ $F receive $S --count \(count) --quiet \(options); echo $? >$D/code; } | \(reader)"
         )
-        let sent = try await place.shell("$F send $S - --passthrough --wait 30 --quiet <$D/in.mjpeg").ended()
-        #expect(sent.status == 0, "\(sent)")
-        let ending = await pipe.ended()
-        #expect(ending.status == 0, "\(ending)")
+        try await place.shell("$F send $S - --passthrough --wait 30 --quiet <$D/in.mjpeg").ended(0)
+        let ending = await pipe.ended(0)
         #expect(try Data.bytes(at: place.path("code")) == Array("0\n".utf8))
         return ending.text
     }
@@ -89,8 +87,7 @@ import Testing
             "--output",
             place.path("out")
         )
-        let pipe = try await place.shell("\(writer) | $F send $S - --quiet \(options)").ended()
-        #expect(pipe.status == 0, "\(pipe)")
+        try await place.shell("\(writer) | $F send $S - --quiet \(options)").ended(0)
         return try await receiver.ended().events("frame")
     }
 
@@ -124,7 +121,7 @@ import Testing
                 """
             ).ended()
             #expect(ending.status == 0 && ending.text.contains(#""shared":\#(count)"#), "\(ending)")
-            #expect(await reader.ended().status == 0)
+            await reader.ended(0)
             let byteCount = 320 * 240 * 3 / 2
             let frames = try Data.bytes(at: place.path("in"))
             #expect(frames.count == count * byteCount)

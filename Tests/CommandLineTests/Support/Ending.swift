@@ -1,3 +1,5 @@
+import Testing
+
 /// How a process ended, and all that it printed.
 struct Ending: Sendable, CustomStringConvertible {
     /// The exit code, or the negative number of the signal that ended it.
@@ -13,6 +15,18 @@ struct Ending: Sendable, CustomStringConvertible {
 
     var text: String { String(decoding: output, as: UTF8.self) }
     var lines: [String] { output.completeLines }
+
+    /// Checks how it ended: the exit code, and words on standard error.
+    @discardableResult
+    func checked(
+        _ status: Int32,
+        _ words: [String] = [],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) -> Self {
+        let isExpected = self.status == status && words.allSatisfy { errors.contains($0) }
+        #expect(isExpected, "expected \(status) \(words), got \(self)", sourceLocation: sourceLocation)
+        return self
+    }
 
     var description: String { "exit \(status)\nstandard output: \(text.prefix(2000))\nstandard error: \(errors)" }
 }

@@ -1,53 +1,40 @@
 import Foundation
 
 /// A line that a program printed as a JSON object.
-struct Event: Sendable, Equatable, CustomStringConvertible {
-    enum Value: Sendable, Equatable {
-        case number(Int)
-        case text(String)
-        case fraction(Double)
-        case texts([String: String])
-        case list([String])
-    }
-
-    let values: [String: Value]
+struct Event: @unchecked Sendable, CustomStringConvertible {
+    private let object: [String: Any]
     let description: String
 
     init(_ line: String) throws {
         guard let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else {
             throw Malformed(line: line)
         }
-        values = try object.mapValues { value in
-            if let text = value as? String { return .text(text) }
-            if let number = value as? Int { return .number(number) }
-            if let number = value as? Double { return .fraction(number) }
-            if let list = value as? [String] { return .list(list) }
-            guard let texts = value as? [String: String] else { throw Malformed(line: line) }
-            return .texts(texts)
-        }
-        description = line
+        (self.object, description) = (object, line)
     }
 
     struct Malformed: Error {
         let line: String
     }
 
+    /// All that it says, to be compared.
+    var values: NSDictionary { NSDictionary(dictionary: object) }
+
     /// What kind of event it is.
     var name: String? { text("event") }
 
-    var keys: Set<String> { Set(values.keys) }
+    var keys: Set<String> { Set(object.keys) }
 
-    func text(_ key: String) -> String? {
-        if case .text(let text) = values[key] { text } else { nil }
-    }
+    func text(_ key: String) -> String? { object[key] as? String }
 
-    func texts(_ key: String) -> [String: String]? {
-        if case .texts(let texts) = values[key] { texts } else { nil }
-    }
+    func texts(_ key: String) -> [String: String]? { object[key] as? [String: String] }
 
-    subscript(key: String) -> Int? {
-        if case .number(let number) = values[key] { number } else { nil }
-    }
+    func list(_ key: String) -> [String]? { object[key] as? [String] }
+
+    subscript(key: String) -> Int? { object[key] as? Int }
+}
+
+extension Event: Equatable {
+    static func == (one: Event, other: Event) -> Bool { one.values == other.values }
 }
 
 extension Ending {
@@ -60,9 +47,4 @@ extension Ending {
     func events(_ name: String) throws -> [Event] {
         try events.filter { $0.name == name }
     }
-}
-
-extension Event.Value: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
-    init(integerLiteral value: Int) { self = .number(value) }
-    init(stringLiteral value: String) { self = .text(value) }
 }

@@ -202,6 +202,29 @@ final class Program: Sendable {
         return await ended()
     }
 
+    /// Waits until the process has ended, which has to be with this exit code, and after these words on standard error.
+    @discardableResult
+    func ended(
+        _ status: Int32,
+        _ words: String...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async -> Ending {
+        await ended().checked(status, words, sourceLocation: sourceLocation)
+    }
+
+    /// Sends a signal, and waits until the process has ended, with this exit code if one is given.
+    @discardableResult
+    func ended(
+        by signal: Signal,
+        _ status: Int32? = nil,
+        _ words: String...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async -> Ending {
+        send(signal)
+        let ending = await ended()
+        return ending.checked(status ?? ending.status, words, sourceLocation: sourceLocation)
+    }
+
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }

@@ -142,17 +142,23 @@ final class Workplace: @unchecked Sendable {
 
     /// Runs a program of the system to its end, and gives what it prints.
     func run(_ tool: String, _ arguments: String...) async throws -> [UInt8] {
-        let ending = try await Program(Places.tool(tool), arguments).ended()
-        guard ending.status == 0 else { throw Program.Failure(description: "\(tool): \(ending)") }
-        return ending.output
+        try await succeed(Places.tool(tool), arguments).output
     }
 
     /// Runs a program of the system to its end, with the words of a line, and gives what it prints.
     func run(words line: String) async throws -> [UInt8] {
         let words = words(of: line)
-        let ending = try await Program(Places.tool(words[0]), Array(words.dropFirst())).ended()
-        guard ending.status == 0 else { throw Program.Failure(description: "\(line): \(ending)") }
-        return ending.output
+        return try await succeed(Places.tool(words[0]), Array(words.dropFirst())).output
+    }
+
+    private func succeed(
+        _ executable: String,
+        _ arguments: [String],
+        input: Program.Input = .nothing
+    ) async throws -> Ending {
+        let ending = try await start(executable, arguments, input: input).ended()
+        guard ending.status == 0 else { throw Program.Failure(description: "\(executable) \(arguments): \(ending)") }
+        return ending
     }
 
     /// The SHA-256 of a file, in hexadecimal digits.
@@ -163,19 +169,14 @@ final class Workplace: @unchecked Sendable {
     /// Runs a script of Tests/Peers to its end, which has to be a good one.
     @discardableResult
     func script(_ name: String, _ arguments: String...) async throws -> Ending {
-        let ending = try await start(Places.python, ["-B", Places.peer(name)] + arguments).ended()
-        guard ending.status == 0 else { throw Program.Failure(description: "\(name): \(ending)") }
-        return ending
+        try await succeed(Places.python, ["-B", Places.peer(name)] + arguments)
     }
 
     /// Checks that events fit docs/events.schema.json; returns their names.
     @discardableResult
     func checkSchema(of lines: [String]) async throws -> Set<String> {
         let file = try file("events", Array(lines.map { $0 + "\n" }.joined().utf8))
-        let arguments = ["-B", Places.peer("check_events")]
-        let ending = await (try start(Places.python, arguments, input: .file(file))).ended()
-        guard ending.status == 0 else { throw Program.Failure(description: "\(ending)") }
-        return Set(ending.lines)
+        return Set(try await succeed(Places.python, ["-B", Places.peer("check_events")], input: .file(file)).lines)
     }
 }
 

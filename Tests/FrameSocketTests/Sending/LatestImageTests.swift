@@ -280,6 +280,18 @@ import Testing
         #expect(rig.messages.last?.bufferSize.width == 16)
     }
 
+    /// Shows P277.
+    @Test func `a copy that outlasts its connection is made again for the next one`() throws {
+        var rig = ImageRig(.init(sharesMemory: true), ImageRig.sharing)
+        rig.offer(.pixels(try testImage(64, 48, as: .bgra)), settles: false)
+        let job = try rig.begin()
+        try #require(job.place != nil)
+        rig.change(settles: false) { $0.connection = 2 }
+        rig.end(job)
+        #expect(rig.messages.count == 1 && rig.jobs.count == 2)
+        #expect(rig.jobs.last?.place.map { $0.generation > job.place?.generation ?? .max } == true)
+    }
+
     /// Shows P304.
     @Test func `a preference during an encoding applies to the image once that is sent`() throws {
         var rig = ImageRig(.init())

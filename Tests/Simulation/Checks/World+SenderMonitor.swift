@@ -94,7 +94,7 @@ extension World {
             messageWritten(monitor)
             sharedFrameEnds(monitor)
         case .unknown:
-            break
+            violate(.messagesAreWhole, "sender \(monitor.sender.index) writes a message of no kind")
         }
     }
 

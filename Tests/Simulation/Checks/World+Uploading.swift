@@ -88,7 +88,7 @@ extension World {
         // A new receiver has half a second for its hello, a failed attempt is repeated after a tenth, and the timer's
         // thread has other things to do.
         let limit = max(keepAlive, UInt64(1e9 / rate), 100_000_000) + 650_000_000
-        let isAlive = now <= max(since, sender.openedAt, sender.failedAt) + limit
+        let isAlive = now <= max(since, sender.openedAt, sender.failedAt, sender.pacedAt) + limit
         check(.keptAlive, isAlive, "uploader \(sender.index) has been silent since \(since)")
     }
 

@@ -67,8 +67,9 @@ final class SimSender: Owner {
     var jobMemory: SharedMemory?
     /// How the frames were encoded, for which connection, and what its receiver preferred.
     var encoded: [UInt32: (look: Look, connection: Int, preferences: ControlRequest.Preferences)] = [:]
-    /// When the program last changed the size of its frames.
+    /// When the program last changed the size of its frames, and their pacing.
     var resizedAt: UInt64 = 0
+    var pacedAt: UInt64 = 0
     /// How many frames had been offered when the program last lowered its limits: the image of each may be gone.
     var offersBeforeLimits = 0
     /// Whether the machine decides at this moment what to send.

@@ -29,7 +29,7 @@ extension World {
         // It takes its memory soon, or late.
         sender.jobMemory = sender.racing.chance(50) ? job.place.flatMap { memory(of: $0, sender) } : nil
         var duration = sender.plan.encodingTime
-        if job.place != nil, sender.plan.reopens, sender.racing.chance(3) {
+        if job.place != nil, sender.plan.reopens, sender.racing.chance(8) {
             // A copy that outlasts its connection ends on the next one.
             if let receiver = receiver(of: sender) { letGo(receiver) }
             duration += sender.plan.retryInterval + 60_000_000

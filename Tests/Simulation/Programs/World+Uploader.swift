@@ -166,7 +166,7 @@ extension World {
         makeUploader(sender)
         switch action {
         case .configure(let pacing):
-            sender.pacing = pacing
+            (sender.pacing, sender.pacedAt) = (pacing, now)
             guard var configuration = sender.uploader?.machine.ownConfiguration else { return }
             configuration.pacing = pacing
             if sender.racing.chance(10) {

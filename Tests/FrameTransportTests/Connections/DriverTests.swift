@@ -40,47 +40,6 @@ import Testing
         await thread.settle()
     }
 
-    /// A turn that was asked for before the close must not take back the time that the close is given.
-    @Test func `an orderly close ends in time, whatever was left to do`() async throws {
-        let thread = IOThread()
-        let gate = Gate()
-        let elsewhere = try TemporaryDirectory()
-        let hasHeld = Flag()
-        let blocking = try elsewhere.server {
-            $0.thread = thread
-            $0.onRead = { _, _ in
-                // The frame may come in several reads.
-                if !hasHeld.isSet {
-                    hasHeld.set()
-                    gate.hold()
-                }
-            }
-        }
-        let server = try directory.server {
-            $0.thread = thread
-            $0.limits.linger = .milliseconds(20)
-        }
-        let blocker = try PeerSocket.connected(to: elsewhere.socket)
-        let client = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
-
-        // One frame waits in the mailbox, and the next one is refused.
-        try await client.write(message(body(0, count: 20)) + message(body(1, count: 20)))
-        await thread.settle()
-        // The thread stands still in the reports of one round, in which the client's next bytes are still to come.
-        try await thread.whileHeld {
-            try await blocker.write(message([1]))
-            try await client.write(message(body(2, count: 20)))
-        }
-        await gate.held()
-        connection.close()
-        #expect(try await connection.nextBytes() == body(0, count: 20))
-        gate.release()
-        // The client does not close; the time given ends it.
-        #expect(try await connection.closed() == .closedLocally(.stoppedByUser))
-        _ = blocking
-    }
-
     @Test func `a body without memory counts no longer while the program has its connection`() async throws {
         let budget = FrameServer.MemoryBudget(maximumBytes: 256 << 20)
         let server = try directory.server {

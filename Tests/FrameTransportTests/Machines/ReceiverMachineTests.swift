@@ -215,6 +215,20 @@ import Testing
         #expect(rig.reason == .closedLocally(.stoppedByUser))
     }
 
+    @Test func `whatever was left to do before a close does not take back the time that it is given`() {
+        let rig = ReceiverRig { $0.limits.linger = .seconds(1) }
+        rig.arrive((0..<100).flatMap { _ in message([1]) })
+        #expect(rig.yields == 1)
+        rig.machine.close(nil, rig)
+        let deadline = rig.now + 100_000_000
+        #expect(rig.deadline == deadline)
+        rig.now += 50_000_000
+        rig.machine.resume(rig)
+        rig.machine.roomAvailable(rig)
+        rig.arrive(message([2]))
+        #expect(rig.deadline == deadline && rig.reason == nil)
+    }
+
     // MARK: Tokens
 
     @Test(

@@ -14,6 +14,8 @@ import Testing
     private struct Told {
         var frames: [Int: [[UInt8]]] = [:]
         var handled = 0
+        /// Why connections had ended, when their frames did.
+        var reasons: [CloseReason?] = []
         var events: [TransportEvent] = []
     }
 
@@ -37,30 +39,23 @@ import Testing
             told.withLock { $0.frames[connection.id, default: []].append(bytes) }
             if bytes == [1] { throw Oops() }
         }
-        told.withLock { $0.handled += 1 }
+        let reason = connection.closeReason
+        told.withLock { ($0.handled, $0.reasons) = ($0.handled + 1, $0.reasons + [reason]) }
     }
 
     @Test func `the reason for a connection's end is known when its frames end`() async throws {
-        for _ in 0..<20 {
-            let directory = try TemporaryDirectory()
-            let server = try directory.server()
-            let reasons = AsyncStream<CloseReason?>.makeStream()
-            let running = Task {
-                try await server.run { connection in
-                    for try await _ in connection.frames {}
-                    reasons.continuation.yield(connection.closeReason)
-                }
-            }
+        for round in 1...20 {
+            let server = try makeServer()
+            let running = Task { try await server.run { try await handle($0) } }
             let sender = try PeerSocket.connected(to: directory.socket)
             #expect(await becomesTrue { server.statistics.connections == 1 })
             server.close()
-            for await reason in reasons.stream {
-                #expect(reason == .closedLocally(.stoppedByUser))
-                break
-            }
+            // They end before the sender has closed too.
+            #expect(await becomesTrue { told.withLock { $0.handled } == round })
             sender.close()
             try await running.value
         }
+        #expect(told.withLock { $0.reasons.allSatisfy { $0 == .closedLocally(.stoppedByUser) } })
     }
 
     /// Shows P306.

@@ -15,25 +15,32 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test func `a consumer on the connection's thread receives the frames there, in order, and then the end`()
-        async throws
-    {
-        let server = try directory.server()
-        let bodies = Locked<[Int: [[UInt8]]]>([:])
+    /// Shows P116.
+    @Test(arguments: [0, 2])
+    func `a consumer on the connection's thread receives its frames there, in order, and every thread has its share`(
+        readers: Int
+    ) async throws {
+        let threads = (0..<readers).map { _ in IOThread() }
+        let server = try directory.server { $0.readers = threads }
+        let received = Locked<[Int: [Int: [[UInt8]]]]>([:])
         server.consumeOnThreads { connection, frame in
             #expect(connection.thread.isCurrent)
-            bodies.withLock { $0[connection.id, default: []].append(frame.bytes) }
+            let thread = threads.firstIndex { $0 === connection.thread } ?? -1
+            received.withLock { $0[thread, default: [:]][connection.id, default: []].append(frame.bytes) }
         }
-        let first = try PeerSocket.connected(to: directory.socket)
-        let second = try PeerSocket.connected(to: directory.socket)
-        try await first.write((0..<40).flatMap { message(body($0, count: 300)) })
-        first.close()
-        try await second.write(message(body(1, count: 300)))
-        #expect(await becomesTrue { bodies.withLock { $0[1]?.count == 40 && $0[2]?.count == 1 } })
+        let senders = try (0..<4).map { _ in try PeerSocket.connected(to: directory.socket) }
+        let bodies = (0..<4).map { seed in (0..<40).map { body(100 * seed + $0, count: 3000) } }
+        for (sender, bodies) in zip(senders, bodies) {
+            try await sender.write(bodies.flatMap { message($0) })
+            sender.close()
+        }
+        let frameCount = { received.withLock { $0.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.count } } } }
+        #expect(await becomesTrue { frameCount() == 160 })
         server.close()
-        second.close()
         try await server.closed()
-        #expect(bodies.withLock { $0 } == [1: (0..<40).map { body($0, count: 300) }, 2: [body(1, count: 300)]])
+        let all = received.withLock { $0.values.reduce(into: [:]) { $0.merge($1) { $0 + $1 } } }
+        #expect(all == Dictionary(uniqueKeysWithValues: zip(1..., bodies)))
+        #expect(received.withLock { $0.mapValues(\.count) } == (readers == 0 ? [-1: 4] : [0: 2, 1: 2]))
     }
 
     /// Shows P92.

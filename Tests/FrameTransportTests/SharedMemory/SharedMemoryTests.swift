@@ -141,11 +141,15 @@
                 for round in 0..<50 {
                     try await sender.announce(memory)
                     try await sender.send()
-                    try await sender.socket.write(
-                        message(body(round, count: 100)),
-                        passing: [memory.descriptor, memory.descriptor]
-                    )
-                    #expect(try await connection.nextBytes() == body(round, count: 100))
+                    let bytes = message(body(round, count: 3000))
+                    // All of it is there before the server reads, and each read ends where descriptors were passed.
+                    try await IOThread.shared.whileHeld {
+                        for part in [bytes[..<50], bytes[50..<1000], bytes[1000...]] {
+                            let passed = [memory.descriptor, sender.socket.descriptor]
+                            try await sender.socket.write(Array(part), passing: passed)
+                        }
+                    }
+                    #expect(try await connection.nextBytes() == body(round, count: 3000))
                 }
                 #expect(sharedMappings() == before.mappings)
                 #expect(await becomesTrue { descriptorsAdded(to: before.descriptors).isEmpty })

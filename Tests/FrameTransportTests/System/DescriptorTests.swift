@@ -183,27 +183,5 @@
                 _ = server
             }
         }
-
-        @Test func `descriptors passed by a sender are not accepted, and its frames arrive`() async {
-            await #expect(processExitsWith: .success) {
-                let directory = try TemporaryDirectory()
-                let server = try directory.server()
-                let client = try PeerSocket.connected(to: directory.socket)
-                let connection = try #require(try await firstConnection(of: server))
-                var frames = connection.frames.makeAsyncIterator()
-                let before = try await descriptorsAtStart()
-                for round in 0..<100 {
-                    let bytes = message(body(round, count: 3000))
-                    // All of it is there before the server reads, and each read ends where a descriptor was passed.
-                    try await IOThread.shared.whileHeld {
-                        for part in [bytes[..<50], bytes[50..<1000], bytes[1000...]] {
-                            try await client.write(Array(part), passing: [client.descriptor])
-                        }
-                    }
-                    #expect(try await frames.next()?.jpeg?.array() == body(round, count: 3000))
-                }
-                #expect(await becomesTrue { descriptorsAdded(to: before).isEmpty })
-            }
-        }
     }
 #endif

@@ -19,14 +19,6 @@ struct FramingTests {
         #expect(result.entries.map(\.header?.sequence) == [0, 1, 2, 3, 4, 5])
     }
 
-    @Test(arguments: ["pause", "nope"])
-    func `the body of a request, a request within it included, is skipped`(name: String) {
-        let body = Streams.good(.requests)
-        let header = Streams.header(["Content-Length: \(body.count)"], start: Streams.start(.requests, name: name))
-        let result = transcript(ofEverySplitOf: header.bytes + body + body, .requests)
-        #expect(result.error == nil && result.items.count == 2 && result.items.last == .request(.ping(7)))
-    }
-
     @Test(
         arguments: [
             ["Content-Length: 4", "Buffer-Width: 562", "Buffer-Height: 1218", "Buffer-Orientation: 1"],

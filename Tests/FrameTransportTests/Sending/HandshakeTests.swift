@@ -39,13 +39,6 @@ import Testing
         if case .loopback(let port) = server.endpoint { port } else { 0 }
     }
 
-    private func frame(_ seed: Int) -> FrameMessage {
-        FrameMessage(
-            jpeg: FrameBytes(body(seed, count: 20_000)),
-            info: FrameInfo(bufferSize: BufferSize(width: 562, height: 1218))
-        )
-    }
-
     /// Shows P138.
     @Test func `with matching tokens frames are sent, and the states lead there`() async throws {
         let server = try makeServer()
@@ -53,7 +46,7 @@ import Testing
         let sequence = connection.states
         try await connection.open(within: Patience.length)
         #expect(connection.terms.mayShareMemory == SharedMemory.isSupported)
-        try await connection.send(frame(1))
+        try await connection.send(FrameMessage(body(1, count: 20_000)))
         let received = try #require(try await firstConnection(of: server))
         var frames = received.frames.makeAsyncIterator()
         #expect(try await frames.next()?.jpeg?.array() == body(1, count: 20_000))
@@ -128,7 +121,7 @@ import Testing
         #expect(connection.terms.isConnected && !connection.terms.mayShareMemory)
         var frames = received.frames.makeAsyncIterator()
         for seed in 0..<20 {
-            async let sent: Void = connection.send(frame(seed))
+            async let sent: Void = connection.send(FrameMessage(body(seed, count: 20_000)))
             #expect(try await frames.next()?.jpeg?.array() == body(seed, count: 20_000))
             try await sent
         }

@@ -45,9 +45,7 @@ internal import SystemMemory
         guard let (encoder, message) = unsafe codec?.forCalls else { return }
         var (tail, body) = unsafe (jpeg_strips_bytes(), jpeg_strips_bytes())
         var pixels = unsafe part.stripPixels
-        let status = unsafe message.withBytes { message in
-            unsafe jpeg_strips_encode(encoder, &pixels, UInt32(height), &tail, &body, message)
-        }
+        let status = unsafe jpeg_strips_encode(encoder, &pixels, UInt32(height), &tail, &body, message.bytes)
         guard status == 0 else { throw options.error(message) }
         if isOpen { unsafe takeTail(UnsafeBufferPointer(start: tail.start, count: tail.count)) }
         unsafe takeBody(UnsafeBufferPointer(start: body.start, count: body.count))
@@ -58,7 +56,7 @@ internal import SystemMemory
     mutating func finish(_ takeTail: (UnsafeBufferPointer<UInt8>) -> Void) throws(TurboJPEGError) {
         guard isOpen, let (encoder, message) = unsafe codec?.forCalls else { return }
         var tail = unsafe jpeg_strips_bytes()
-        let status = unsafe message.withBytes { unsafe jpeg_strips_encoder_finish(encoder, &tail, $0) }
+        let status = unsafe jpeg_strips_encoder_finish(encoder, &tail, message.bytes)
         guard status == 0 else { throw options.error(message) }
         unsafe takeTail(UnsafeBufferPointer(start: tail.start, count: tail.count))
         isOpen = false
@@ -69,7 +67,7 @@ internal import SystemMemory
         if unsafe codec == nil { unsafe codec = shelf.take() }
         if unsafe codec == nil { unsafe codec = try StripCodec(options, layout, capacity: capacity) }
         guard let (encoder, message) = unsafe codec?.forCalls else { return }
-        let status = unsafe message.withBytes { unsafe jpeg_strips_encoder_start(encoder, UInt32(height), $0) }
+        let status = unsafe jpeg_strips_encoder_start(encoder, UInt32(height), message.bytes)
         guard status == 0 else { throw options.error(message) }
     }
 }
@@ -87,9 +85,8 @@ internal import SystemMemory
             throw TurboJPEGError(.allocationFailed, "not enough memory for a JPEG of up to \(capacity) bytes")
         }
         var values = options.options(of: layout)
-        let encoder = unsafe message.withBytes { message in
-            unsafe jpeg_strips_encoder_open(&values, memory.assumingMemoryBound(to: UInt8.self), capacity, message)
-        }
+        let bytes = unsafe memory.assumingMemoryBound(to: UInt8.self)
+        let encoder = unsafe jpeg_strips_encoder_open(&values, bytes, capacity, message.bytes)
         guard let encoder = unsafe encoder else {
             unsafe SystemMemory.release(memory, byteCount: capacity)
             throw unsafe options.error(message)

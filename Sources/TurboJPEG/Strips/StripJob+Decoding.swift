@@ -78,7 +78,7 @@ extension StripJob {
     ) throws(TurboJPEGError) {
         var (source, target) = unsafe (source, target)
         let message = StripMessage()
-        let status = unsafe message.withBytes { unsafe jpeg_strips_decode(&source, &target, $0) }
+        let status = unsafe jpeg_strips_decode(&source, &target, message.bytes)
         guard status == 0 else {
             throw TurboJPEGError(.corrupt, "a part of the JPEG cannot be decoded", libraryMessage: message.text)
         }

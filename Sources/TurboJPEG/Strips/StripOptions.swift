@@ -45,17 +45,15 @@ struct StripOptions: Sendable, Hashable {
         var count = 0
         let message = StripMessage()
         func write(_ pixels: UnsafePointer<jpeg_strips_pixels>?) -> Int32 {
-            unsafe message.withBytes { message in
-                unsafe jpeg_strips_write(
-                    &options,
-                    UInt32(height),
-                    pixels,
-                    output.baseAddress,
-                    output.count,
-                    &count,
-                    message
-                )
-            }
+            unsafe jpeg_strips_write(
+                &options,
+                UInt32(height),
+                pixels,
+                output.baseAddress,
+                output.count,
+                &count,
+                message.bytes
+            )
         }
         let status =
             if let image {
@@ -150,16 +148,17 @@ extension UnsafePlanes {
 }
 
 /// A buffer for the text of an error in C.
-final class StripMessage {
-    private var bytes = [CChar](repeating: 0, count: Int(JPEG_STRIPS_MESSAGE_LENGTH))
+@safe final class StripMessage {
+    /// The memory, for as long as the object lives.
+    let bytes: UnsafeMutablePointer<CChar>
 
-    /// Calls a closure with the memory.
-    func withBytes<Result>(_ body: (UnsafeMutablePointer<CChar>?) -> Result) -> Result {
-        unsafe bytes.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress) }
+    init() {
+        unsafe bytes = .allocate(capacity: Int(JPEG_STRIPS_MESSAGE_LENGTH))
+        unsafe bytes.initialize(repeating: 0, count: Int(JPEG_STRIPS_MESSAGE_LENGTH))
     }
+
+    deinit { unsafe bytes.deallocate() }
 
     /// The text that was written.
-    var text: String {
-        String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
+    var text: String { unsafe String(cString: bytes) }
 }

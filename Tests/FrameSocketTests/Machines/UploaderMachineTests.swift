@@ -7,7 +7,6 @@ import Testing
 @testable import FrameSocket
 
 private let skipping = SampleUploader.Configuration(pacing: .everyFrame.skippingUnchanged(keepAlive: .seconds(1)))
-private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.skippingUnchanged(keepAlive: nil))
 
 /// The uploader's decisions, without a socket, an encoder or a clock.
 @Suite(.tags(.computes)) struct UploaderMachineTests {
@@ -35,12 +34,6 @@ private let skippingForGood = SampleUploader.Configuration(pacing: .everyFrame.s
         #expect(rig.outcomes == [.taken] + [SampleUploader.Outcome](repeating: .deferred(cause), count: 3))
         #expect(rig.submitted.last == 3 && rig.submitted.first == 0)
         #expect(rig.machine.statistics.drops == [cause: 2] && rig.machine.statistics.sent == 2)
-    }
-
-    @Test func `a connection that has ended for good defers nothing`() {
-        var rig = UploaderRig(skippingForGood)
-        rig.run([.connect, .offer(1), .close, .offer(3)])
-        #expect(rig.outcomes == [.taken, .dropped(.notConnected)])
     }
 
     /// Shows P65.

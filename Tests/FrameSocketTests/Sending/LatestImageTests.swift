@@ -1,5 +1,4 @@
 import Dispatch
-import FrameSocketTesting
 import TestSupport
 import Testing
 
@@ -22,40 +21,13 @@ import Testing
         // Encoded once for this receiver: a refresh sends the same JPEG.
         rig.change { $0.refreshes += 1 }
         let sizes = [(16, 12), (128, 96), (128, 96)].map { BufferSize(width: $0.0, height: $0.1) }
-        #expect(rig.messages.map(\.bufferSize) == sizes)
+        try #require(rig.messages.map(\.bufferSize) == sizes)
         let whole = try FrameEncoder().encode(content, .up, SampleUploader.Configuration()).jpeg
         #expect(rig.messages[1].jpeg.array() == whole.array() && rig.messages[2].jpeg === rig.messages[1].jpeg)
         let first = rig.messages[0].info
         #expect(rig.messages.allSatisfy { $0.info.timestamp == first.timestamp && $0.info.sequence == 0 })
         let statistics = rig.machine.statistics
         #expect(statistics.encoding.count == 2 && statistics.sent == 1 && statistics.repeats == 2)
-    }
-
-    /// Shows P65.
-    @Test(arguments: [false, true])
-    func `a frame that is sent again is identical in every byte`(isImage: Bool) async throws {
-        let receiver = try RawReceiver()
-        let visit = try await receiver.accept()
-        try await visit.ask(.helloForImages)
-        _ = try await visit.framesBeforePong(1)
-        if isImage {
-            receiver.uploader.send(try testImage(64, 48), orientation: .left, timestamp: 4711)
-        } else {
-            receiver.uploader.offer(1, orientation: .left, timestamp: 4711)
-        }
-        let first = try #require(try await visit.frame())
-        #expect(first.timestamp == 4711 && first.sequence == 0 && first.field("Buffer-Orientation") == "8")
-        try await receiver.uploader.settle()
-        try await visit.ask(.refresh)
-        let again = try #require(try await visit.frame())
-        #expect(again.header == first.header && again.body == first.body)
-        visit.socket.close()
-        let next = try await receiver.accept()
-        let other = try #require(try await next.frame())
-        #expect(other.header == first.header && other.body == first.body)
-        // A new frame has the next number: nothing is missing.
-        receiver.uploader.offer(2)
-        #expect(try await next.frame()?.sequence == 1)
     }
 
     /// Shows P304.
@@ -68,7 +40,7 @@ import Testing
         rig.change { $0.preferences = .init(quality: 5) }
         // A JPEG that needs no other size is sent as it is.
         let isCoarse = submission != .resized
-        #expect(rig.messages.map(\.bufferSize.width) == (isCoarse ? [128, 128] : [128]))
+        try #require(rig.messages.map(\.bufferSize.width) == (isCoarse ? [128, 128] : [128]))
         if isCoarse { #expect(rig.messages[1].jpeg.count < rig.messages[0].jpeg.count) }
         let box = BufferSize(width: 64, height: 64)
         rig.change { $0.preferences = .init(size: box) }
@@ -109,38 +81,27 @@ import Testing
 
     // MARK: Memory
 
-    @Test func `a program that gives the image up holds none while it makes the next one`() async throws {
-        var wire = try await SharedPair(try TemporaryDirectory(), .init(), accepts: false)
-        let uploader = wire.uploader
-        #expect(await becomesTrue { uploader.hasReceiver })
-        let released = Counter()
-        uploader.send(try imageInProgramsMemory { released.increment() })
-        try await uploader.finish()
-        let sent = try await wire.next()
-        #expect(released.value == 0, "it is kept for other receivers")
-        uploader.giveUpImages()
-        #expect(released.value == 1)
-        uploader.requestFrame()
-        let again = try await wire.next()
-        #expect(again.jpeg?.array() == sent.jpeg?.array(), "its JPEG is kept")
+    @Test func `an image that is given up is held no longer, and its JPEG is, until there is another`() throws {
+        let image = FrameContent.pixels(try testImage(64, 48, as: .bgra))
+        var rig = ImageRig(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil)))
+        try rig.send(image)
+        rig.machine.giveUpImages()
+        #expect(rig.machine.heldImageCount == 0)
+        rig.change { $0.refreshes += 1 }
+        #expect(rig.messages.count == 2 && rig.messages.last?.jpeg === rig.messages.first?.jpeg)
+        // Also if that is unchanged.
+        rig.offer(image)
+        #expect(rig.machine.statistics.drops == [.unchanged: 1] && rig.machine.heldImageCount == 1)
     }
 
-    @Test func `an image that was sent in shared memory is not given up before there is a newer one`() async throws {
-        var pair = try await SharedPair(try TemporaryDirectory())
-        try await pair.sharing()
-        let released = Counter()
-        pair.uploader.send(try imageInProgramsMemory { released.increment() })
-        let first = try await pair.next()
-        try await pair.uploader.finish()
-        pair.uploader.giveUpImages()
-        #expect(released.value == 0, "there is no JPEG in its place")
-        pair.received.send(.refresh)
-        let again = try await pair.next()
-        #expect(again.shared != nil && again.sequence == first.sequence)
-        try await pair.uploader.finish()
-        pair.uploader.send(try testImage(64, 64))
-        try await pair.uploader.finish()
-        #expect(await becomesTrue { released.value == 1 })
+    @Test func `an image that was sent in shared memory is not given up before there is a newer one`() throws {
+        var rig = ImageRig(.init(sharesMemory: true), ImageRig.sharing)
+        #expect(try rig.send(.pixels(try testImage(64, 48, as: .bgra)))?.place != nil)
+        rig.machine.giveUpImages()
+        #expect(rig.machine.heldImageCount == 1, "there is no JPEG in its place")
+        rig.change { $0.refreshes += 1 }
+        #expect(rig.jobs.count == 2 && rig.jobs.last?.place != nil)
+        #expect(rig.messages.map(\.info.sequence) == [0, 0])
     }
 
     /// Shows P192.
@@ -177,17 +138,6 @@ import Testing
         #expect(rig.machine.heldImageCount == 1)
         rig.machine.update(.init(keepsLatestImage: false), at: rig.now)
         #expect(rig.machine.heldImageCount == 0)
-    }
-
-    @Test func `the image of an unchanged frame takes the place of one that was given up`() throws {
-        let image = try testImage(64, 48, as: .bgra)
-        var rig = ImageRig(.init(pacing: .everyFrame.skippingUnchanged(keepAlive: nil)))
-        try rig.send(.pixels(image))
-        rig.machine.giveUpImages()
-        #expect(rig.machine.heldImageCount == 0)
-        rig.offer(.pixels(image))
-        #expect(rig.machine.statistics.drops == [.unchanged: 1])
-        #expect(rig.machine.heldImageCount == 1)
     }
 
     /// Shows P303.

@@ -198,31 +198,6 @@ import Testing
         #expect((plan.canvas.width, plan.canvas.height) == expected.canvas)
     }
 
-    /// Upright, the image of 60x46 is at 20,14 on the canvas of 101x75, and its chroma at half of that.
-    @Test(
-        arguments: [
-            (.unknown, 20, 14), (.up, 20, 14), (.upMirrored, 21, 14), (.down, 21, 15), (.downMirrored, 20, 15),
-            (.leftMirrored, 14, 20), (.right, 15, 20), (.rightMirrored, 15, 21), (.left, 14, 21),
-        ] as [(FrameOrientation, Int, Int)]
-    )
-    func `an image that is rotated before encoding is at even coordinates afterwards`(
-        orientation: FrameOrientation,
-        x: Int,
-        y: Int
-    ) {
-        let (width, height) = orientation.swapsAxes ? (47, 61) : (61, 47)
-        let plan = SampleUploader.OutputScale.letterbox(width: 101, height: 75)
-            .plan(forWidth: width, height: height, orientation: orientation, appliesOrientation: true)
-        let (scaledWidth, scaledHeight) = orientation.swapsAxes ? (46, 60) : (60, 46)
-        #expect(plan.place == PixelBuffer.Rectangle(x: x, y: y, width: scaledWidth, height: scaledHeight))
-        // Odd sides have a last chroma sample for one column or row, which is the first after a flip.
-        let (chromaX, chromaY) = ((x + 1) / 2, (y + 1) / 2)
-        #expect(
-            plan.place(dividedBy: 2)
-                == PixelBuffer.Rectangle(x: chromaX, y: chromaY, width: scaledWidth / 2, height: scaledHeight / 2)
-        )
-    }
-
     @Test(arguments: [UInt64(1), 2, 3])
     func `every plan is within its image and its canvas`(seed: UInt64) {
         var random = SplitMix(seed: seed)

@@ -76,6 +76,23 @@ import Testing
         #expect(last.jpeg.array() == sharp && rig.machine.statistics.quality == 80)
     }
 
+    /// Shows P341.
+    @Test func `an image that is being made sharp is not sent once there is a newer one`() throws {
+        var rig = ImageRig(.init(adaptation: .init(maximumByteRate: 3_000), usesStrips: false))
+        for width in [64, 60] {
+            try rig.send(.pixels(try testImage(width, 48)))
+            rig.now += 5_000_000_000
+        }
+        #expect(try #require(rig.jobs.last?.quality) < 80)
+        rig.machine.deadlinePassed(at: rig.now)
+        let sharp = try rig.begin()
+        #expect(sharp.quality == 80)
+        rig.offer(.pixels(try testImage(56, 48)), settles: false)
+        rig.end(sharp)
+        rig.pass(milliseconds: 5_000)
+        #expect(rig.messages.map(\.bufferSize.width).prefix(3) == [64, 60, 56])
+    }
+
     /// Shows P340.
     @Test func `a receiver states the maximum, and withdraws it`() async throws {
         let images = try Self.images()

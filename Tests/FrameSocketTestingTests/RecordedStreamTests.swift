@@ -1,9 +1,11 @@
 import Foundation
+import FrameSocket
 import FrameSocketTesting
+import TestSupport
 import Testing
 
-/// The streams that the library embeds, against the files of `Fixtures/streams` that it was made from.
-struct RecordedStreamTests {
+/// The streams that the library embeds, against the files of `Fixtures/streams` that it was made from, and in a server.
+@Suite(.timeLimit(.minutes(5))) struct RecordedStreamTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Fixtures/streams").standardizedFileURL
 
@@ -48,5 +50,27 @@ struct RecordedStreamTests {
         }
         #expect(stream.cut?.count == expected.error?.got && stream.cut?.bodyCount == expected.error?.want)
         #expect((stream.cut?.part == .body) == (expected.error?.where == "body"))
+    }
+
+    @Test(arguments: RecordedStream.all)
+    func `the server handles a recorded stream as described`(stream: RecordedStream) async throws {
+        let place = try TemporaryDirectory()
+        let server = try FrameServer(at: place.socket)
+        let sender = try PeerSocket.connected(to: place.socket)
+        async let writing: Void = {
+            try await sender.write(stream.bytes)
+            sender.finishWriting()
+        }()
+        var connections = server.connections.makeAsyncIterator()
+        let connection = try #require(try await connections.next())
+        var bodies: [[UInt8]] = []
+        do throws(TransportError) {
+            for try await frame in connection.frames { bodies.append(frame.jpeg?.array() ?? []) }
+        } catch {
+            #expect(stream.cut != nil && error.code == .malformedMessage)
+        }
+        #expect(bodies == stream.bodies)
+        #expect((try await connection.closed().error == nil) == (stream.cut == nil))
+        try await writing
     }
 }

@@ -123,7 +123,6 @@ gateway: ## show a socket in ten browsers through a WebRTC gateway; ARGUMENTS ar
 
 apple: ## compile all libraries for Apple systems, run broadcasts with stubs of the frameworks, check the iOS manifest
 	@scripts/setup apple
-	scripts/check-apple-targets
 	scripts/check-libraries apple $(SWIFTFLAGS)
 
 kqueue: ## run the transport tests through the code for Apple systems, with a kqueue that is made of epoll

@@ -1,4 +1,4 @@
-// What the sources use of Apple's Swift overlay of the C library, whose headers scripts/check-apple-targets has; see README.md.
+// What the sources use of Apple's Swift overlay of the C library, whose headers scripts/check-libraries has; see README.md.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, NeverUseImplicitlyUnwrappedOptionals
 
 @_exported import Darwin

@@ -1,4 +1,4 @@
-// Buffers in formats, sizes and paddings that ReplayKit does not document.
+// Buffers in the formats that ReplayKit documents, and in formats, sizes and paddings that it does not.
 
 import CoreMedia
 import CoreVideo
@@ -19,6 +19,13 @@ enum FormatsRun {
     private static let red10: [[UInt8]] = [[0, 81], [0, 90, 0, 240]]
 
     private static let cases: [Case] = [
+        Case(format: kCVPixelFormatType_32BGRA, bytesPerSample: 1, planes: [[0, 0, 255, 255]], color: [254, 0, 0]),
+        Case(
+            format: kCVPixelFormatType_420YpCbCr8BiPlanarFullRange,
+            bytesPerSample: 1,
+            planes: [[100], [128, 128]],
+            color: [100, 100, 100]
+        ),
         Case(format: kCVPixelFormatType_32RGBA, bytesPerSample: 1, planes: [[255, 0, 0, 255]], color: [254, 0, 0]),
         Case(format: kCVPixelFormatType_32ARGB, bytesPerSample: 1, planes: [[255, 255, 0, 0]], color: [254, 0, 0]),
         Case(format: kCVPixelFormatType_32ABGR, bytesPerSample: 1, planes: [[255, 0, 0, 255]], color: [254, 0, 0]),
@@ -61,21 +68,7 @@ enum FormatsRun {
         await eventually("it is not open") { handler.session?.uploader.connection.state == .connected }
         var frames = connection.frames.makeAsyncIterator()
         let decoder = FrameDecoder()
-        let documented = [
-            Case(
-                format: kCVPixelFormatType_32BGRA,
-                bytesPerSample: 1,
-                planes: [[0, 0, 255, 255]],
-                color: [254, 0, 0]
-            ),
-            Case(
-                format: kCVPixelFormatType_420YpCbCr8BiPlanarFullRange,
-                bytesPerSample: 1,
-                planes: [[100], [128, 128]],
-                color: [100, 100, 100]
-            ),
-        ]
-        for item in documented + cases {
+        for item in cases {
             for (width, height) in sizes {
                 for padding in [0, 1, 50] {
                     let image = padded(item, width, height, padding)

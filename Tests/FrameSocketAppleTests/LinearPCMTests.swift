@@ -29,28 +29,28 @@ import Testing
         #expect(block.format == (try AudioBlock.Format(sampleRate: 44_100, channels: 2)))
     }
 
-    /// A change of the layout, and the code that it must be refused with.
-    private static let refused: [(String, AudioError.Code, @Sendable (inout LinearPCM) -> Void)] = [
-        ("floating point", .unsupportedFormat, { $0.isSignedInteger = false }),
-        ("32 bits", .unsupportedFormat, { $0.bitsPerChannel = 32 }),
-        ("planar", .unsupportedFormat, { $0.isInterleaved = false }),
-        ("six channels", .unsupportedFormat, { $0.channels = 6 }),
-        ("no channel", .unsupportedFormat, { $0.channels = 0 }),
-        ("half a hertz", .unsupportedFormat, { $0.sampleRate = 44_100.5 }),
-        ("no rate", .unsupportedFormat, { $0.sampleRate = .nan }),
-        ("rate without end", .unsupportedFormat, { $0.sampleRate = .infinity }),
-        ("4 kHz", .unsupportedFormat, { $0.sampleRate = 4_000 }),
+    /// Changes of the layout that must be refused.
+    private static let refused: [(String, @Sendable (inout LinearPCM) -> Void)] = [
+        ("floating point", { $0.isSignedInteger = false }),
+        ("32 bits", { $0.bitsPerChannel = 32 }),
+        ("planar", { $0.isInterleaved = false }),
+        ("six channels", { $0.channels = 6 }),
+        ("no channel", { $0.channels = 0 }),
+        ("half a hertz", { $0.sampleRate = 44_100.5 }),
+        ("no rate", { $0.sampleRate = .nan }),
+        ("rate without end", { $0.sampleRate = .infinity }),
+        ("4 kHz", { $0.sampleRate = 4_000 }),
     ]
 
     @Test(arguments: refused.indices) func `a format that cannot be sent is rejected`(index: Int) {
-        let (name, code, change) = Self.refused[index]
+        let (name, change) = Self.refused[index]
         var layout = stereo
         change(&layout)
         let bytes: [UInt8] = [0, 0, 0, 0]
         let error = #expect(throws: AudioError.self, "\(name)") {
             try layout.block(of: bytes.span, .app, timestamp: nil)
         }
-        #expect(error?.code == code, "\(name)")
+        #expect(error?.code == .unsupportedFormat, "\(name)")
     }
 
     @Test(arguments: [1, 2, 3, 5], [true, false])

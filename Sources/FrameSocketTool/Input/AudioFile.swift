@@ -14,15 +14,11 @@ final class AudioInput {
     /// The maximum number of bytes that may precede the samples of a pipe.
     static let maximumHeadLength = 16 << 20
 
-    /// The path, or what stands for it in messages.
-    let path: String
-    private let descriptor: Int32
+    private let file: InputFile
     /// Whether any place can be read at any time.
     private let isSeekable: Bool
-    /// The beginning of a pipe, as far as it is kept.
-    private var head: [UInt8] = []
-    /// The number of bytes that were taken from a pipe.
-    private var taken = 0
+    /// How far a pipe has been read.
+    private var reached = 0
     /// The place that is libsndfile's 0.
     private var origin = 0
     /// Where libsndfile reads next.
@@ -31,43 +27,30 @@ final class AudioInput {
     private var length: Int
     /// How often libsndfile has read where there was nothing.
     private var emptyReads = 0
-    /// Whether the beginning is still kept, and may be skipped.
+    /// Whether the beginning of a pipe is kept, since any of it may be read again.
     var isOpening = true
     /// Whether libsndfile has asked for more samples when there was nothing left.
     private(set) var isExhausted = false
     /// Why reading failed.
     private(set) var failure: CommandFailure?
 
+    /// The path, or what stands for it in messages.
+    var path: String { file.name }
+
     /// Opens a file or a pipe; `-` is standard input.
     init(_ path: String) throws(CommandFailure) {
-        self.path = path == "-" ? "standard input" : path
-        descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw CommandFailure(.noInput, on: path) }
+        file = try InputFile(path)
         var status = stat()
-        let isKnown = unsafe fstat(descriptor, &status) == 0
-        isSeekable = isKnown && status.st_mode & S_IFMT == S_IFREG
+        isSeekable = unsafe fstat(file.descriptor, &status) == 0 && status.kind == S_IFREG
         length = isSeekable ? Int(status.st_size) : Self.unknownLength
-        let start = try firstBytes(4)
+        let start = try file.peek(4)
         guard !start.isEmpty else { throw failure("the file is empty") }
         // libsndfile would cut what these state before their samples to what is there, and hide that something is missing.
         let kinds = ["RIFF", "RIFX", "RF64", ".snd", "FORM", "caff"]
         if kinds.contains(where: { start.elementsEqual($0.utf8) }) { length = Self.unknownLength }
     }
 
-    deinit {
-        if descriptor > STDIN_FILENO { close(descriptor) }
-    }
-
     func failure(_ reason: String) -> CommandFailure { CommandFailure(.badData, "\(path): \(reason)") }
-
-    /// The first bytes, which remain to be read; fewer if the input ends.
-    private func firstBytes(_ count: Int) throws(CommandFailure) -> ArraySlice<UInt8> {
-        var room = [UInt8](repeating: 0, count: count)
-        let found = unsafe room.withUnsafeMutableBytes { unsafe read(into: $0) }
-        if let failure { throw failure }
-        position = 0
-        return room.prefix(found)
-    }
 
     /// Makes the place where libsndfile would read next the beginning of an input without an end.
     func beginHere() {
@@ -118,57 +101,50 @@ final class AudioInput {
 
     /// Reads until the buffer is full, or the input ends; returns the number of bytes.
     private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard failure == nil else { return 0 }
         let wanted = max(0, min(buffer.count, length - position))
+        let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
         var done = 0
-        defer {
-            position += done
-            if done == 0 { emptyReads += 1 }
+        do throws(CommandFailure) {
+            done = unsafe try isSeekable ? readFile(into: room) : readPipe(into: room)
+        } catch {
+            failure = error
         }
-        if !isSeekable {
-            if isOpening { reach(position) }
-            if position < head.count {
-                done = min(wanted, head.count - position)
-                unsafe buffer.copyBytes(from: head[position..<position + done])
-            }
-            // What was not kept of a pipe is gone, and what is far ahead would have to be kept.
-            guard position + done == taken else { return done }
+        position += done
+        if done == 0 {
+            emptyReads += 1
+            isExhausted = isExhausted || !isOpening
         }
-        while done < wanted {
-            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done..<wanted])
-            let count = unsafe transfer(into: rest, at: position + done)
-            if count == 0 { break }
-            done += count
-        }
-        isExhausted = isExhausted || done == 0 && !isOpening
         return done
     }
 
-    /// Reads and keeps what precedes a place of a pipe.
-    private func reach(_ place: Int) {
-        // Behind the samples, libsndfile looks for more chunks of WAVE; a pipe may take hours to get there.
-        guard place <= Self.maximumHeadLength, !head.suffix(8).starts(with: "data".utf8) else { return }
-        var isAtEnd = false
-        while taken < place, !isAtEnd {
-            var room = [UInt8](repeating: 0, count: min(place - taken, Files.pipeCapacity))
-            isAtEnd = unsafe room.withUnsafeMutableBytes { unsafe transfer(into: $0, at: taken) } == 0
+    private func readFile(into room: UnsafeMutableRawBufferPointer) throws(CommandFailure) -> Int {
+        var done = 0
+        while done < room.count {
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[done...])
+            let count = unsafe pread(file.descriptor, rest.baseAddress, rest.count, off_t(position + done))
+            if count == 0 { break }
+            if count < 0, errno != EINTR { throw CommandFailure(.noInput, on: path) }
+            done += max(0, count)
         }
+        return done
     }
 
-    /// Reads once; returns 0 at the end, and after a failure.
-    private func transfer(into buffer: UnsafeMutableRawBufferPointer, at place: Int) -> Int {
-        while failure == nil, unsafe !buffer.isEmpty {
-            let count =
-                unsafe isSeekable
-                ? pread(descriptor, buffer.baseAddress, buffer.count, off_t(place))
-                : systemRead(descriptor, buffer)
-            if count >= 0 {
-                if !isSeekable { taken += count }
-                if !isSeekable, isOpening, head.count < Self.maximumHeadLength { unsafe head += buffer[..<count] }
-                return count
-            }
-            if errno != EINTR { failure = CommandFailure(.noInput, on: path) }
+    private func readPipe(into room: UnsafeMutableRawBufferPointer) throws(CommandFailure) -> Int {
+        // What has passed is gone.
+        let start = position - Int(file.offset)
+        guard start >= 0 else { return 0 }
+        if isOpening {
+            // What is far ahead would have to be kept. And behind the samples, libsndfile looks for more chunks of WAVE: a pipe
+            // may take hours to get there.
+            let isBehindSamples = try file.peek(reached).suffix(8).starts(with: "data".utf8) && position > reached
+            guard position + room.count <= Self.maximumHeadLength, !isBehindSamples else { return 0 }
         }
-        return 0
+        let bytes = try file.peek(start + room.count).dropFirst(start)
+        unsafe room.copyBytes(from: bytes)
+        reached = max(reached, position + bytes.count)
+        if !isOpening { _ = try file.skip(UInt64(start + bytes.count)) }
+        return bytes.count
     }
 }
 

@@ -58,7 +58,7 @@ final class OutputFile: Sendable {
 /// A file that is read from beginning to end, or standard input.
 final class InputFile {
     let name: String
-    private let descriptor: Int32
+    let descriptor: Int32
     private var buffer: [UInt8] = []
     private var position = 0
     /// The place of the buffer's first byte in the file.

@@ -263,33 +263,31 @@ struct HTTPResponse: Error {
         return unsafe library.pointee.queue_response(connection, answer.status, response)
     }
 
-    /// What is left to send of an answer.
-    private final class Body: Sendable {
+    /// What is left to send of an answer; read by the connection's own thread.
+    private final class Body {
         static let end = MHD_CONTENT_READER_END_OF_STREAM
 
         private let server: HTTPServer
         private let socket: Int32
         private let next: HTTPResponse.Continuation?
-        private let rest: Locked<ArraySlice<UInt8>>
+        private var rest: ArraySlice<UInt8>
 
         init(server: HTTPServer, socket: Int32, _ answer: HTTPResponse) {
-            (self.server, self.socket, next, rest) = (server, socket, answer.next, Locked(answer.body[...]))
+            (self.server, self.socket, next, rest) = (server, socket, answer.next, answer.body[...])
         }
 
         func read(into room: UnsafeMutableRawBufferPointer) -> Int {
-            rest.withLock { rest in
-                if rest.isEmpty {
-                    guard let next else { return Self.end }
-                    server.set(socket, .answered())
-                    guard let part = next({ server.hasLeft(socket) }) else { return Self.end }
-                    server.set(socket, .reading)
-                    rest = part[...]
-                }
-                let piece = rest.prefix(room.count)
-                unsafe room.copyBytes(from: piece)
-                rest.removeFirst(piece.count)
-                return piece.count
+            if rest.isEmpty {
+                guard let next else { return Self.end }
+                server.set(socket, .answered())
+                guard let part = next({ server.hasLeft(socket) }) else { return Self.end }
+                server.set(socket, .reading)
+                rest = part[...]
             }
+            let piece = rest.prefix(room.count)
+            unsafe room.copyBytes(from: piece)
+            rest.removeFirst(piece.count)
+            return piece.count
         }
     }
 }

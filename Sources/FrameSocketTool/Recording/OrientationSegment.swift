@@ -61,22 +61,12 @@ enum OrientationSegment {
         }
     }
 
-    /// The number in the segment that a JPEG begins with, and whether names were changed; nil if there is none.
-    private static func content(of jpeg: Span<UInt8>) -> (number: UInt8, hasChangedNames: Bool)? {
-        guard jpeg.count > 2 + count else { return nil }
-        for (index, byte) in start.enumerated() where jpeg[2 + index] != byte { return nil }
-        let hasChangedNames = jpeg[2 + start.count + 2] == 1
-        for (index, byte) in end(hasChangedNames).enumerated() where jpeg[2 + start.count + 1 + index] != byte {
-            return nil
-        }
-        return (jpeg[2 + start.count], hasChangedNames)
-    }
-
     /// The orientation that a recording has put into a JPEG, and the JPEG as it was.
     static func removed(from jpeg: [UInt8]) -> (orientation: FrameOrientation, jpeg: [UInt8]) {
-        let bytes = jpeg[...]
-        guard let (number, hasChangedNames) = content(of: bytes.span),
-            let orientation = FrameOrientation(rawValue: exchanged(number)), orientation != .unknown
+        let segment = Array(jpeg.dropFirst(2).prefix(count))
+        guard jpeg.count > 2 + count, case let hasChangedNames = segment[start.count + 2] == 1,
+            segment.starts(with: start), segment.dropFirst(start.count + 1).elementsEqual(end(hasChangedNames)),
+            let orientation = FrameOrientation(rawValue: exchanged(segment[start.count])), orientation != .unknown
         else { return (.up, jpeg) }
         var rest = Array(jpeg[..<2] + jpeg[(2 + count)...])
         if hasChangedNames { _ = changeNames(in: &rest, by: .max) }

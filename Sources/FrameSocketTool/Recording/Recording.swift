@@ -27,7 +27,7 @@ actor Recording {
         }
         output = try OutputFile(command.path, overwrites: command.overwrites)
         recorded.withLock { $0.isOpen = true }
-        report(.listening(at: server.endpoint))
+        reporter.report(.listening(at: server.endpoint))
         listening.every(.seconds(1)) { await self.checkFile() }
         defer { close() }
         do throws(TransportError) {
@@ -79,10 +79,10 @@ actor Recording {
 
     /// Records the frames of one sender to its end.
     func follow(_ connection: FrameConnection) async {
-        report(.connected(connection))
+        reporter.report(.connected(connection))
         let failure = await take(from: connection)
         let reason = await connection.ended()
-        report(.closed(connection: connection.id, reason: reason, told: failure))
+        reporter.report(.closed(connection: connection.id, reason: reason, told: failure))
     }
 
     /// Records the frames of one sender; returns the error that ended them.
@@ -97,7 +97,7 @@ actor Recording {
             }
         } catch {
             failure = error
-            report(.broken(connection: connection.id, error))
+            reporter.report(.broken(connection: connection.id, error))
         }
         // Who has sent no frame was only a visitor, such as the doctor.
         if command.endsWithSender, isSender { listening.finish() }
@@ -112,12 +112,12 @@ actor Recording {
             let (jpeg, size) = try frame.reading { () throws(TurboJPEGError) in try frame.sizedJPEG() }
             try jpeg.withSpan { try write($0.extracting(..<byteCount), size, frame, connection.id) }
             let index = recorded.withLock { $0.statistics.frames }
-            report(.frame(frame, connection: connection.id, index: index, jpegSize: size))
+            reporter.report(.frame(frame, connection: connection.id, index: index, jpegSize: size))
             recorded.withLock { $0.statistics.add(frame, byteCount: byteCount) }
             if !command.isQuiet { Terminal.showProgress("recorded \(Format.count(index + 1, "frame"))") }
             if index + 1 == command.count { listening.finish() }
         } catch let error as TurboJPEGError {
-            report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))
+            reporter.report(.failed(connection: connection.id, code: error.code.rawValue, message: "\(error)"))
         } catch let error as CommandFailure {
             listening.finish(error)
         } catch {
@@ -139,10 +139,6 @@ actor Recording {
         try writer?.append(jpeg, frame.orientation, at: time)
         recorded.withLock { $0.duration = time }
     }
-
-    // MARK: Reporting
-
-    private func report(_ event: ServerEvent) { reporter.report(event) }
 }
 
 /// When each frame of a recording is shown, in nanoseconds since the first.

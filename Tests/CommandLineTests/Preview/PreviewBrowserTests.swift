@@ -203,20 +203,6 @@ struct PreviewBrowserTests {
         await browser.ended()
     }
 
-    @Test func `a viewer without a place is told so, and sees the stream once there is one`() async throws {
-        let site = try await PreviewSite(place, "--viewers", "1")
-        try site.sender(showing: photo)
-        let viewer = try await site.viewer()
-        try await site.state { $0.frames == 1 }
-        let browser = try site.browser([
-            Self.text("message", "No place left"), "document.getElementById('view').hidden",
-            Self.fact("Shown here", "^–$"), Self.shows(451, 300), Self.text("message", "^$"),
-        ])
-        try await browser.steps(3)
-        viewer.kill()
-        await browser.ended()
-    }
-
     @Test func `frames that nobody can decode are reported, and the next one is shown`() async throws {
         let site = try await PreviewSite(place)
         let good = PeerMessage.frame(try Data.bytes(at: photo), width: 451, height: 300)
@@ -302,9 +288,13 @@ struct PreviewBrowserTests {
         await browser.ended()
     }
 
-    @Test func `a hidden page asks for no images, and gives its place to others`() async throws {
+    @Test func `a viewer without a place is told so, and a hidden page asks for nothing and gives its place to others`()
+        async throws
+    {
         let site = try await PreviewSite(place, "--viewers", "1")
         try sendImages(to: site)
+        let viewer = try await site.viewer()
+        try await viewer.lines(2)
         let hide = { (isHidden: Bool) in
             """
             Object.defineProperty(document, "hidden", { value: \(isHidden), configurable: true })
@@ -315,9 +305,13 @@ struct PreviewBrowserTests {
             "fetch('state').then((answer) => answer.json()).then((state) => state.viewers === \(count))"
         }
         let browser = try site.browser([
-            Self.shows(451, 300), viewers(1), hide(true), viewers(0), "(globalThis.before = tag) !== ''",
+            Self.text("message", "No place left"), "document.getElementById('view').hidden",
+            Self.fact("Shown here", "^–$"), Self.shows(451, 300), Self.text("message", "^$"),
+            viewers(1), hide(true), viewers(0), "(globalThis.before = tag) !== ''",
             hide(false), viewers(1), "before !== tag", Self.fact("Shown here", "^[1-9].* frames.s$"),
         ])
+        try await browser.steps(3)
+        viewer.kill()
         await browser.ended()
     }
 }

@@ -140,6 +140,14 @@ import Testing
         }
     }
 
+    @Test func `a client may close its sending half`() async throws {
+        let site = try await PreviewSite(place, "--http-open")
+        let client = try site.connection()
+        try await client.write("GET /state HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        client.finishWriting()
+        #expect(try await client.statusLine() == "HTTP/1.1 200 OK")
+    }
+
     @Test func `of several senders the named one is shown, or the latest if none is named`() async throws {
         let site = try await PreviewSite(place)
         let first = try site.sender(showing: jpeg)
@@ -305,8 +313,6 @@ import Testing
         let own = try (0..<8).map { _ in try site.connection() }
         for client in own {
             try await client.write("GET /state HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            // As a client may, which then waits for its answer.
-            client.finishWriting()
             #expect(try await client.statusLine() == "HTTP/1.1 200 OK")
         }
         for client in held[..<8] { #expect(try await client.readSome(upTo: 1) == []) }

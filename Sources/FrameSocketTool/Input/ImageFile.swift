@@ -184,26 +184,16 @@ enum FileKind {
 
     init(_ bytes: some Sequence<UInt8>) {
         let start = Array(bytes.prefix(Self.byteCount))
-        func begins(_ signature: String, at offset: Int = 0) -> Bool {
-            start.dropFirst(offset).starts(with: Array(signature.utf8))
+        let format = Self.formats.first { format in
+            start.dropFirst(format.offset).starts(with: format.signature.unicodeScalars.map { UInt8($0.value & 0xFF) })
         }
-        if start.isEmpty {
-            self = .empty
-        } else if start.starts(with: [0xFF, 0xD8]) {
-            self = .jpeg
-        } else if start.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
-            self = .png
-        } else if start.count > 1, start[0] == UInt8(ascii: "P"), (0x31...0x37).contains(start[1]) {
-            self = .foreign("PNM")
-        } else if let format = Self.formats.first(where: { begins($0.signature, at: $0.offset) }) {
-            self = .foreign(format.name)
-        } else if start.starts(with: [0x49, 0x49, 0x2A, 0]) || start.starts(with: [0x4D, 0x4D, 0, 0x2A]) {
-            self = .foreign("TIFF")
-        } else if start.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) {
-            self = .foreign("Matroska")
-        } else {
-            self = .unknown
-        }
+        self =
+            switch format?.name {
+            case "JPEG": .jpeg
+            case "PNG": .png
+            case let name?: .foreign(name)
+            case nil: start.isEmpty ? .empty : .unknown
+            }
     }
 
     /// What a stream on standard input is, and what to do with it, if it is no stream of JPEGs; nil if it may be one.
@@ -242,15 +232,16 @@ enum FileKind {
 
     private static let containers = ["AVI", "MP4", "QuickTime", "MPEG-TS", "FLV", "Ogg"]
 
-    private static let formats: [(signature: String, offset: Int, name: String)] = [
-        ("YUV4MPEG2", 0, "Y4M"), ("GIF8", 0, "GIF"), ("WEBP", 8, "WebP"),
-        ("BM", 0, "BMP"), ("%PDF", 0, "PDF"),
-        ("qoif", 0, "QOI"),
-        ("ftypavif", 4, "AVIF"), ("ftyphei", 4, "HEIF"), ("ftypmif1", 4, "HEIF"), ("ftypqt", 4, "QuickTime"),
-        ("ftyp", 4, "MP4"),
-        ("moov", 4, "QuickTime"), ("mdat", 4, "QuickTime"), ("wide", 4, "QuickTime"), ("AVI ", 8, "AVI"),
-        ("FLV\u{1}", 0, "FLV"), ("OggS", 0, "Ogg"), ("<svg", 0, "SVG"), ("<?xml", 0, "XML"), ("JXL ", 4, "JPEG XL"),
-    ]
+    /// What files begin with, a byte for each character.
+    private static let formats: [(signature: String, offset: Int, name: String)] =
+        [
+            ("\u{FF}\u{D8}", 0, "JPEG"), ("\u{89}PNG\r\n\u{1A}\n", 0, "PNG"), ("YUV4MPEG2", 0, "Y4M"),
+            ("GIF8", 0, "GIF"), ("WEBP", 8, "WebP"), ("BM", 0, "BMP"), ("%PDF", 0, "PDF"), ("qoif", 0, "QOI"),
+            ("ftypavif", 4, "AVIF"), ("ftyphei", 4, "HEIF"), ("ftypmif1", 4, "HEIF"), ("ftypqt", 4, "QuickTime"),
+            ("ftyp", 4, "MP4"), ("moov", 4, "QuickTime"), ("mdat", 4, "QuickTime"), ("wide", 4, "QuickTime"),
+            ("AVI ", 8, "AVI"), ("FLV\u{1}", 0, "FLV"), ("OggS", 0, "Ogg"), ("<svg", 0, "SVG"), ("<?xml", 0, "XML"),
+            ("JXL ", 4, "JPEG XL"), ("II*\0", 0, "TIFF"), ("MM\0*", 0, "TIFF"), ("\u{1A}E\u{DF}\u{A3}", 0, "Matroska"),
+        ] + (1...7).map { ("P\($0)", 0, "PNM") }
 }
 
 /// An image behind the first of a file, which `send` does not send: programs write several into one file, and cameras append

@@ -9,6 +9,8 @@ final class SenderMonitor {
     private(set) var identityBytes: [UInt8] = []
     /// The quality of the last frame, which its length tells.
     var lastQuality = 0
+    /// How the last frame was encoded; what was begun since may not have been sent.
+    var lastLook: SimSender.Look?
 
     unowned let sender: SimSender
     let socket: Int

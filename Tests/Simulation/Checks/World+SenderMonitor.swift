@@ -151,6 +151,7 @@ extension World {
             if !isAsked, !isSharper, isPreferred { monitor.newPreferences -= 1 }
         }
         (monitor.lastFrame, monitor.lastQuality) = (identity.number, quality)
+        monitor.lastLook = sender.encoded[identity.number]?.look
         guard let header = monitor.header else { return }
         frameBegins(identity, header, of: sender)
         if violation == nil { checkPreference(header, identity.number, monitor) }

@@ -147,8 +147,10 @@ extension World {
     }
 
     /// Whether the receiver has the latest image otherwise than it has preferred since.
-    private func lacksPreference(_ sender: SimSender, _ number: UInt32, _ header: FrameHeader?) -> Bool {
-        guard isImageKept(sender, number), let header, let look = sender.encoded[number]?.look else { return false }
+    private func lacksPreference(_ sender: SimSender, _ number: UInt32, _ monitor: SenderMonitor) -> Bool {
+        guard isImageKept(sender, number), let header = monitor.header, let look = monitor.lastLook else {
+            return false
+        }
         let preferences = sender.terms.preferences
         if let box = preferences.size {
             let offer = sender.offers[Int(number) - 1]
@@ -186,7 +188,7 @@ extension World {
             return waitsForRoom ? nil : "a receiver that wants frames has none"
         }
         if last == latest {
-            guard lacksPreference(sender, latest, monitor.header) else { return nil }
+            guard lacksPreference(sender, latest, monitor) else { return nil }
             return "its receiver has image \(latest) in another size or quality than it prefers"
         }
         if isEqual(sender, last, latest) { return nil }

@@ -18,14 +18,15 @@ import Testing
         for index in 0..<count { try output.write("line \(index)\n") }
         let read = Task.detached { reader.readAll() }
         #expect(await becomesTrue { reader.count == 0 })
-        try output.write("line \(count)\n")
+        for index in count...count + 1 { try output.write("line \(index)\n") }
         close(descriptor)
         let lines = await read.value.completeLines
         let told = lines.filter { $0.hasSuffix("left out") }
         let written = lines.count - told.count
         let omitted = told.compactMap { Int($0.prefix { $0 != " " }) }
-        #expect(omitted == [count + 1 - written] && lines.last == "line \(count)")
-        #expect(lines.dropLast(2).enumerated().allSatisfy { $1 == "line \($0)" })
+        // They are told once, before the first line behind them.
+        #expect(omitted == [count + 2 - written] && lines.suffix(2) == ["line \(count)", "line \(count + 1)"])
+        #expect(lines.dropLast(3).enumerated().allSatisfy { $1 == "line \($0)" })
     }
 
     @Test func `a failure is thrown`() throws {

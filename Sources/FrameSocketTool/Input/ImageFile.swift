@@ -185,7 +185,8 @@ enum FileKind {
     init(_ bytes: some Sequence<UInt8>) {
         let start = Array(bytes.prefix(Self.byteCount))
         let format = Self.formats.first { format in
-            start.dropFirst(format.offset).starts(with: format.signature.unicodeScalars.map { UInt8($0.value & 0xFF) })
+            let signature = format.signature.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+            return start.dropFirst(format.offset).starts(with: signature)
         }
         self =
             switch format?.name {

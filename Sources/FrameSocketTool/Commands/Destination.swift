@@ -271,8 +271,7 @@ final class Destination: Sendable {
             try await connection.open(within: .seconds(min(wait, 1e9)), since: start)
             return connection
         } catch {
-            let hint = error.code == .tokenRejected ? "; does --token-file name the same token at both ends?" : ""
-            throw CommandFailure(ExitCode(error), error.description + hint)
+            throw CommandFailure(error)
         }
     }
 

@@ -64,6 +64,17 @@ struct CommandFailure: Error {
         systemError = error
     }
 
+    /// The failure of a command that could not listen or connect, with the option that helps.
+    init(_ error: TransportError) {
+        let option =
+            switch error.code {
+            case .tokenRejected: "; does --token-file name the same token at both ends?"
+            case .tokenRequired: " (--token-file)"
+            default: ""
+            }
+        self.init(ExitCode(error), error.description + option)
+    }
+
     /// Whether the reader of a pipe has gone, which ends a program quietly.
     var isBrokenPipe: Bool { systemError == EPIPE }
 

@@ -67,7 +67,7 @@ final class Listening: Sendable {
                 return state.server
             }
         } catch {
-            throw refused(error.code.rawValue, CommandFailure(ExitCode(error), error.description))
+            throw refused(error.code.rawValue, CommandFailure(error))
         }
         if let server { return server }
         guard !isOver else { throw CommandFailure(.interrupted, "") }

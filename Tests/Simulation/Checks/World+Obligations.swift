@@ -8,17 +8,19 @@ extension World {
     /// The peer of a connection has gone, and all that it sent has arrived: the connection must end without anybody's help.
     func peerHasGone(_ socket: Int) {
         guard sockets[socket].isOpen, let receiver = owner(of: socket) as? SimReceiver else { return }
-        checkEnd(of: receiver, .departedReleaseTheirPlace, after: Self.timeToEnd)
+        awaitEnd(of: receiver, after: Self.timeToEnd) { [self] hasEnded, what in
+            check(.departedReleaseTheirPlace, hasEnded, what)
+        }
     }
 
     private static let timeToEnd: UInt64 = 300_000_000
 
-    /// Checks later that a connection has ended in time; if its thread was held up, that time begins afterwards.
-    func checkEnd(of receiver: SimReceiver, _ promise: Promise, after delay: UInt64) {
+    /// Tells later whether a connection has ended in time; if its thread was held up, that time begins afterwards.
+    func awaitEnd(of receiver: SimReceiver, after delay: UInt64, _ tell: @escaping (Bool, String) -> Void) {
         schedule(after: delay) { [self] in
             let due = threads[receiver.thread].heldUpUntil + Self.timeToEnd
-            if now < due { return checkEnd(of: receiver, promise, after: due - now) }
-            check(promise, receiver.closeReason != nil, "connection \(receiver.index) goes on for too long")
+            if now < due { return awaitEnd(of: receiver, after: due - now, tell) }
+            tell(receiver.closeReason != nil, "connection \(receiver.index) goes on for too long")
         }
     }
 

@@ -38,9 +38,9 @@ extension World {
     func checkSettled() {
         for sender in senders where !awaitsHello(sender) {
             let missing = missing(sender)
-            for promise in [Promise.stillImageIsSharp, .latestFrame] {
-                check(promise, missing?.promise != promise, "sender \(sender.index): \(missing?.what ?? "")")
-            }
+            let what = "sender \(sender.index): \(missing?.what ?? "")"
+            check(.stillImageIsSharp, missing?.promise != .stillImageIsSharp, what)
+            check(.latestFrame, missing?.promise != .latestFrame, what)
         }
         for monitor in monitors where isCurrent(monitor) { checkAnswers(monitor) }
         checkNothingIsStuck()

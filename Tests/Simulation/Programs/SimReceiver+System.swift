@@ -130,7 +130,9 @@ extension SimReceiver: ReceiverMachine.System {
             world.coverage.count(.lingered)
             lingersSince = now
             hadUntaken = frames.mailbox.count > 0 || hasDiscarded
-            world.checkEnd(of: self, .lingerIsBounded, after: 1_300_000_000)
+            world.awaitEnd(of: self, after: 1_300_000_000) { [world] hasEnded, what in
+                world.check(.lingerIsBounded, hasEnded, what)
+            }
             world.endDelivery(self, nil)
         }
     }

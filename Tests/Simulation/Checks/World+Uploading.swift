@@ -126,17 +126,20 @@ extension World {
         let look = SimSender.Look(machine)
         guard let encoded = sender.encoded[number], encoded.look != look else { return true }
         let offer = sender.offers[Int(number) - 1]
-        let plan = look.scale.plan(
-            forWidth: offer.size.width,
-            height: offer.size.height,
-            orientation: offer.orientation,
-            appliesOrientation: sender.plan.appliesOrientation
-        )
-        if encoded.look.quality == look.quality, message.bufferSize == plan.canvas { return true }
-        // What the program has set since, or since this receiver connected, applies from the next frame on.
-        // A preference for a rate says nothing of how an image looks.
-        let (wanted, preferences) = (machine.terms.preferences, encoded.preferences)
-        if (preferences.size, preferences.quality) == (wanted.size, wanted.quality),
+        func canvas(_ scale: SampleUploader.OutputScale) -> BufferSize {
+            scale.plan(
+                forWidth: offer.size.width,
+                height: offer.size.height,
+                orientation: offer.orientation,
+                appliesOrientation: sender.plan.appliesOrientation
+            ).canvas
+        }
+        if encoded.look.quality == look.quality, message.bufferSize == canvas(look.scale) { return true }
+        // What the program has set since, or since this receiver connected, applies from the next frame on: until then the image is as
+        // this receiver would have got it, whatever another one preferred.
+        let (own, wanted) = (encoded.look, machine.terms.preferences)
+        if own.quality == wanted.quality ?? own.ownQuality,
+            message.bufferSize == canvas(wanted.size.map { own.ownScale.preferring($0) } ?? own.ownScale),
             encoded.connection == machine.terms.connection || sender.resizedAt > sender.openedAt
         {
             return true

@@ -65,8 +65,8 @@ final class SimSender: Owner {
     var job: EncodingJob?
     /// The memory that its image is copied to.
     var jobMemory: SharedMemory?
-    /// How the frames were encoded, for which connection, and what its receiver preferred.
-    var encoded: [UInt32: (look: Look, connection: Int, preferences: ControlRequest.Preferences)] = [:]
+    /// How the frames were encoded, and for which connection.
+    var encoded: [UInt32: (look: Look, connection: Int)] = [:]
     /// When the program last changed the size of its frames, and their pacing.
     var resizedAt: UInt64 = 0
     var pacedAt: UInt64 = 0
@@ -130,10 +130,11 @@ final class SimSender: Owner {
         let quality: Int
         /// What the program has set, whatever the receiver prefers.
         let ownScale: SampleUploader.OutputScale
+        let ownQuality: Int
 
         init(_ machine: borrowing UploaderMachine) {
             (scale, quality) = (machine.configuration.scale, machine.configuration.quality)
-            ownScale = machine.ownConfiguration.scale
+            (ownScale, ownQuality) = (machine.ownConfiguration.scale, machine.ownConfiguration.quality)
         }
     }
 

@@ -22,7 +22,7 @@ extension World {
             !content.isScaled || sender.encoded[identity.number] == nil
         {
             let terms = machine.terms
-            sender.encoded[identity.number] = (SimSender.Look(machine), terms.connection, terms.preferences)
+            sender.encoded[identity.number] = (SimSender.Look(machine), terms.connection)
         }
         check(.integrity, Self.hasRecipeForContent(job), "uploader \(sender.index) has the recipe of another image")
         if job.place == nil, job.content?.pixels != nil, awaitsBuffer(sender) { coverage.count(.waitedInVain) }

@@ -57,7 +57,9 @@ import Testing
         let rows = try await measure(filter)
         for metric in metrics {
             let row = try #require(rows[metric], "\(metric)")
-            #expect(row.ours > 0 && row.baseline ?? 0 > 0, "\(metric)")
+            let baseline = try #require(row.baseline, "\(metric)")
+            // A sender that gets no turn in so short a run makes the fairness 0.
+            #expect(metric == "fairness" ? row.ours >= 0 && baseline >= 0 : row.ours > 0 && baseline > 0, "\(metric)")
         }
         // Of many senders in other processes, only the receiver's is.
         #expect(!filter.hasPrefix("senders") || rows["CPU"] == nil)

@@ -6,11 +6,11 @@ internal import FrameWire
 extension World {
     /// How long everything may take to come to rest.
     ///
-    /// A frame that `every(n)` holds back is due after n intervals of its source, and that may be slow.
+    /// A frame that `every(n)` holds back is due after n intervals of its source: none is longer than what has passed.
     var settlingTime: UInt64 {
-        let isHeldBack = senders.contains { if case .every(let n) = $0.pacing.rate { n > 1 } else { false } }
+        let intervals = senders.map { if case .every(let n) = $0.pacing.rate { n } else { 0 } }.max() ?? 0
         let isSlow = senders.contains { $0.byteRate != nil }
-        return isHeldBack ? 200_000_000_000 : isSlow ? 60_000_000_000 : 14_000_000_000
+        return (isSlow ? 60_000_000_000 : 14_000_000_000) + UInt64(intervals) * now
     }
 
     /// Lets every program consume, and asks for nothing more.

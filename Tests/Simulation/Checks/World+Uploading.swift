@@ -218,7 +218,9 @@ extension World {
     func checkLatestIsKept(_ sender: SimSender) {
         let count = sender.offers.count
         guard count > 0, let machine = sender.uploader?.machine, machine.statistics.offered == count,
-            sender.closeReason == nil, !isUnsendable(sender, count)
+            sender.closeReason == nil, !isUnsendable(sender, count),
+            // What the limits excluded meanwhile is not kept for when they are raised, unless its image is.
+            sender.plan.keepsLatestImage || count > sender.offersBeforeLimits
         else { return }
         check(
             .latestFrame,

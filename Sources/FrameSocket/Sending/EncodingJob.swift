@@ -46,12 +46,11 @@ package enum EncodingResult: Sendable {
 }
 
 extension EncodingJob {
-    /// Compares and encodes the content, and releases it, or copies it to its shared buffer; tells of an error.
+    /// Compares and encodes the content, and releases it, or copies it to its shared buffer.
     mutating func encode(
         with encoder: FrameEncoder,
         _ digester: FrameDigester,
-        _ sharing: SharedBufferStore,
-        failed: (TurboJPEGError) -> Void = { _ in }
+        _ sharing: SharedBufferStore
     ) -> EncodingResult {
         guard let content = content.take() else {
             return .failed(TurboJPEGError(.encodeFailed, "the frame has been encoded before"))
@@ -74,7 +73,6 @@ extension EncodingJob {
             let (image, orientation) = try encoder.prepare(content, orientation, recipe)
             return .shared(try sharing.copy(image, orientation, to: place, in: memory, rows), digest: digest)
         } catch {
-            failed(error)
             return .failed(error)
         }
     }

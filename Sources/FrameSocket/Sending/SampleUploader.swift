@@ -231,7 +231,8 @@ public final class SampleUploader: Sendable {
     private func encodeNext(asksUnread: Bool) {
         let unread = asksUnread ? connection.untakenByteCount : nil
         guard var job = handle({ $0.beginUpload(unread: unread, at: MonotonicClock.now()) }) else { return }
-        let result = job.encode(with: encoder, digester, shared) { error in
+        let result = job.encode(with: encoder, digester, shared)
+        if case .failed(let error) = result {
             connection.report(.warning, .frameDropped, "a frame could not be encoded: \(error)")
         }
         handle { $0.encoded(result, at: MonotonicClock.now()) }

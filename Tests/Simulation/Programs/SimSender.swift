@@ -67,7 +67,7 @@ final class SimSender: Owner {
     var jobMemory: SharedMemory?
     /// How the frames were encoded, and for which connection.
     var encoded: [UInt32: (look: Look, connection: Int)] = [:]
-    /// When the program last changed the size of its frames, and their pacing.
+    /// When the program last changed the size of its frames, and when it or the receiver changed their pacing.
     var resizedAt: UInt64 = 0
     var pacedAt: UInt64 = 0
     /// How many frames had been offered when the program last lowered its limits: the image of each may be gone.

@@ -59,7 +59,7 @@ extension World {
             case .none, .ordinary: sender.plan.images
             case .mixed: random.pick(.none, .ordinary, .mixed)
             }
-        offer.scale = sender.uploader?.machine.ownConfiguration.scale ?? .full
+        offer.scale = sender.uploader?.machine.ownConfiguration.scale ?? sender.plan.scale
         offer.revision = sender.terms.revision
         guard offer.isImage else { return }
         offer.size = ImageContent.size(length: offer.length)

@@ -241,6 +241,8 @@ extension World {
 
     func termsChanged(of sender: SimSender) {
         let terms = sender.terms
+        // A receiver may have held back what is overdue at the rate that it prefers now.
+        if terms.preferences != sender.uploader?.machine.terms.preferences { sender.pacedAt = now }
         handle(sender) { $0.termsChanged(terms, at: now) }
         checkFinishersGoOn(sender)
         checkLatestIsKept(sender)

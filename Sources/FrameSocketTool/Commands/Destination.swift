@@ -211,6 +211,8 @@ final class Destination: Sendable {
         over connection: SocketConnection
     ) async throws(CommandFailure) -> Bool {
         let before = totals.frames
+        // Whether the system has accepted a whole frame, now or, if pacing held it back, since.
+        var isSent = false
         // Whether no item has been handed over, here or to an earlier connection.
         var isFresh = again == nil
         // The last item, unless a server has started reading.
@@ -222,7 +224,8 @@ final class Destination: Sendable {
             let isLate = connection.closeReason != nil
             let handover = isLate ? .unsent : try await cargo.send(item)
             if handover == .unfit { continue }
-            switch try await standing(of: connection, isSent: totals.frames > before) {
+            isSent = isSent || handover == .sent || totals.frames > before
+            switch try await standing(of: connection, isSent: isSent) {
             case .satisfied: return true
             case .turnedAway:
                 again = item
@@ -283,10 +286,14 @@ final class Destination: Sendable {
     /// - Returns: What has become of it; what nobody has read does not count as sent.
     /// - Throws: A failure if the connection has failed for good, or has been closed by ``close()``.
     private func standing(of connection: SocketConnection, isSent: Bool) async throws(CommandFailure) -> Standing {
-        // Whoever sends learns of an end before the connection has a reason for it.
-        if !connection.isOpen { _ = try? await connection.closed() }
-        guard isSent || connection.closeReason != nil else { return .accepted }
         var isAdmitted = state.withLock { $0.isAdmitted }
+        if connection.isOpen {
+            if isAdmitted, !connection.wasAskedToStop { return .accepted }
+        } else {
+            // Whoever sends learns of an end before the connection has a reason for it.
+            _ = try? await connection.closed()
+        }
+        guard isSent || connection.closeReason != nil else { return .accepted }
         do throws(TransportError) {
             if !isAdmitted { isAdmitted = try await connection.hasBegunReading() }
         } catch {

@@ -15,6 +15,8 @@ struct ImageSender: Cargo {
     private let passthroughCheck: PassthroughCheck
     /// Of the connection that was begun last, with the task that sends its audio.
     private var uploader: SampleUploader?
+    /// What the uploader has told, as long as it holds back nothing that would change it.
+    private var settled: SampleUploader.Statistics?
     private var sounding: Task<Void, Never>?
     /// The number of files, or parts of standard input, that could not be sent.
     private var badInputs = 0
@@ -57,6 +59,7 @@ struct ImageSender: Cargo {
     mutating func begin(over connection: SocketConnection) -> Passage {
         let uploader = SampleUploader(connection: connection, configuration: configuration)
         self.uploader = uploader
+        settled = nil
         let following = follow(connection)
         // Reading a file blocks, so it must not happen on Swift's pool.
         sounding = sound.map { sound in Task(preferring: IOThread()) { await sound.send(over: connection) } }
@@ -89,16 +92,18 @@ struct ImageSender: Cargo {
     mutating func send(_ image: InputImage) async throws(CommandFailure) -> Handover {
         guard let uploader else { return .unsent }
         let timestamp = schedule.wait()
-        let before = uploader.statistics
+        let before = settled.take() ?? uploader.statistics
+        var isFinished = false
         do throws(CommandFailure) {
             switch try submit(image, to: uploader, at: timestamp) {
-            case .taken: try? await uploader.finish()
+            case .taken: isFinished = (try? await uploader.finish()) != nil
             // The connection is about to end.
             case .deferred(.notConnected), .dropped(.notConnected): _ = try? await uploader.connection.closed()
             // Waiting for a frame that pacing holds back would send it.
             case .deferred, .dropped: break
             }
             let statistics = uploader.statistics
+            if isFinished { settled = statistics }
             if statistics.drops[.outsideLimits] != before.drops[.outsideLimits] {
                 throw CommandFailure(.badData, "\(image.name): \(SampleUploader.DropCause.outsideLimits)")
             }
@@ -278,7 +283,7 @@ struct ImageSender: Cargo {
     /// Tells a person once, after the first frame, that the receiver takes no images in shared memory.
     private mutating func tellOfSharing() {
         guard command.configuration.sharesMemory, !isSharingKnown, !command.isQuiet, let uploader,
-            uploader.statistics.sent > 0
+            (settled ?? uploader.statistics).sent > 0
         else { return }
         isSharingKnown = true
         guard uploader.connection.receiver.hello?.sharedMemory == nil else { return }

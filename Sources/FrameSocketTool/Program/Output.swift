@@ -103,10 +103,10 @@ enum Terminal {
     }
 
     /// Shows a line that the next one replaces, as far as it fits; does nothing unless standard error is a terminal that can.
-    static func showProgress(_ text: String) {
+    static func showProgress(_ text: @autoclosure () -> String) {
         guard canErase else { return }
         // A line that is wrapped cannot be erased, and some terminals wrap one that fills the window.
-        try? errors.write(erasure + text.visible.prefix(columns.map { max(0, $0 - 1) } ?? .max))
+        try? errors.write(erasure + text().visible.prefix(columns.map { max(0, $0 - 1) } ?? .max))
     }
 
     /// Writes a line to standard output, and waits for its reader.

@@ -154,7 +154,7 @@ final class InputFile {
 
     /// Waits until there is something to read, or the input has ended.
     func wait() {
-        if position == buffer.count { Files.wait(for: descriptor) }
+        if position == buffer.count { systemWait(on: descriptor) }
     }
 
     /// Reads until `bytes` is full or the input ends; returns whether it is full.
@@ -162,14 +162,23 @@ final class InputFile {
         let first = buffer[position...].prefix(bytes.count)
         for (index, byte) in first.enumerated() { bytes[index] = byte }
         position += first.count
-        if first.count == bytes.count { return true }
+        var filled = first.count
         // The rest is read to where it belongs.
-        let count = try Files.read(from: descriptor, filling: &bytes, from: first.count, name: name)
-        base += UInt64(count - first.count)
-        return count == bytes.count
+        while filled < bytes.count {
+            let count = try unsafe bytes.withUnsafeMutableBytes { bytes throws(CommandFailure) in
+                try unsafe read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[filled...]))
+            }
+            if count == 0 { return false }
+            filled += count
+            base += UInt64(count)
+        }
+        return true
     }
 
-    /// Reads once; returns false at the end.
+    /// The maximum capacity of a pipe, and so of one read of it.
+    private static let pipeCapacity = 1 << 16
+
+    /// Reads once into the buffer; returns false at the end.
     private func fill() throws(CommandFailure) -> Bool {
         guard descriptor >= 0 else { return false }
         // Moving the rest costs less than was consumed since the last time.
@@ -178,7 +187,19 @@ final class InputFile {
             base += UInt64(position)
             position = 0
         }
-        return try Files.read(from: descriptor, into: &buffer, name: name)
+        return try unsafe withUnsafeTemporaryAllocation(byteCount: Self.pipeCapacity, alignment: 16) {
+            room throws(CommandFailure) in
+            let count = try unsafe read(into: room)
+            unsafe buffer.append(contentsOf: room[..<count])
+            return count > 0
+        }
+    }
+
+    /// Reads once; returns 0 at the end.
+    private func read(into room: UnsafeMutableRawBufferPointer) throws(CommandFailure) -> Int {
+        let count = unsafe systemRead(descriptor, room)
+        guard count >= 0 else { throw CommandFailure(.noInput, on: name) }
+        return count
     }
 }
 

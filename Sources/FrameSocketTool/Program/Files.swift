@@ -17,8 +17,8 @@ enum Files {
             let count = unsafe bytes.extracting(offset...).withUnsafeBytes { rest in
                 blocking(on: name, isOpening: false) { unsafe systemWrite(descriptor, rest) }
             }
-            guard count >= 0 || errno == EINTR else { throw CommandFailure(on: name) }
-            offset += max(0, count)
+            guard count >= 0 else { throw CommandFailure(on: name) }
+            offset += count
         }
     }
 
@@ -84,57 +84,6 @@ enum Files {
         var bytes: [UInt8] = []
         while bytes.count < limit, try file.read(into: &bytes) {}
         return Array(bytes.prefix(limit))
-    }
-
-    /// The maximum capacity of a pipe, and so of one read of it.
-    static let pipeCapacity = 1 << 16
-
-    /// Reads once, and appends to `bytes`; returns false at the end.
-    static func read(from descriptor: Int32, into bytes: inout [UInt8], name: String) throws(CommandFailure) -> Bool {
-        try unsafe withUnsafeTemporaryAllocation(byteCount: pipeCapacity, alignment: 16) {
-            buffer throws(CommandFailure) in
-            let count = try unsafe read(from: descriptor, buffer, name: name)
-            unsafe bytes.append(contentsOf: buffer[..<count])
-            return count > 0
-        }
-    }
-
-    /// Waits until a descriptor has something to read, or its input has ended.
-    static func wait(for descriptor: Int32) {
-        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        while unsafe poll(&state, 1, -1) < 0, errno == EINTR {}
-    }
-
-    /// Reads until `bytes`, which has `filled` bytes, is full or there is no more, and returns how many it has then.
-    static func read(
-        from descriptor: Int32,
-        filling bytes: inout MutableSpan<UInt8>,
-        from filled: Int,
-        name: String
-    ) throws(CommandFailure) -> Int {
-        try unsafe bytes.withUnsafeMutableBytes { bytes throws(CommandFailure) in
-            var filled = filled
-            while filled < bytes.count {
-                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[filled...])
-                let count = try unsafe read(from: descriptor, rest, name: name)
-                if count == 0 { break }
-                filled += count
-            }
-            return filled
-        }
-    }
-
-    /// Reads once; returns 0 at the end.
-    private static func read(
-        from descriptor: Int32,
-        _ room: UnsafeMutableRawBufferPointer,
-        name: String
-    ) throws(CommandFailure) -> Int {
-        while true {
-            let count = unsafe systemRead(descriptor, room)
-            if count >= 0 { return count }
-            if errno != EINTR { throw CommandFailure(.noInput, on: name) }
-        }
     }
 
     /// What the system says of a path; nil if nothing can be seen there.

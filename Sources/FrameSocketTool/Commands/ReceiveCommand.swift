@@ -85,9 +85,6 @@ struct ReceiveCommand: Command {
           framesocket receive tcp:7000 --token-file token --json
         """
 
-    /// The maximum number of scans of a progressive JPEG, if allowed; common programs write about ten.
-    static let progressiveScans = 100
-
     /// The format of what goes to standard output.
     enum Output {
         case nothing
@@ -115,13 +112,10 @@ struct ReceiveCommand: Command {
     /// The number of frames that stay in the directory; nil for all.
     let keep: Int?
     let decodes: Bool
-    let allowsProgressive: Bool
-    /// Whether JPEGs that deviate from the format are decoded.
-    let isLenient: Bool
+    let decoding: FrameDecoder.Configuration
     let output: Output
     /// The size of raw video, whatever the size of the images.
     let viewport: FrameDecoder.Viewport?
-    let isUpright: Bool
     /// Whether a line a second is printed for scripts.
     let printsStatistics: Bool
     let wireLog: String?
@@ -164,10 +158,13 @@ struct ReceiveCommand: Command {
         }
         let settings = format.map { RawOutput.Settings(format: $0, options: options, isY4M: isY4M) }
         decodes = arguments.flag("--decode") || settings != nil
-        allowsProgressive = arguments.flag("--allow-progressive")
-        isLenient = arguments.flag("--lenient")
+        var decoding = FrameDecoder.Configuration()
+        if arguments.flag("--lenient") { decoding.jpeg.limits = .lenient }
+        // Common programs write about ten.
+        if arguments.flag("--allow-progressive") { decoding.jpeg.limits.maximumProgressiveScans = 100 }
         viewport = try Self.viewport(&arguments)
-        isUpright = arguments.flag("--upright")
+        decoding.isUpright = arguments.flag("--upright")
+        self.decoding = decoding
         printsStatistics = try arguments.value("--stats", "json") { $0 == "json" ? true : nil } ?? false
         isQuiet = arguments.flag("--quiet")
         try arguments.exclude("--json", "--mjpeg", "--raw", "--y4m")

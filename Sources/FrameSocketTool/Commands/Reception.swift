@@ -38,8 +38,10 @@ actor Reception {
     private var raw: RawOutput?
     private var sound: WAVWriter?
     private let wireLog = Locked<(file: OutputFile?, connection: Int?)>((nil, nil))
-    /// The numbers of the frames that earlier runs have left in the directory, and the first of this run.
-    private var former: (frames: ArraySlice<Int>, next: Int) = ([], 0)
+    /// The numbers of the frames in the directory, if not all of them are kept.
+    private var kept: ArraySlice<Int> = []
+    /// The number of this run's first frame.
+    private var firstNumber = 0
     /// For whoever cannot wait until a frame is written.
     private let counters = Locked(Counters())
     /// Why the counters could not be written the last time.
@@ -51,13 +53,7 @@ actor Reception {
         self.listening = listening
         let isJSON = if case .json = command.output { true } else { false }
         reporter = Reporter("receive", isJSON: isJSON, isQuiet: command.isQuiet) { listening.finish($0) }
-        var configuration = FrameDecoder.Configuration()
-        configuration.isUpright = command.isUpright
-        if command.isLenient { configuration.jpeg.limits = .lenient }
-        if command.allowsProgressive {
-            configuration.jpeg.limits.maximumProgressiveScans = ReceiveCommand.progressiveScans
-        }
-        decoder = FrameDecoder(configuration: configuration)
+        decoder = FrameDecoder(configuration: command.decoding)
         if case .raw(let settings) = command.output {
             raw = RawOutput(settings, viewport: command.viewport, decoder: decoder)
         }
@@ -136,8 +132,8 @@ actor Reception {
         }
         guard command.keep != nil else { return }
         // Those of earlier runs count among those that are kept.
-        let numbers = frames.compactMap(Self.number(of:)).sorted()
-        former = (numbers[...], numbers.last.map { $0 + 1 } ?? 0)
+        kept = frames.compactMap(Self.number(of:)).sorted()[...]
+        firstNumber = kept.last.map { $0 + 1 } ?? 0
     }
 
     /// Receives from a server until it ends, and everything that came from it is handled.
@@ -279,7 +275,10 @@ actor Reception {
             counters.withLock { $0.statistics.add(frame, byteCount: byteCount) }
             // After the report of this one, which is there whatever becomes of the others.
             if let directory = command.directory, let keep = command.keep {
-                try removeFrames(in: directory, upTo: keep, of: index + 1)
+                kept.append(firstNumber + index)
+                while kept.count > keep, let number = kept.popFirst() {
+                    try Files.remove("\(directory)/\(Self.fileName(number))")
+                }
             }
             if index + 1 == command.count { listening.finish() }
         } catch let error as TurboJPEGError where error.code == .allocationFailed {
@@ -311,21 +310,12 @@ actor Reception {
         case .json, .nothing: break
         }
         if let directory = command.directory {
-            let path = "\(directory)/\(Self.fileName(former.next + index))"
+            let path = "\(directory)/\(Self.fileName(firstNumber + index))"
             try frame.jpeg?.withSpan { try Files.create(path, $0, overwrites: command.overwrites) }
         }
         // After decoding, which counts frames that are not images.
         guard command.decodes, let jpeg = frame.jpeg else { return nil }
         return try jpeg.withSpan { try JPEGHeader.size(of: $0) }
-    }
-
-    /// Removes the oldest frames: all but `limit`, once this run has written `count`.
-    private func removeFrames(in directory: String, upTo limit: Int, of count: Int) throws(CommandFailure) {
-        while former.frames.count + count > limit, let number = former.frames.popFirst() {
-            try Files.remove("\(directory)/\(Self.fileName(number))")
-        }
-        guard count > limit else { return }
-        try Files.remove("\(directory)/\(Self.fileName(former.next + count - 1 - limit))")
     }
 
     /// Returns the file name of the frame with the given number, such as `frame-000000.jpg`.

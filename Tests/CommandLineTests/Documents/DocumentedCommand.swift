@@ -6,8 +6,6 @@ struct DocumentedCommand: Sendable, CustomTestStringConvertible {
     enum Treatment: Sendable {
         /// Nothing that a reader would type into a shell: what a program prints, a grammar, a file.
         case noCommand
-        /// The text right before the block says that it is not tested.
-        case notTested
         /// Each line is a step of `.ci/run`.
         case step
         /// A script reads the block, and runs it.
@@ -60,24 +58,14 @@ struct DocumentedCommand: Sendable, CustomTestStringConvertible {
         DocumentedCommand("docs/pipes.md: 30.0 frames/s", treatment: .noCommand),
         DocumentedCommand("docs/pipes.md: {\"event\"", treatment: .noCommand),
         DocumentedCommand("docs/scaling.md: machine A:", treatment: .noCommand),
-        DocumentedCommand("docs/scaling.md: B: ffmpeg -i 'srt:", treatment: .notTested),
         DocumentedCommand("docs/services.md: [Unit]", treatment: .noCommand),
         DocumentedCommand("docs/services.md: [Socket]", treatment: .noCommand),
         DocumentedCommand("docs/services.md: [Service]", treatment: .noCommand),
         DocumentedCommand("docs/services.md: [Install]", treatment: .noCommand),
         DocumentedCommand("docs/services.md: d /run/framesocket", treatment: .noCommand),
-        DocumentedCommand("docs/services.md: install", treatment: .notTested),
-        DocumentedCommand("docs/services.md: apt-get install", treatment: .notTested),
-        DocumentedCommand("docs/containers.md: docker build", treatment: .notTested),
-        DocumentedCommand("docs/apple.md: brew install", treatment: .notTested),
-        DocumentedCommand("docs/apple.md: export PKG_CONFIG_PATH", treatment: .notTested),
-        DocumentedCommand("docs/apple.md: scripts/make-xcframework", treatment: .notTested),
-        DocumentedCommand("docs/apple.md: export FRAMESOCKET_XCFRAMEWORKS", treatment: .notTested),
         DocumentedCommand("docs/apple.md: <key>NSExtension</key>", treatment: .noCommand),
         DocumentedCommand("docs/services.md: guard let socket", treatment: .noCommand),
         DocumentedCommand("docs/services.md: groups:", treatment: .noCommand),
-        DocumentedCommand("docs/services.md: prometheus-node-exporter", treatment: .notTested),
-        DocumentedCommand("docs/simulation.md: make simulate ", treatment: .notTested),
         DocumentedCommand("docs/wire-format.md: HTTP/1.1", treatment: .noCommand),
         DocumentedCommand("docs/wire-format.md: message     =", treatment: .noCommand),
         DocumentedCommand("docs/wire-format.md: request ", treatment: .noCommand),

@@ -32,7 +32,7 @@ struct RequestTests {
             ["Content-Length: 0", "Shared-Buffer: 0"],
             start: Streams.start(.requests, name: "release")
         )
-        #expect(ReleaseRequest(buffer: -3).encoded() == release.bytes)
+        #expect(ControlRequest.encodedRelease(of: -3) == release.bytes)
         let frame = FrameHeader(contentLength: .min, info: FrameInfo(bufferSize: size))
         let zero = FrameHeader(contentLength: 0, info: FrameInfo(bufferSize: BufferSize(width: 0, height: 0)))
         #expect(frame.encoded() == zero.encoded())

@@ -206,7 +206,7 @@ package struct RequestOutbox: Sendable {
     mutating func addRelease(of buffer: Int) -> Bool { add(Self.releases[buffer]) }
 
     /// The release of each buffer: one is queued for every frame in shared memory.
-    private static let releases = SharedFrameHeader.Buffer.indices.map { ReleaseRequest(buffer: $0).encoded() }
+    private static let releases = SharedFrameHeader.Buffer.indices.map { ControlRequest.encodedRelease(of: $0) }
 
     /// Queues what tells a sender that this side ends, and has not taken everything that it has read.
     ///

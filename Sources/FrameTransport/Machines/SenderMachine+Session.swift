@@ -145,7 +145,7 @@ extension SenderMachine {
                 switch step.event {
                 case .incomplete: continue
                 case .request(let request): handle(request, system)
-                case .release(let release): handle(release, system)
+                case .release(let buffer): released(buffer, system)
                 case .discarded: system.noteDiscarded()
                 case .skipped(let isPreference):
                     system.countSkippedRequest()
@@ -191,9 +191,9 @@ extension SenderMachine {
     }
 
     /// Frees a shared buffer, without a word to the program: there is a release for every frame.
-    private mutating func handle(_ release: ReleaseRequest, _ system: some System) {
+    private mutating func released(_ buffer: Int, _ system: some System) {
         guard receiver.hello != nil else { return system.countSkippedRequest() }
-        changeTerms(system) { $0.releases[release.buffer] &+= 1 }
+        changeTerms(system) { $0.releases[buffer] &+= 1 }
     }
 
     /// Tells the receiver that its preference is refused: nothing changes.

@@ -10,7 +10,7 @@
 /// switch step.event {
 /// case .incomplete: break                       // read more
 /// case .request(let request): prepare(request)  // go on behind step.consumed
-/// case .release(let release): note(release)     // likewise
+/// case .release(let buffer): reuse(buffer)      // likewise
 /// case .discarded, .skipped: break              // likewise
 /// }
 /// ```
@@ -21,8 +21,8 @@ package struct ControlDecoder: Sendable {
         case incomplete
         /// The header of a request, or its remaining part; that of an `info` with its body.
         case request(ControlRequest)
-        /// The same, of a release.
-        case release(ReleaseRequest)
+        /// The same, of the release of a shared buffer.
+        case release(buffer: Int)
         /// The same, of `discarded`: the receiver ends, and has not taken everything that it has read.
         case discarded
         /// The header of a request that is not understood, or its remaining part.
@@ -130,7 +130,10 @@ extension ControlDecoder.Event {
             var number: UInt64 = 0
             coder.code(.ping, &number)
             self = .request(.ping(number))
-        case .release: self = .release(coder.read(ReleaseRequest(buffer: 0)))
+        case .release:
+            var buffer = 0
+            coder.code(.sharedBuffer, &buffer)
+            self = .release(buffer: buffer)
         case .decline: self = .request(.decline)
         case .info:
             // A receiver of an earlier version divides its values if they are many; this one writes no such field.

@@ -90,25 +90,15 @@ extension ControlRequest.Preferences: WireFields {
     }
 }
 
-/// The request `release`: the sender may use the shared buffer with this index again.
-///
-/// It is not a ``ControlRequest``, because a program does not send it: a connection does, when the program has released
-/// the last reference to the image in the buffer.
-package struct ReleaseRequest: Sendable, Hashable {
-    /// The index of the buffer: the field `Shared-Buffer`.
-    package private(set) var buffer: Int
-
-    /// Creates a release without checking the index.
-    package init(buffer: Int) {
-        self.buffer = buffer
+extension ControlRequest {
+    /// Returns the request `release`: the sender may use the shared buffer with this index again.
+    ///
+    /// It is none of the cases, because a program does not send it: a connection does, when the program has released the
+    /// last reference to the image in the buffer. A negative index is written as 0.
+    package static func encodedRelease(of buffer: Int) -> [UInt8] {
+        var buffer = buffer
+        return ControlName.release.request { $0.code(.sharedBuffer, &buffer) }
     }
-
-    /// Returns the request in its wire format; a negative index is written as 0.
-    package func encoded() -> [UInt8] { ControlName.release.request { _ = $0.read(self) } }
-}
-
-extension ReleaseRequest: WireFields {
-    package mutating func code(with coder: inout some FieldCoder) { coder.code(.sharedBuffer, &buffer) }
 }
 
 extension ControlRequest {

@@ -39,7 +39,7 @@ struct RawReceiver {
 
         /// Writes a release of each of these buffers, all at once.
         func release(_ buffers: Int...) async throws {
-            try await socket.write(buffers.flatMap { ReleaseRequest(buffer: $0).encoded() })
+            try await socket.write(buffers.flatMap { ControlRequest.encodedRelease(of: $0) })
         }
 
         /// The next frame; nil if none comes, or the uploader ends.

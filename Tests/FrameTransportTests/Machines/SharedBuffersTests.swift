@@ -49,7 +49,7 @@ import Testing
         buffers.released(0)
         #expect(throws: TransportError.self) { try buffers.frame(frame()) }
         let hasReleased = buffers.queueRequests(in: &outbox)
-        #expect(hasReleased && outbox.bytes == ReleaseRequest(buffer: 0).encoded() && buffers.heldCount == 0)
+        #expect(hasReleased && outbox.bytes == ControlRequest.encodedRelease(of: 0) && buffers.heldCount == 0)
         // Once.
         buffers.released(0)
         let hasReleasedAgain = buffers.queueRequests(in: &outbox)

@@ -170,7 +170,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         func hello(_ hello: ControlRequest.Hello, _ lines: [String]) -> Sample {
             Sample(.hello(hello), lines, required: ["Control-Version"])
         }
-        let release = Sample(release: ReleaseRequest(buffer: 7))
+        let release = Sample(releaseOf: 7)
         let size = BufferSize(width: 720, height: 1_280)
         let all = ControlRequest.Preferences(frameRateInMillihertz: 29_970, size: size, quality: 80, byteRate: 9)
         return [
@@ -197,10 +197,10 @@ struct Sample: Sendable, CustomTestStringConvertible {
         ]
     }
 
-    private init(release: ReleaseRequest) {
+    private init(releaseOf buffer: Int) {
         (kind, name, body) = (.requests, "release", "")
-        lines = ["Content-Length: 0", "Shared-Buffer: \(release.buffer)"]
+        lines = ["Content-Length: 0", "Shared-Buffer: \(buffer)"]
         required = ["Content-Length", "Shared-Buffer"]
-        (item, encoded) = (.release(release), release.encoded())
+        (item, encoded) = (.release(buffer: buffer), ControlRequest.encodedRelease(of: buffer))
     }
 }

@@ -12,7 +12,7 @@ struct Transcript: Equatable, Sendable {
     enum Item: Equatable, Sendable {
         case message(FrameMessageDecoder.Message)
         case request(ControlRequest)
-        case release(ReleaseRequest)
+        case release(buffer: Int)
         case discarded
         case skipped(isPreference: Bool)
     }
@@ -121,7 +121,7 @@ extension ControlDecoder: StreamDecoder {
         switch step.event {
         case .incomplete: return (step.consumed, .incomplete)
         case .request(let request): return (step.consumed, .item(.request(request)))
-        case .release(let release): return (step.consumed, .item(.release(release)))
+        case .release(let buffer): return (step.consumed, .item(.release(buffer: buffer)))
         case .discarded: return (step.consumed, .item(.discarded))
         case .skipped(let isPreference): return (step.consumed, .item(.skipped(isPreference: isPreference)))
         }

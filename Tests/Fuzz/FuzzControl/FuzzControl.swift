@@ -34,7 +34,7 @@ private struct Requests: FuzzedDecoder {
 private func encoded(_ event: ControlDecoder.Event) -> [UInt8]? {
     switch event {
     case .request(let request): request.encoded()
-    case .release(let release): release.encoded()
+    case .release(let buffer): ControlRequest.encodedRelease(of: buffer)
     case .incomplete, .discarded, .skipped: nil
     }
 }

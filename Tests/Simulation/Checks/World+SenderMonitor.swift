@@ -221,7 +221,7 @@ extension World {
             offset += step.consumed
             switch step.event {
             case .request(let request): requestRead(request, monitor)
-            case .release(let release): releaseRead(release.buffer, monitor)
+            case .release(let buffer): releaseRead(buffer, monitor)
             case .skipped(let isPreference):
                 guard isPreference, monitor.hasReadHello else { continue }
                 coverage.count(.badPreference)

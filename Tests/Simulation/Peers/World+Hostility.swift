@@ -177,7 +177,7 @@ extension World {
             switch peers[peer].random.below(8) {
             case 0, 1: return Self.sharingHello
             case 2: return peers[peer].random.chance(10) ? ControlRequest.decline.encoded() : []
-            default: return ReleaseRequest(buffer: peers[peer].random.below(8)).encoded()
+            default: return ControlRequest.encodedRelease(of: peers[peer].random.below(8))
             }
         case .everyRequest:
             let requests: [ControlRequest] = [

@@ -20,11 +20,6 @@ public struct TimeSummary: Sendable, Hashable {
     /// The mean, in whole nanoseconds; zero before the first measurement.
     public var mean: Duration { Duration(nanoseconds: count == 0 ? 0 : totalNanoseconds / UInt64(count)) }
 
-    /// Adds a measurement; a negative one counts as zero.
-    package mutating func add(_ duration: Duration) {
-        add(nanoseconds: duration.nanoseconds)
-    }
-
     /// Adds a measurement in nanoseconds.
     package mutating func add(nanoseconds: UInt64) {
         count += 1

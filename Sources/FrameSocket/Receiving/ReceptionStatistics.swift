@@ -66,19 +66,19 @@ public struct ReceptionStatistics: Sendable, Hashable {
     ///   - timestamp: Its presentation time in nanoseconds, if known.
     ///   - sequence: Its number, if known.
     ///   - receivedAt: The time at which its last byte arrived, in nanoseconds.
-    ///   - transferTime: The time from its first byte to its last.
+    ///   - transferTime: The nanoseconds from its first byte to its last.
     ///   - superseded: The count of frames before it that arrived and are not added.
     package mutating func add(
         byteCount: Int,
         timestamp: UInt64?,
         sequence: UInt64?,
         receivedAt: UInt64,
-        transferTime: Duration,
+        transferTime: UInt64,
         after superseded: UInt64 = 0
     ) {
         frames += 1
         bytes &+= UInt64(max(0, byteCount))
-        transfer.add(transferTime)
+        transfer.add(nanoseconds: transferTime)
         if let sequence { loss.add(sequence, after: superseded) }
         defer { (lastTimestamp, lastSequence) = (timestamp, sequence) }
         if let sequence, sequence == lastSequence, timestamp == lastTimestamp {

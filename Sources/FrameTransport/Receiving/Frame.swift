@@ -23,10 +23,8 @@ public struct Frame: Sendable {
     /// The time at which the last byte was read, in nanoseconds of ``MonotonicClock``.
     public let receivedAt: UInt64
 
-    private let transferNanoseconds: UInt64
-
-    /// The time from the first byte of the header to the last byte of the body.
-    package var transferTime: Duration { Duration(nanoseconds: transferNanoseconds) }
+    /// The nanoseconds from the first byte of the header to the last byte of the body.
+    package let transferTime: UInt64
 
     /// Counts the undecodable frames of the connection, whose frames all share it.
     package var tally: DecodingTally?
@@ -46,20 +44,20 @@ public struct Frame: Sendable {
     ///   - header: The header; its `contentLength` is not compared with `jpeg`.
     ///   - index: The frame's index among those of its connection, from 0.
     ///   - receivedAt: The time of arrival, in nanoseconds of ``MonotonicClock``.
-    ///   - transferTime: The duration of the transfer.
+    ///   - transferTime: The nanoseconds that the transfer took.
     package init(
         jpeg: FrameBytes,
         header: FrameHeader,
         index: Int = 0,
         receivedAt: UInt64 = MonotonicClock.now(),
-        transferTime: Duration = .zero
+        transferTime: UInt64 = 0
     ) {
         self.init(
             .jpeg(jpeg),
             header: header,
             index: index,
             receivedAt: receivedAt,
-            transferTime: transferTime.nanoseconds,
+            transferTime: transferTime,
             tally: nil
         )
     }
@@ -73,7 +71,7 @@ public struct Frame: Sendable {
         tally: DecodingTally?
     ) {
         (self.content, self.header, self.index) = (content, header, index)
-        (self.receivedAt, transferNanoseconds) = (receivedAt, transferTime)
+        (self.receivedAt, self.transferTime) = (receivedAt, transferTime)
         self.tally = tally
     }
 

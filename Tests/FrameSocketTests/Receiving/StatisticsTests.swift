@@ -24,7 +24,7 @@ import Testing
             )
         )
         let jpeg = FrameBytes([UInt8](repeating: 0, count: bytes))
-        return Frame(jpeg: jpeg, header: header, index: index, receivedAt: receivedAt, transferTime: .nanoseconds(7))
+        return Frame(jpeg: jpeg, header: header, index: index, receivedAt: receivedAt, transferTime: 7)
     }
 
     /// Which numbers a connection delivers, by the index of the frame in it.
@@ -145,7 +145,7 @@ import Testing
     @Test func `any timestamps are accepted`() {
         var statistics = ReceptionStatistics()
         for timestamp in [0, .max, 0, .max, 1 << 63] as [UInt64] {
-            statistics.add(byteCount: 1, timestamp: timestamp, sequence: timestamp, receivedAt: 7, transferTime: .zero)
+            statistics.add(byteCount: 1, timestamp: timestamp, sequence: timestamp, receivedAt: 7, transferTime: 0)
         }
         #expect(statistics.frames == 5)
         #expect(statistics.jitter.maximum > .zero)
@@ -163,10 +163,10 @@ import Testing
                 timestamp: time,
                 sequence: number,
                 receivedAt: time + latency,
-                transferTime: .nanoseconds(5)
+                transferTime: 5
             )
         }
-        statistics.add(byteCount: 50, timestamp: nil, sequence: nil, receivedAt: 9_000, transferTime: .nanoseconds(17))
+        statistics.add(byteCount: 50, timestamp: nil, sequence: nil, receivedAt: 9_000, transferTime: 17)
         // The last one was sent again, and so has been presented before.
         let counts = [statistics.frames, Int(statistics.bytes), Int(statistics.repeats), statistics.latency.count]
         #expect(counts == [6, 300, 1, 4])
@@ -185,7 +185,7 @@ import Testing
                     timestamp: 1_000_000 + 100 * number,
                     sequence: number,
                     receivedAt: 1_000_010 + 100 * number + 60_000_000_000 * round,
-                    transferTime: .nanoseconds(1)
+                    transferTime: 1
                 )
             }
             add(to: &statistics)

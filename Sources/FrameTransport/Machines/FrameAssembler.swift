@@ -226,13 +226,10 @@ package import FrameWire
 
     /// Returns the message if its body is complete.
     private mutating func finishedBody() -> Event? {
-        guard let message, decoder.bodyRemaining == 0 else { return nil }
-        let isKept = message.keptByteCount != nil
-        if isKept, body == nil { return nil }
-        self.message = nil
+        guard decoder.bodyRemaining == 0, pendingBody == nil, let message = message.take() else { return nil }
         endMessage()
         let body = body.take()
-        return .message(message.kind, isKept ? body : nil)
+        return .message(message.kind, message.keptByteCount == nil ? nil : body)
     }
 
     private mutating func endMessage() {

@@ -159,8 +159,7 @@ package final class DeadlineTimer: Sendable {
 
     /// Replaces the deadline, in nanoseconds of ``MonotonicClock``; nil for none.
     package func set(_ deadline: UInt64?) {
-        thread.execute { [shell, weak thread] in
-            guard let thread else { return }
+        thread.execute { [shell, thread] in
             if shell.registration == nil { shell.registration = thread.registerTimer(shell) }
             shell.registration?.deadline = deadline
         }

@@ -206,7 +206,7 @@ extension ReceiverMachine {
         ///
         /// - Throws: `sharedMemory` if the memory is not what it should be.
         func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool
-        /// Closes the first descriptor that has arrived.
+        /// Closes the first descriptor that has arrived, if one has.
         func dropDescriptor()
         /// Releases every shared buffer that the program does not hold.
         func unmapBuffers()

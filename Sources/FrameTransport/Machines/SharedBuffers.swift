@@ -14,17 +14,10 @@ package struct SharedBuffers: Sendable {
         case declined
     }
 
-    private enum Holder {
-        case sender
-        /// The receiver's program.
-        case program
-        /// The receiver; the release waits for room.
-        case outbox
-    }
-
     private struct Buffer {
         let byteCount: Int
-        var holder = Holder.sender
+        /// Whether the receiver has it.
+        var isHeld = false
     }
 
     /// What was passed ahead of an announcement.
@@ -50,6 +43,8 @@ package struct SharedBuffers: Sendable {
     private var fresh: Passed?
     /// Whether the sender is still to be told that the receiver declines.
     private var owesDecline = false
+    /// The buffers that the program has released, whose releases wait for room.
+    private var released: [Int] = []
 
     package init(isAccepting: Bool) {
         terms = isAccepting ? .accepted : .refused
@@ -57,7 +52,7 @@ package struct SharedBuffers: Sendable {
     }
 
     /// The number of buffers that the receiver holds.
-    package var heldCount: Int { buffers.count { $0.map { $0.holder != .sender } ?? false } }
+    package var heldCount: Int { buffers.count { $0?.isHeld == true } }
 
     // MARK: Descriptors
 
@@ -103,10 +98,8 @@ package struct SharedBuffers: Sendable {
     enum Announcement {
         /// Map the descriptor that has arrived, in place of earlier memory with this index.
         case map
-        /// Close the descriptor that has arrived.
+        /// Close the descriptor that has arrived, if one has.
         case drop
-        /// Do nothing.
-        case skip
         /// Decline: the descriptor was lost on this side.
         case decline
     }
@@ -117,12 +110,12 @@ package struct SharedBuffers: Sendable {
     mutating func announced(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Announcement {
         let passed = due.take() ?? fresh.take()
         if case .several? = passed { throw Self.several }
-        guard terms == .accepted else { return passed == .descriptor ? .drop : .skip }
+        guard terms == .accepted else { return .drop }
         guard let passed else {
             throw .sharedMemory("the sender announced shared buffer \(header.index) without passing its descriptor")
         }
         if passed == .lost { return .decline }
-        if let buffer = buffers[header.index], buffer.holder != .sender {
+        if buffers[header.index]?.isHeld == true {
             throw .sharedMemory("the sender announced shared buffer \(header.index) again while this side holds it")
         }
         buffers[header.index] = nil
@@ -143,7 +136,7 @@ package struct SharedBuffers: Sendable {
         guard let buffer = buffers[header.buffer] else {
             throw .sharedMemory("the sender sent a frame in shared buffer \(header.buffer), which it did not announce")
         }
-        guard buffer.holder == .sender else {
+        guard !buffer.isHeld else {
             throw .sharedMemory("the sender sent a frame in shared buffer \(header.buffer) while this side holds it")
         }
         guard header.fits(inBufferOf: buffer.byteCount) else {
@@ -152,7 +145,7 @@ package struct SharedBuffers: Sendable {
                     + "its shared buffer of \(buffer.byteCount) bytes"
             )
         }
-        buffers[header.buffer]?.holder = .program
+        buffers[header.buffer]?.isHeld = true
         return true
     }
 
@@ -160,17 +153,17 @@ package struct SharedBuffers: Sendable {
 
     /// Handles the program's release of a frame.
     mutating func released(_ index: Int) {
-        guard buffers.indices.contains(index), case .program? = buffers[index]?.holder else { return }
-        buffers[index]?.holder = .outbox
+        guard buffers.indices.contains(index), buffers[index]?.isHeld == true, !released.contains(index) else { return }
+        released.append(index)
     }
 
     /// Queues what the outbox has room for; returns whether there was anything.
     mutating func queueRequests(in outbox: inout RequestOutbox) -> Bool {
         var hasQueued = false
         if owesDecline, outbox.add(.decline) { (owesDecline, hasQueued) = (false, true) }
-        for index in buffers.indices {
-            guard case .outbox? = buffers[index]?.holder, outbox.addRelease(of: index) else { continue }
-            buffers[index]?.holder = .sender
+        while let index = released.first, outbox.addRelease(of: index) {
+            released.removeFirst()
+            buffers[index]?.isHeld = false
             hasQueued = true
         }
         return hasQueued
@@ -178,7 +171,7 @@ package struct SharedBuffers: Sendable {
 
     /// Declines further frames in shared memory on this connection.
     mutating func decline() {
-        (terms, owesDecline) = (.declined, true)
+        (terms, owesDecline, released) = (.declined, true, [])
         for index in buffers.indices { buffers[index] = nil }
     }
 }
@@ -231,7 +224,6 @@ extension ReceiverMachine {
             switch try shared.announced(header) {
             case .map: if try system.map(header) { shared.mapped(header) } else { declineSharedMemory(system) }
             case .drop: system.dropDescriptor()
-            case .skip: break
             case .decline: declineSharedMemory(system)
             }
         } catch {

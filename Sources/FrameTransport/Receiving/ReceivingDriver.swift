@@ -29,7 +29,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     let closeReason = Locked<CloseReason?>(nil)
 
     /// The memory budget, and the connection's number there.
-    private let memory: FrameServer.MemoryBudget
+    let memory: FrameServer.MemoryBudget
     private let account: UInt64
     let onRead: (@Sendable (_ connection: Int, _ bytes: Span<UInt8>) -> Void)?
     /// The frames that the program has taken, and the bytes of their bodies.
@@ -43,16 +43,17 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     @exclusivity(unchecked) private(set) var machine: ReceiverMachine
     /// Whether the connection has its place at the server for good, or has lost it; nil until either is decided.
     private let hasPlace = Locked<Bool?>(nil)
-    private var descriptor: OwnedDescriptor?
-    /// The descriptor's number; nil once it is closed.
-    private var socket: Int32?
+    @exclusivity(unchecked) private var descriptor: OwnedDescriptor?
     private var registration: IORegistration?
     /// The size of the body that is arriving, if the budget counts it.
     private var countedBody = 0
     /// Whether frames were added to the mailbox whose consumers stay suspended until the end of the run.
     private var hasHeldBack = false
-    /// The memory that the sender shares.
-    @exclusivity(unchecked) private var mappings: SharedMappings
+    /// The memory that the sender shares, by index; empty if no descriptors are accepted.
+    @exclusivity(unchecked) var mappings: [SharedMapping?]
+    @exclusivity(unchecked) var passed = PassedDescriptors()
+    /// Called with the index of a buffer, from any thread, when the last reference to an image in it is released.
+    let onImageRelease: @Sendable (_ index: Int) -> Void
     private var wasReady = false
     private let isDropped = Locked(false)
 
@@ -83,15 +84,16 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         settings.resetKeepsData = Syscalls.isLocal(descriptor.rawValue)
         settings.acceptsSharedMemory =
             configuration.acceptsSharedMemory && settings.resetKeepsData && SharedMemory.isSupported
+        let bufferCount = settings.acceptsSharedMemory ? SharedFrameHeader.Buffer.indices.count : 0
+        unsafe mappings = Array(repeating: nil, count: bufferCount)
         // A frame that is kept keeps neither the connection nor the thread.
-        unsafe mappings = SharedMappings(configuration.memory, isOpen: settings.acceptsSharedMemory) { index in
+        onImageRelease = { index in
             // With every frame: one closure costs less than the two of a report.
             guard let driver = owner.object else { return }
             driver.thread.execute { driver.change { $0.bufferReleased(index, driver) } }
         }
         if settings.acceptsSharedMemory { Syscalls.expectDescriptorsAlone(from: descriptor.rawValue) }
-        socket = descriptor.rawValue
-        self.descriptor = consume descriptor
+        unsafe self.descriptor = consume descriptor
         let limit = configuration.limits.maximumUndecodableFrames
         let tally = DecodingTally(limit: limit) { index in
             counts.withLock { $0.undecodableFrames += 1 }
@@ -133,6 +135,9 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         )
         owner.object = self
     }
+
+    /// The descriptor's number; nil once it is closed.
+    var socket: Int32? { unsafe descriptor?.rawValue }
 
     /// Starts reading.
     func start() {
@@ -241,8 +246,7 @@ extension ReceivingDriver: ReceiverMachine.System {
     // MARK: The socket
 
     func read(into first: MemoryRun, _ second: MemoryRun) throws(Errno) -> Transfer {
-        guard let socket else { return .wouldBlock }
-        let transfer = try unsafe mappings.receive(from: socket, into: first, second)
+        let transfer = try unsafe receive(into: first, second)
         if let onRead, case .bytes(let count, _) = transfer {
             // Of the body, and after it.
             let direct = min(count, first.count)
@@ -255,10 +259,7 @@ extension ReceivingDriver: ReceiverMachine.System {
         return transfer
     }
 
-    func readToken(into run: MemoryRun) throws(Errno) -> Transfer {
-        guard let socket else { return .wouldBlock }
-        return try unsafe mappings.receive(from: socket, into: run, .empty)
-    }
+    func readToken(into run: MemoryRun) throws(Errno) -> Transfer { try unsafe receive(into: run, .empty) }
 
     /// Reads and discards; the system closes what is passed with the bytes.
     func discard() throws(Errno) -> Transfer {
@@ -270,8 +271,6 @@ extension ReceivingDriver: ReceiverMachine.System {
         if wasReady, case .bytes(let count, _) = transfer { discardedByteCount += count }
         return transfer
     }
-
-    func takeArrivals() -> (count: Int, areLost: Bool)? { unsafe mappings.takeArrivals() }
 
     func write(_ bytes: [UInt8]) throws(Errno) -> Transfer {
         guard let socket else { return .wouldBlock }
@@ -313,11 +312,6 @@ extension ReceivingDriver: ReceiverMachine.System {
         hasHeldBack = hasHeldBack || more
     }
 
-    func deliver(_ frame: consuming Frame, in header: SharedFrameHeader, more: Bool) {
-        if let image = unsafe mappings.image(header) { frame.content = .shared(image) }
-        deliver(frame, more: more)
-    }
-
     func deliver(_ block: AudioBlock) { audio.put(block, weight: block.bytes.capacity) }
     func deliver(_ status: SenderStatus) { statuses.put(status) }
     func deliver(_ info: ControlRequest.SessionInfo) { self.info.change(to: info) }
@@ -331,10 +325,6 @@ extension ReceivingDriver: ReceiverMachine.System {
     }
 
     func withdrawRequestForMemory() { memory.change { $0.withdraw(account) } }
-
-    func map(_ header: SharedFrameHeader.Buffer) throws(TransportError) -> Bool { try unsafe mappings.map(header) }
-    func dropDescriptor() { unsafe mappings.dropDescriptor() }
-    func unmapBuffers() { unsafe mappings.removeAll() }
 
     // MARK: Ending
 
@@ -361,9 +351,9 @@ extension ReceivingDriver: ReceiverMachine.System {
     func close(_ reason: CloseReason) {
         registration?.cancel()
         registration = nil
-        socket = nil
-        descriptor = nil
-        unsafe mappings.close()
+        unsafe descriptor = nil
+        unsafe passed.removeAll()
+        unmapBuffers()
         // Before the end is known, so that whoever learns of it finds the memory free.
         releaseCountedBody()
         closed.set(reason)

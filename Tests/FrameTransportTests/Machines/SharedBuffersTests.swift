@@ -78,7 +78,7 @@ import Testing
         let isDelivered = try buffers.frame(frame())
         #expect(!isDelivered)
         let announcement = try buffers.announced(memory)
-        #expect(announcement == .skip)
+        #expect(announcement == .drop)
     }
 
     // MARK: Descriptors

@@ -6,14 +6,13 @@
 # Sender and receiver have to run as the same user (or one of them as root) and see the same directory.
 #
 # This file has not been built by its project's CI, which has no registry of images. 'make docker-check' runs the commands of the second
-# stage in a new Debian system, and compares those of the first with scripts/setup and the Makefile.
+# stage in a new Debian system, and compares the first one's build with the Makefile's.
 
 FROM swift:6.2-bookworm AS build
-RUN apt-get update && apt-get install --yes --no-install-recommends \
-    pkg-config libturbojpeg0-dev libjpeg-dev libpng-dev libyuv-dev libspeexdsp-dev libmicrohttpd-dev \
-    libsndfile1-dev
-COPY . /source
 WORKDIR /source
+COPY scripts/setup scripts/
+RUN scripts/setup build
+COPY . .
 RUN swift build --scratch-path .build-release --configuration release --static-swift-stdlib --product framesocket && \
     strip .build-release/release/framesocket
 

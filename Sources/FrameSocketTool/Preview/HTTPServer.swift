@@ -64,12 +64,17 @@ struct HTTPResponse: Error {
     private enum Client {
         case asking(until: UInt64)
         case answered(until: UInt64 = .max)
+        /// Its thread has to end before its place is free.
+        case closing
 
         var deadline: UInt64 {
             switch self {
             case .asking(let deadline), .answered(let deadline): deadline
+            case .closing: .max
             }
         }
+
+        var isClosing: Bool { if case .closing = self { true } else { false } }
 
         static var asking: Client { .asking(until: MonotonicClock.now() &+ requestLimit.nanoseconds) }
         static var reading: Client { .answered(until: MonotonicClock.now() &+ answerLimit.nanoseconds) }
@@ -80,7 +85,7 @@ struct HTTPResponse: Error {
 
     private let maximum: Int
     private let answer: @Sendable (HTTPRequest) -> HTTPResponse
-    /// By the connection's socket; without those that are being closed.
+    /// By the connection's socket.
     private let clients = Locked<[Int32: Client]>([:])
     private let daemon = unsafe Locked<OpaquePointer?>(nil)
     /// The functions may be called from every thread.
@@ -144,29 +149,34 @@ struct HTTPResponse: Error {
 
     private static func close(_ socket: Int32, in clients: inout [Int32: Client]) {
         shutdown(socket, Int32(truncatingIfNeeded: SHUT_RDWR))
-        clients[socket] = nil
+        clients[socket] = .closing
     }
 
     private func opened(_ socket: Int32) {
-        clients.withLock { clients in
+        let closing = clients.withLock { clients in
             clients[socket] = .asking
-            guard clients.count > maximum else { return }
+            let closing = clients.values.count(where: \.isClosing)
+            guard clients.count - closing > maximum else { return closing }
             // All have the same time for a request: the earliest deadline is that of the oldest wait.
             let idle = clients.filter { if case .asking = $0.value { true } else { false } }
             if let oldest = idle.min(by: { $0.value.deadline < $1.value.deadline }) {
                 Self.close(oldest.key, in: &clients)
             }
+            return closing
         }
+        // No other connection is accepted meanwhile: the more are being closed, the more time their threads get, so that a
+        // burst does not reach the hard maximum. All together, that is half a second.
+        if closing > 0 { usleep(1_000 * UInt32(clamping: closing)) }
     }
 
     private func set(_ socket: Int32, _ client: Client) {
-        clients.withLock { if $0[socket] != nil { $0[socket] = client } }
+        clients.withLock { if $0[socket]?.isClosing == false { $0[socket] = client } }
     }
 
     /// Returns whether the client has left, or sends no more.
     private func hasLeft(_ socket: Int32) -> Bool {
         clients.withLock { clients in
-            guard clients[socket] != nil else { return true }
+            guard clients[socket]?.isClosing == false else { return true }
             var byte: UInt8 = 0
             let count = unsafe recv(socket, &byte, 1, Int32(truncatingIfNeeded: MSG_PEEK | MSG_DONTWAIT))
             return count == 0 || count < 0 && ![EAGAIN, EWOULDBLOCK, EINTR].contains(errno)

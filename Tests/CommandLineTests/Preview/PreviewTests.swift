@@ -318,6 +318,14 @@ import Testing
         for client in held[..<8] { #expect(try await client.readSome(upTo: 1) == []) }
         // The others are still there: they have not been closed for being late.
         for client in held[8...] { #expect(client.isQuiet) }
+        // Many at once are closed as fast as others come.
+        for _ in 0..<4 {
+            let burst = try (0..<200).map { _ in try site.connection() }
+            let next = try site.connection()
+            try await next.write("GET /state HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(try await next.statusLine() == "HTTP/1.1 200 OK")
+            withExtendedLifetime(burst) {}
+        }
     }
 
     /// The limits are a tenth: a second for a request, and six for an answer.

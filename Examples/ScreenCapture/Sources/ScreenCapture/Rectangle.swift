@@ -19,10 +19,3 @@ extension PixelBuffer.Rectangle {
     /// The same rectangle in the coordinates that begin at a corner.
     func from(_ corner: (x: Int, y: Int)) -> Self { Self(x - corner.x, y - corner.y, width, height) }
 }
-
-extension RangeSet<Int> {
-    init(_ range: Range<Int>) {
-        self.init()
-        insert(contentsOf: range)
-    }
-}

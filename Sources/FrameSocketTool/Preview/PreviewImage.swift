@@ -64,17 +64,14 @@ final class PreviewImage: Sendable {
             case .finished(let result): return result
             case .received(let received): frame = received
             }
-            let isUpright = frame.orientation.rotation == 0 && !frame.orientation.isMirrored
-            let result = Result { () throws(TurboJPEGError) in
-                JPEGExif.removed(from: isUpright ? try frame.sizedJPEG().jpeg : try rotate(frame))
-            }
+            let result = Result { () throws(TurboJPEGError) in JPEGExif.removed(from: try upright(frame)) }
             state = .finished(result)
             return result
         }.get()
     }
 
-    /// Rotates a JPEG, without loss if its dimensions allow that, and by encoding it again if they do not.
-    private func rotate(_ frame: Frame) throws(TurboJPEGError) -> FrameBytes {
+    /// The JPEG rotated upright, without loss if its dimensions allow that, and by encoding it again if they do not.
+    private func upright(_ frame: Frame) throws(TurboJPEGError) -> FrameBytes {
         do {
             return try frame.uprightJPEG(edges: .perfect, limits: limits).jpeg
         } catch  where [.transformFailed, .unsupported].contains(error.code) {

@@ -1,9 +1,12 @@
+import FrameSocket
 import FrameTransport
+import FrameWire
+import TestSupport
 import Testing
 
 @testable import FrameSocketTool
 
-/// What a preview makes of addresses, tokens, rates and Exif data, without a server.
+/// What a preview makes of addresses, tokens, rates, orientations and Exif data, without a server.
 struct PreviewRequestTests {
     private static let addresses: [(text: String, url: String, isLoopback: Bool)] = [
         ("127.0.0.1:8080", "http://127.0.0.1:8080/", true), ("127.255.0.1:1", "http://127.255.0.1:1/", true),
@@ -85,7 +88,21 @@ struct PreviewRequestTests {
         #expect(meter.rates(at: 7 * second)?.frames == 0)
     }
 
-    // MARK: Exif
+    // MARK: Images
+
+    /// Without loss, or decoded and encoded again if a part of a block would have to move.
+    @Test(arguments: FrameOrientation.allCases, [(96, 64), (100, 70)])
+    func `an image is upright and whole`(orientation: FrameOrientation, size: (Int, Int)) throws {
+        let image = try PixelBuffer(width: size.0, height: size.1, format: .gray) { _, x, y in UInt8(2 * x + y / 2) }
+        let jpeg = FrameBytes(try JPEGEncoder(quality: 95).encode(image))
+        let info = FrameInfo(bufferSize: BufferSize(width: size.0, height: size.1), orientation: orientation)
+        let frame = Frame(jpeg: jpeg, header: FrameHeader(contentLength: jpeg.count, info: info))
+        let shown = try PreviewImage(frame, number: 1, of: "test", limits: JPEGDecoder.Limits())
+        let expected = try image.upright(from: orientation)
+        #expect(shown.size == BufferSize(width: expected.width, height: expected.height))
+        let seen = try JPEGDecoder().decode(bytes: shown.jpeg(), as: .gray)
+        #expect(try peakSignalToNoiseRatio(seen.ppm(), expected.ppm()) > 35)
+    }
 
     /// A segment with its length.
     private func segment(_ kind: UInt8, _ content: [UInt8]) -> [UInt8] {

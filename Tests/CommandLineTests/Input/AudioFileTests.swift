@@ -270,8 +270,7 @@ import Testing
     @Test(.needs("ffmpeg", "sox", "gst-launch-1.0"), arguments: pipes.indices)
     func `what other programs write to a pipe is read to its end`(index: Int) async throws {
         let pipe = Self.pipes[index]
-        let made = try await place.shell("\(Self.tone) -y $D/tone.wav").ended()
-        try #require(made.status == 0, "\(made)")
+        try await place.shell("\(Self.tone) -y $D/tone.wav").ended(0)
         let expected = read(place.path("tone.wav")).samples
         try #require(expected.count == 48_000)
         let reading = try await readPipe(pipe.command)
@@ -285,8 +284,7 @@ import Testing
 
     @Test(.needs("ffmpeg"), arguments: ["flac", "ogg", "aiff", "au", "w64", "caf", "mp3"])
     func `a file in another format is read, and one that is cut off is an error`(kind: String) async throws {
-        let made = try await place.shell("\(Self.tone) -y $D/tone.wav && \(Self.tone) -y $D/tone.\(kind)").ended()
-        try #require(made.status == 0, "\(made)")
+        try await place.shell("\(Self.tone) -y $D/tone.wav && \(Self.tone) -y $D/tone.\(kind)").ended(0)
         let reading = read(place.path("tone.\(kind)"))
         #expect(reading.failure == nil, "\(String(describing: reading.failure))")
         let isLossy = ["ogg", "mp3"].contains(kind)

@@ -44,15 +44,12 @@ import Testing
         let file = try place.file("camera.jpg", jpeg)
         let receiver = try await place.receiver("--count", "1", "--json", "--output", place.path("out"))
         let options = isPassthrough ? ["--passthrough"] : ["--quality", "98", "--subsampling", "4:4:4"]
-        let strict = try await place.framesocket(["send", place.socket, file] + options).ended()
-        #expect(strict.status == 65 && strict.errors.contains("--lenient"), "\(strict)")
-        let sent = try await place.framesocket(["send", place.socket, file, "--lenient"] + options).ended()
-        #expect(sent.status == 0, "\(sent)")
-        #expect(await receiver.ended().status == 0)
+        try await place.framesocket(["send", place.socket, file] + options).ended(65, "--lenient")
+        try await place.framesocket(["send", place.socket, file, "--lenient"] + options).ended(0)
+        await receiver.ended(0)
         let stream = try place.framesocket(words: "receive $S --count 1 --decode --lenient")
-        let read = try await place.send("-", "--lenient", "--wait", "30", input: .file(file))
-        #expect(read.status == 0, "\(read)")
-        #expect(await stream.ended().status == 0)
+        try await place.send("-", "--lenient", "--wait", "30", input: .file(file)).checked(0)
+        await stream.ended(0)
         if isPassthrough {
             #expect(try place.contents(of: "out") == [jpeg.padded])
         } else {
@@ -68,17 +65,14 @@ import Testing
         let file = try place.file("camera.jpg", deviation.apply(Self.good))
         let sending = ["send", place.socket, file, "--passthrough", "--force"]
         let strict = try await place.receiver("--decode", "--json")
-        #expect(try await place.framesocket(sending).ended().status == 0)
+        try await place.framesocket(sending).ended(0)
         try await strict.printed("\"closed\"")
-        strict.send(.interrupt)
-        let errors = try await strict.ended().events("error")
+        let errors = try await strict.ended(by: .interrupt).events("error")
         #expect(errors.count == 1 && errors[0].text("message")?.contains("--lenient") == true, "\(errors)")
 
         let lenient = try await place.receiver("--raw", "rgb", "--lenient", "--count", "1")
-        #expect(try await place.framesocket(sending).ended().status == 0)
-        let ending = await lenient.ended()
-        #expect(ending.status == 0)
-        #expect(try ending.output == Self.pixels)
+        try await place.framesocket(sending).ended(0)
+        #expect(try await lenient.ended(0).output == Self.pixels)
     }
 
     @Test func `record and replay pass on what they need not understand`() async throws {
@@ -87,25 +81,20 @@ import Testing
         let files = try files(jpegs)
         let recorder = try place.framesocket(["record", place.socket, place.path("r.mkv"), "--once", "--json"])
         try await recorder.lines(1)
-        let sent = try await place.framesocket(["send", place.socket] + files + ["--passthrough", "--force"]).ended()
-        #expect(sent.status == 0, "\(sent)")
-        let ending = await recorder.ended()
-        #expect(ending.status == 0, "\(ending)")
+        try await place.framesocket(["send", place.socket] + files + ["--passthrough", "--force"]).ended(0)
+        let ending = await recorder.ended(0)
         #expect(try ending.events("error").isEmpty)
         #expect(try ending.events("recorded").first?["frames"] == jpegs.count)
 
         let receiver = try await place.receiver("--count", "\(jpegs.count)", "--mjpeg")
-        let replayed = try await place.framesocket(["replay", place.socket, place.path("r.mkv"), "--speed", "0"])
-            .ended()
-        #expect(replayed.status == 0, "\(replayed)")
+        try await place.framesocket(words: "replay $S $D/r.mkv --speed 0").ended(0)
         #expect(await receiver.ended().output == jpegs.flatMap(\.self))
     }
 
     @Test func `preview passes on upright images that it cannot decode`() async throws {
         let site = try await PreviewSite(place)
         let files = try files(Self.deviations.map { $0.apply(Self.good) } + Self.foreign)
-        let all = try await place.framesocket(["send", place.socket] + files + ["--passthrough", "--force"]).ended()
-        #expect(all.status == 0, "\(all)")
+        try await place.framesocket(["send", place.socket] + files + ["--passthrough", "--force"]).ended(0)
         let shown = try place.file("shown.jpg", Self.deviations[0].apply(Self.good))
         try site.sender(showing: shown, options: "--no-padding")
         let state = try await site.state { $0.frames == 1 && $0.width != nil }
@@ -136,23 +125,14 @@ import Testing
     }
 
     @Test func `--passthrough --force sends whatever states a size, and nothing else`() async throws {
-        let receiver = try await place.receiver(
-            "--count",
-            "\(Self.foreign.count)",
-            "--json",
-            "--output",
-            place.path("out")
-        )
-        let files = try files(Self.foreign)
+        let (out, files) = try (place.path("out"), files(Self.foreign))
+        let receiver = try await place.receiver("--count", "\(files.count)", "--json", "--output", out)
         for file in files {
-            let refused = try await place.send(file, "--passthrough")
-            #expect(refused.status == 65 && refused.errors.contains("--force"), "\(refused)")
+            try await place.send(file, "--passthrough").checked(65, ["--force"])
         }
         let sizeless = try place.file("sizeless.jpg", HandmadeJPEG.header(width: 0, height: 24))
-        let ending = try await place.send(sizeless, "--passthrough", "--force")
-        #expect(ending.status == 65 && ending.errors.contains("sizeless.jpg: the JPEG of"), "\(ending)")
-        let sent = try await place.framesocket(["send", place.socket] + files + ["--passthrough", "--force"]).ended()
-        #expect(sent.status == 0, "\(sent)")
+        try await place.send(sizeless, "--passthrough", "--force").checked(65, ["sizeless.jpg: the JPEG of"])
+        try await place.framesocket(["send", place.socket] + files + ["--passthrough", "--force"]).ended(0)
         let frames = try await receiver.ended().events("frame")
         #expect(frames.allSatisfy { $0["width"] == 40 && $0["height"] == 24 })
         #expect(try place.contents(of: "out") == Self.foreign.map(\.padded))

@@ -36,16 +36,12 @@ import Testing
         let receiver = try place.framesocket([
             "receive", place.socket, "--count", "1", "--raw", "rgb", "--allow-progressive",
         ])
-        let sent = try await place.framesocket(sending).ended()
+        let sender = try place.framesocket(sending)
         if Self.refused.contains(name) {
-            #expect(
-                sent.status == 65 && sent.errors.contains("components whose sizes have no name"),
-                "\(name): \(sent)"
-            )
-            receiver.send(.interrupt)
-            #expect(await receiver.ended().output == [])
+            await sender.ended(65, "components whose sizes have no name")
+            #expect(await receiver.ended(by: .interrupt).output == [])
         } else {
-            #expect(sent.status == 0, "\(name): \(sent)")
+            await sender.ended(0)
             let pixels = await receiver.ended().output
             #expect(try await pixels == place.djpeg(file, "-rgb"), "\(name)")
         }
@@ -60,12 +56,10 @@ import Testing
 
     /// Sends what a shell writes, as it is, and compares what it is received as, and decoded to, with djpeg.
     private func check(_ writer: String, count: Int) async throws {
-        let written = try await place.shell("\(writer) >$D/in.mjpeg").ended()
-        #expect(written.status == 0, "\(writer): \(written)")
+        try await place.shell("\(writer) >$D/in.mjpeg").ended(0)
         let receiver = try place.framesocket(words: "receive $S --count \(count) --output $D/out --raw rgb")
         let stream = Program.Input.file(place.path("in.mjpeg"))
-        let sent = try await place.send("-", "--passthrough", "--quiet", "--wait", "30", input: stream)
-        #expect(sent.status == 0, "\(writer): \(sent)")
+        try await place.send("-", "--passthrough", "--quiet", "--wait", "30", input: stream).checked(0)
         let pixels = await receiver.ended().output
         let files = try place.names(in: "out")
         #expect(files.count == count, "\(writer)")
@@ -145,10 +139,9 @@ import Testing
                 """.utf8
             )
         )
-        let film = try await place.shell(
+        try await place.shell(
             "ffmpeg -nostdin -v error -f lavfi -i testsrc2=size=320x240:rate=15 -t 20 -c:v libx264 -pix_fmt yuv420p $D/in.mp4"
-        ).ended()
-        try #require(film.status == 0, "\(film)")
+        ).ended(0)
         let motion = try place.shell("exec motion -n -c $D/motion.conf")
         let url = "http://127.0.0.1:\(port)/"
         let start = ContinuousClock.now
@@ -188,8 +181,7 @@ import Testing
         for jpeg in [bare, whole] {
             let receiver = try place.framesocket(["receive", place.socket, "--count", "2", "--raw", "rgb"])
             let input = Program.Input.file(try place.file("in.mjpeg", jpeg + jpeg))
-            let sent = try await place.send("-", "--quality", "90", "--quiet", "--wait", "30", input: input)
-            #expect(sent.status == 0, "\(sent)")
+            try await place.send("-", "--quality", "90", "--quiet", "--wait", "30", input: input).checked(0)
             received.append(await receiver.ended().output)
         }
         #expect(received[0] == received[1] && !received[0].isEmpty)
@@ -201,13 +193,10 @@ import Testing
         let bare = try bareJPEG("chelsea-420").bare
         let file = try place.file("bare.jpg", bare)
         let receiver = try await place.receiver("--json", "--decode")
-        let sent = try await place.send("-", "--passthrough", "--quiet", "--wait", "30", input: .file(file))
-        #expect(sent.status == 0, "\(sent)")
+        try await place.send("-", "--passthrough", "--quiet", "--wait", "30", input: .file(file)).checked(0)
         // A file is looked at before it is sent.
-        let named = try await place.send(file, "--passthrough")
-        #expect(named.status == 65 && named.errors.contains("Huffman table"), "\(named)")
-        receiver.send(.terminate)
-        let errors = try await receiver.ended().events("error")
+        try await place.send(file, "--passthrough").checked(65, ["Huffman table"])
+        let errors = try await receiver.ended(by: .terminate).events("error")
         #expect(errors.count == 1 && errors[0].description.contains("Huffman table"), "\(errors)")
     }
 }

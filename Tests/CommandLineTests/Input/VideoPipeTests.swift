@@ -20,17 +20,15 @@ import Testing
         let place = try Workplace()
         let receiver = try await place.receiver()
         let file = try place.file("in", Array(input.utf8))
-        let ending = try await place.send("-", "--quiet", "--wait", "30", input: .file(file))
-        #expect(ending.status == 65 && ending.errors.contains(reason), "\(ending)")
+        try await place.send("-", "--quiet", "--wait", "30", input: .file(file)).checked(65, [reason])
         _ = receiver
     }
 
     @Test func `a stride that is too small is rejected before anything is sent`() async throws {
         let place = try Workplace()
-        let options = ["--size", "8x8", "--format", "gray", "--stride", "7", "--wait", "1"]
-        let ending = try await place.framesocket(["send", place.socket, "-"] + options, input: .file("/dev/zero"))
-            .ended()
-        #expect(ending.status == 64 && ending.errors.contains("rows have 8 bytes"), "\(ending)")
+        let options = ["--size", "8x8", "--format", "gray", "--stride", "7"]
+        let sender = try place.framesocket(["send", place.socket, "-"] + options, input: .file("/dev/zero"))
+        await sender.ended(64, "rows have 8 bytes")
     }
 
     @Test func `video without chroma is sent as gray`() async throws {
@@ -38,8 +36,7 @@ import Testing
         let receiver = try place.framesocket(["receive", place.socket, "--count", "1", "--quiet", "--raw", "rgb"])
         let header = Array("YUV4MPEG2 W16 H16 Cmono XCOLORRANGE=FULL\nFRAME\n".utf8)
         let file = try place.file("in", header + [UInt8](repeating: 77, count: 256))
-        let sent = try await place.send("-", "--quiet", "--wait", "30", input: .file(file))
-        #expect(sent.status == 0, "\(sent)")
+        try await place.send("-", "--quiet", "--wait", "30", input: .file(file)).checked(0)
         let output = await receiver.ended().output
         #expect(output.count == 768 && output.allSatisfy { abs(Int($0) - 77) <= 2 })
     }

@@ -122,8 +122,7 @@ struct PreviewBrowserTests {
         async throws
     {
         let site = try await PreviewSite(place)
-        let once = try await place.framesocket(["send", place.socket, photo, "--passthrough", "--quiet"]).ended()
-        #expect(once.status == 0, "\(once)")
+        try await place.framesocket(["send", place.socket, photo, "--passthrough", "--quiet"]).ended(0)
         let browser = try site.browser([
             Self.says("No sender"), Self.shows(451, 300), Self.isDimmed,
             Self.says("Waiting"), Self.isDimmed, Self.isAccessible,
@@ -145,8 +144,7 @@ struct PreviewBrowserTests {
             try await sender.write(message.bytes)
         }
         try await browser.steps(15)
-        site.program.send(.interrupt)
-        #expect(await site.program.ended().status == 130)
+        await site.program.ended(by: .interrupt, 130)
         await browser.ended()
         withExtendedLifetime(sender) {}
     }

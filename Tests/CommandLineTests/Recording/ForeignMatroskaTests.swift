@@ -226,8 +226,7 @@ import Testing
     @Test(.needs("gst-launch-1.0", "ffmpeg"), arguments: writers.indices)
     func `what other programs write is read`(index: Int) async throws {
         let (place, (command, count)) = (try Workplace(), Self.writers[index])
-        let written = try await place.shell(command).ended()
-        try #require(written.status == 0, "\(written)")
+        try await place.shell(command).ended(0)
         let contents = try read(Data.bytes(at: place.path("a.mkv")))
         #expect(contents.entries.map(\.time) == (0..<UInt64(count)).map { $0 * 40_000_000 } && contents.isWhole)
         for entry in contents.entries { #expect(try JPEGHeader(inspecting: entry.jpeg.span).width == 64) }
@@ -242,10 +241,9 @@ import Testing
     )
     func `the codec that ffmpeg has written is named`(codec: String, name: String) async throws {
         let place = try Workplace()
-        let written = try await place.shell(
+        try await place.shell(
             "ffmpeg -nostdin -v error -f lavfi -i testsrc=size=64x48:rate=25 -t 0.2 -c:v \(codec) -y $D/a.mkv"
-        ).ended()
-        try #require(written.status == 0, "\(written)")
+        ).ended(0)
         let failure = try read(Data.bytes(at: place.path("a.mkv"))).failure
         #expect(failure?.code == .badData && failure?.message.contains(name) == true, "\(String(describing: failure))")
     }

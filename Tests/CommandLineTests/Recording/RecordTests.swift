@@ -21,11 +21,7 @@ import Testing
 
     /// Sends JPEGs as they are.
     private func send(_ files: [String], _ options: String...) async throws {
-        let sent = try await place.framesocket(
-            ["send", place.socket] + files + ["--passthrough", "--quiet"] + options
-        )
-        .ended()
-        try #require(sent.status == 0, "\(sent)")
+        try await place.framesocket(["send", place.socket] + files + ["--passthrough", "--quiet"] + options).ended(0)
     }
 
     /// The presentation times that ffprobe reads in a file, in nanoseconds.
@@ -50,8 +46,7 @@ import Testing
     @Test func `frames and times are recorded as they arrived`() async throws {
         let recorder = try await recorder("--once")
         try await send(Self.fixtures, "--loop", "25", "--fps", "100")
-        let ending = await recorder.ended()
-        #expect(ending.status == 0, "\(ending)")
+        let ending = await recorder.ended(0)
         let frames = try ending.events("frame")
         try #require(frames.count == 100)
         let first = try #require(frames[0]["timestamp"])
@@ -73,7 +68,7 @@ import Testing
         let sender = try PeerSocket.connected(to: place.socket)
         try await sender.write(frames.flatMap(\.bytes))
         sender.finishWriting()
-        #expect(await recorder.ended().status == 0)
+        await recorder.ended(0)
         withExtendedLifetime(sender) {}
         let facts = try await place.run(
             words: """
@@ -100,8 +95,7 @@ import Testing
             """
         )
         try await send([Self.fixtures[0]], "--loop", "100", "--fps", "200", "--wait", "30")
-        let ending = await pipe.ended()
-        #expect(ending.status == 0 && ending.errors == "", "\(ending)")
+        #expect(await pipe.ended(0).errors == "")
         #expect(try place.names().filter { $0.hasSuffix(".raw") }.count == 100)
         let times = try await times()
         // A stall of this machine makes a step longer, and none shorter.
@@ -111,13 +105,12 @@ import Testing
     @Test func `orientations are stored in the JPEGs, numbered as in Exif`() async throws {
         let recorder = try await recorder("--once")
         try place.peer("send_stream", Places.fixture("streams/orientations.http"))
-        #expect(await recorder.ended().status == 0)
+        await recorder.ended(0)
         let received = try await jpegs()
         try #require(received.count == 9)
         // Pillow turns all of them to one image.
         let files = try place.names(in: "jpegs").map { place.path("jpegs/\($0)") }
-        let pillow = try await place.start(Places.python, ["-B", Places.peer("turn_upright")] + files).ended()
-        try #require(pillow.status == 0, "\(pillow)")
+        let pillow = try await place.start(Places.python, ["-B", Places.peer("turn_upright")] + files).ended(0)
         let images = pillow.output.pieces(of: 144 * 96 * 3)
         try #require(images.count == 9)
         for image in images { #expect(peakSignalToNoiseRatio(image, images[1]) > 38) }
@@ -128,9 +121,7 @@ import Testing
         let stream = RecordedStream.zeroPadded
         _ = try place.file("stream", stream.bytes + message(Array("no image".utf8)))
         try place.peer("send_stream", place.path("stream"))
-        let ending = await recorder.ended()
-        #expect(ending.status == 0)
-        #expect(try ending.events("error").count == 1)
+        #expect(try await recorder.ended(0).events("error").count == 1)
         let unpadded = stream.bodies.map { body in Array(body[...(body.lastIndex { $0 != 0 } ?? 0)]) }
         #expect(try await jpegs() == unpadded)
     }
@@ -142,10 +133,7 @@ import Testing
             ["send", place.socket, Self.fixtures[0], "--passthrough", "--loop", "0", "--fps", "50", "--quiet"]
         )
         try await recorder.lines(12)
-        recorder.send(signal)
-        let ending = await recorder.ended()
-        #expect(ending.status == 130, "\(ending)")
-        let recorded = try #require(try ending.events("recorded").first)
+        let recorded = try #require(try await recorder.ended(by: signal, 130).events("recorded").first)
         #expect(try await times().count == recorded["frames"])
         let duration = try await place.run(
             words: "ffprobe -v error -show_entries format=duration -of default=nw=1:nk=1 $D/r.mkv"
@@ -162,9 +150,7 @@ import Testing
         visitor.close()
         try await recorder.printed(#""event":"closed""#)
         try await send([Self.fixtures[0]], "--wait", "30")
-        let ending = await recorder.ended()
-        #expect(ending.status == 0, "\(ending)")
-        #expect(try ending.events("recorded").first?["frames"] == 1)
+        #expect(try await recorder.ended(0).events("recorded").first?["frames"] == 1)
     }
 
     @Test func `a second sender is turned away before anything is read, and not forgotten`() async throws {
@@ -178,18 +164,16 @@ import Testing
         first.write(try Data.bytes(at: Self.fixtures[0]))
         _ = try await recorder.lines(3)
         for (command, source) in [("send", Self.fixtures[1]), ("replay", file)] {
-            let ending = try await place.framesocket([command, place.socket, source, "--json", "--wait", "0.3"]).ended()
-            #expect(ending.status == 69 && ending.errors.contains("no free slot"), "\(ending)")
-            #expect(try ending.events.map(\.name) == ["sent", "failed"])
+            let other = try place.framesocket([command, place.socket, source, "--json", "--wait", "0.3"])
+            #expect(try await other.ended(69, "no free slot").events.map(\.name) == ["sent", "failed"])
         }
         try await recorder.printed(#""code":"server.full""#)
         let patient = try place.framesocket(
             ["send", place.socket, Self.fixtures[1], Self.fixtures[2], "--passthrough", "--wait", "60"]
         )
         first.kill()
-        #expect(await patient.ended().status == 0)
-        let ending = await recorder.ended()
-        #expect(ending.status == 0, "\(ending)")
+        await patient.ended(0)
+        let ending = await recorder.ended(0)
         #expect(try ending.events("frame").map { $0["connection"] } == [1, 2, 2])
         #expect(try await jpegs() == [0, 1, 2].map { try Data.bytes(at: Self.fixtures[$0]) })
     }
@@ -197,7 +181,7 @@ import Testing
     /// Sends one frame to a recorder that ends with its sender.
     private func send(recordedBy recorder: Program) async throws {
         try await send([Self.fixtures[0]])
-        #expect(await recorder.ended().status == 0)
+        await recorder.ended(0)
     }
 
     // MARK: What goes wrong

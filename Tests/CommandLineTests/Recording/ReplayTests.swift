@@ -19,8 +19,8 @@ import enum TestSupport.HandmadeJPEG
     private func record(_ sender: () async throws -> Ending) async throws -> [Event] {
         let arguments = ["record", place.socket, place.path("r.mkv"), "--once", "--json"]
         let (taken, sent) = try await place.take(arguments, from: sender)
-        try #require(taken.status == 0 && sent.status == 0, "\(taken) \(sent)")
-        return try taken.events("frame")
+        sent.checked(0)
+        return try taken.checked(0).events("frame")
     }
 
     /// Records what a sender writes before it ends into `$D/r.mkv`.
@@ -30,18 +30,22 @@ import enum TestSupport.HandmadeJPEG
         let sender = try PeerSocket.connected(to: place.socket)
         try await sender.write(stream)
         sender.finishWriting()
-        let ending = await recorder.ended()
-        try #require(ending.status == 0, "\(ending)")
+        await recorder.ended(0)
         withExtendedLifetime(sender) {}
     }
 
-    /// Replays a file to `receive`, which writes the bodies to `$D/out`.
-    private func replay(_ file: String, _ options: String...) async throws -> (frames: [Event], ending: Ending) {
+    /// Replays a file to `receive`, which writes the bodies to `$D/out`; the replay ends with an exit code and these words.
+    private func replay(
+        _ file: String,
+        _ options: [String] = ["--speed", "0"],
+        _ status: Int32 = 0,
+        _ words: String...
+    ) async throws -> (frames: [Event], ending: Ending) {
         let arguments = ["receive", place.socket, "--json", "--output", place.path("out")]
         let (taken, sent) = try await place.take(arguments) {
             try await place.framesocket(["replay", file, place.socket, "--json"] + options).ended()
         }
-        return (try taken.events("frame"), sent)
+        return (try taken.events("frame"), sent.checked(status, words))
     }
 
     private func times(_ events: [Event]) -> [Int] {
@@ -55,8 +59,7 @@ import enum TestSupport.HandmadeJPEG
             return try await place.framesocket(["send", place.socket] + Self.fixtures + options).ended()
         }
         try #require(recorded.count == 40)
-        let (frames, ending) = try await replay(place.path("r.mkv"), "--speed", speed)
-        #expect(ending.status == 0, "\(ending)")
+        let (frames, ending) = try await replay(place.path("r.mkv"), ["--speed", speed])
         try #require(frames.count == 40)
         #expect(times(frames) == times(recorded).map { $0 / divisor })
         #expect(frames.map { $0["width"] } == recorded.map { $0["width"] })
@@ -94,8 +97,7 @@ import enum TestSupport.HandmadeJPEG
             #expect(first?.lowerBound == 2)
             #expect(JPEGExif.segment(of: bytes.span, from: first?.upperBound ?? 0) == nil)
         }
-        let (replayed, ending) = try await replay(place.path("r.mkv"), "--speed", "0")
-        #expect(ending.status == 0, "\(ending)")
+        let replayed = try await replay(place.path("r.mkv")).frames
         #expect(replayed.map { $0["orientation"] } == frames.map(\.1))
         let bodies = try place.contents(of: "out")
         #expect(bodies.count == frames.count)
@@ -107,8 +109,8 @@ import enum TestSupport.HandmadeJPEG
     @Test func `a recording is replayed as often as requested, at its own pace`() async throws {
         _ = try await record { try await place.send(Self.fixtures[0], "--passthrough", "--loop", "5", "--fps", "100") }
         let start = ContinuousClock.now
-        let (frames, ending) = try await replay(place.path("r.mkv"), "--loop", "3")
-        #expect(ending.status == 0 && frames.count == 15)
+        let frames = try await replay(place.path("r.mkv"), ["--loop", "3"]).frames
+        #expect(frames.count == 15)
         // Four times ten milliseconds, three times over, and not less.
         #expect(ContinuousClock.now - start >= .milliseconds(120))
         #expect(times(frames).last ?? 0 >= 120_000_000)
@@ -137,8 +139,8 @@ import enum TestSupport.HandmadeJPEG
         let whole = try Data(contentsOf: URL(fileURLWithPath: place.path("r.mkv")))
         let cut = try place.file("cut.mkv", Array(whole.prefix(whole.count / 2)))
         let receiver = try await place.receiver()
-        let ending = try await place.framesocket(["replay", cut, place.socket, "--speed", "0"] + options).ended()
-        #expect(ending.status == 65 && ending.errors.contains("cut off before the first"), "\(ending)")
+        let replay = try place.framesocket(["replay", cut, place.socket, "--speed", "0"] + options)
+        await replay.ended(65, "cut off before the first")
         _ = receiver
     }
 
@@ -151,23 +153,18 @@ import enum TestSupport.HandmadeJPEG
         bytes.remove(at: bytes.count / 2)
         _ = try place.file("bad.mkv", bytes)
         let receiver = try await place.receiver("--json")
-        let ending = try await place.shell(command + " --speed 0 --json").ended()
-        #expect(ending.status == 65 && ending.errors.contains("damaged at byte "), "\(ending)")
-        #expect(ending.errors.contains("ffmpeg -i FILE -c copy OUT.mkv"), "\(ending)")
-        receiver.send(.interrupt)
-        let before = try await receiver.ended().events("frame").count
+        let replaying = try place.shell(command + " --speed 0 --json")
+        await replaying.ended(65, "damaged at byte ", "ffmpeg -i FILE -c copy OUT.mkv")
+        let before = try await receiver.ended(by: .interrupt).events("frame").count
         #expect(before >= 4)
-        let rewriting = try await place.shell("ffmpeg -nostdin -v fatal -i $D/bad.mkv -c copy -y $D/good.mkv").ended()
-        #expect(rewriting.status == 0, "\(rewriting)")
-        let (frames, replaying) = try await replay(place.path("good.mkv"), "--speed", "0")
-        #expect(replaying.status == 0 && frames.count >= 9, "\(replaying)")
+        try await place.shell("ffmpeg -nostdin -v fatal -i $D/bad.mkv -c copy -y $D/good.mkv").ended(0)
+        #expect(try await replay(place.path("good.mkv")).frames.count >= 9)
     }
 
     /// A Matroska file by ffmpeg whose frames are these bytes.
     private func foreignRecording(of frames: [[UInt8]]) async throws -> String {
         for (index, frame) in frames.enumerated() { _ = try place.file("f\(index).jpg", frame) }
-        let ending = try await place.shell("ffmpeg -nostdin -v error -f image2 -i $D/f%d.jpg -c copy $D/f.mkv").ended()
-        try #require(ending.status == 0, "\(ending)")
+        try await place.shell("ffmpeg -nostdin -v error -f image2 -i $D/f%d.jpg -c copy $D/f.mkv").ended(0)
         return place.path("f.mkv")
     }
 
@@ -175,20 +172,14 @@ import enum TestSupport.HandmadeJPEG
     func `what other programs record behind an end marker is not sent`() async throws {
         let jpeg = try Data.bytes(at: Self.fixtures[0])
         let tails: [[UInt8]] = [[], [UInt8](repeating: 0, count: 20_000), [0x12, 0x34], jpeg]
-        let (frames, ending) = try await replay(
-            foreignRecording(of: tails.map { jpeg + $0 }),
-            "--speed",
-            "0"
-        )
-        #expect(ending.status == 0 && frames.count == tails.count, "\(ending)")
+        #expect(try await replay(foreignRecording(of: tails.map { jpeg + $0 })).frames.count == tails.count)
         #expect(try place.contents(of: "out") == tails.map { _ in jpeg })
     }
 
     @Test func `what was recorded behind an end marker comes back`() async throws {
         let body = try Data.bytes(at: Self.fixtures[0]) + [0x12, 0x34]
         try await record(message(body))
-        let (frames, ending) = try await replay(place.path("r.mkv"), "--speed", "0")
-        #expect(ending.status == 0 && frames.count == 1, "\(ending)")
+        #expect(try await replay(place.path("r.mkv")).frames.count == 1)
         #expect(try place.contents(of: "out") == [body])
     }
 
@@ -196,12 +187,8 @@ import enum TestSupport.HandmadeJPEG
     func `a frame that receivers reject for its size is named, and the others are sent`() async throws {
         let jpeg = try Data.bytes(at: Self.fixtures[0])
         let huge = HandmadeJPEG.header(width: 8064, height: 6048) + [0x5A, 0xFF, 0xD9]
-        let (frames, ending) = try await replay(
-            foreignRecording(of: [jpeg, huge, jpeg, jpeg]),
-            "--speed",
-            "0"
-        )
-        #expect(ending.status == 65 && frames.count == 3, "\(ending)")
-        #expect(ending.errors.contains("frame 1: 8064x6048 pixels; receivers accept at most "), "\(ending)")
+        let file = try await foreignRecording(of: [jpeg, huge, jpeg, jpeg])
+        let words = "frame 1: 8064x6048 pixels; receivers accept at most "
+        #expect(try await replay(file, ["--speed", "0"], 65, words).frames.count == 3)
     }
 }

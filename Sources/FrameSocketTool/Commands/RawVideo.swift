@@ -17,9 +17,6 @@ struct RawOutput {
         fileprivate var color: PixelBuffer.Color { options.color(orElse: .jpeg) }
     }
 
-    /// The frame rate that the header of YUV4MPEG2 states.
-    private static let framesPerSecond = 30.0
-
     private let settings: Settings
     private let viewport: FrameDecoder.Viewport?
     private let decoder: FrameDecoder
@@ -73,8 +70,8 @@ struct RawOutput {
         let isFirst = size == nil
         size = current
         guard settings.isY4M else { return [] }
-        let stream = Y4MHeader(size: current, framesPerSecond: Self.framesPerSecond, range: settings.color.range)
-        return Array(((isFirst ? stream.text : "") + "FRAME\n").utf8)
+        let stream = isFirst ? Y4MHeader.text(of: current, settings.color.range) : ""
+        return Array((stream + "FRAME\n").utf8)
     }
 }
 

@@ -212,6 +212,14 @@ import Testing
         }
     }
 
+    @Test func `of a pipe, at most 16 MiB are kept for what may precede its samples`() async throws {
+        for (count, isRead) in [(15 << 20, true), (16 << 20, false)] {
+            let junk = chunk("JUNK", [UInt8](repeating: 0, count: count))
+            let reading = try await readPipe(wave([junk, format(), data([5])]))
+            #expect(reading.samples == (isRead ? [5] : []) && (reading.failure == nil) == isRead)
+        }
+    }
+
     @Test func `a file cut off at any byte is too short, or is read completely`() throws {
         let bytes = wave([chunk("LIST", [1, 2, 3]), extensible(), data([1, 2, 3, 4])])
         for count in bytes.indices {

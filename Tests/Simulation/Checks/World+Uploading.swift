@@ -93,9 +93,13 @@ extension World {
     }
 
     /// Whether the image of the latest frame is kept, whatever was made of it: nothing is newer, and it is the program's own.
+    ///
+    /// One that the limits admit only in a smaller size is given up as soon as a receiver prefers another.
     func isImageKept(_ sender: SimSender, _ number: UInt32) -> Bool {
         let offer = sender.offers[Int(number) - 1]
+        let limit = sender.uploader?.machine.configuration.limits.maximumDimension ?? 0
         return offer.isImage && offer.kind != .mixed && Int(number) == sender.offers.count
+            && max(offer.size.width, offer.size.height) <= limit
             && sender.plan.keepsLatestImage && Int(number) > sender.offersBeforeLimits
             && !isUnsendable(sender, Int(number))
     }

@@ -101,7 +101,7 @@ struct PreviewCommand: Command {
         let reporter = Reporter("preview", isJSON: isJSON, isQuiet: isQuiet) { failure in
             if !failure.isBrokenPipe { listening.finish(failure) }
         }
-        let end = await listening.run { () throws(CommandFailure) in
+        try await listening.run { () throws(CommandFailure) in
             let server = try start(stage, page, listening, reporter)
             // Rotating images takes a while, and must hold up neither the sockets nor Swift's pool.
             try await listening.serve(server) { connection in
@@ -112,7 +112,6 @@ struct PreviewCommand: Command {
             page.withLock { $0 }?.stop()
             return false
         }
-        try CommandFailure.end(after: end.signal, end.failure)
     }
 
     /// Starts both servers; if the port is in use, nothing stays at the path.

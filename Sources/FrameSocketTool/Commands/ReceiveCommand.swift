@@ -240,7 +240,9 @@ struct ReceiveCommand: Command {
         if isService { signal(SIGHUP, SIG_IGN) }
         let started = Latch<FrameServer>()
         let timeout = timeout
-        let end = await listening.run(for: timeout, or: { reception.timeOut(after: timeout ?? 0) }) {
+        let outcome = { @Sendable in reception.timeOut(after: timeout ?? 0) }
+        // A service manager regards any other code as a failure.
+        try await listening.run(for: timeout, or: outcome, termination: isService ? .done : .interrupted) {
             () throws(CommandFailure) in
             let server = try await reception.listen()
             started.set(server)
@@ -253,12 +255,9 @@ struct ReceiveCommand: Command {
             manager.tell(.stopping)
             reception.stopSenders()
             return true
+        } summary: {
+            started.value.flatMap { reception.summarise($0) }
         }
-        let metricsFailure = started.value.flatMap { reception.summarise($0) }
-        let failure = end.failure ?? listening.outputFailure.value
-        if failure == nil, let metricsFailure { throw metricsFailure }
-        // A service manager regards any other code as a failure.
-        try CommandFailure.end(after: end.signal, failure, termination: isService ? .done : .interrupted)
     }
 
     /// Does what else is to be done while frames arrive.

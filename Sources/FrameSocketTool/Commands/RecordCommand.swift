@@ -68,12 +68,13 @@ struct RecordCommand: Command {
     func run() async throws(CommandFailure) {
         let recording = Recording(self)
         let timeout = timeout
-        let end = await recording.listening.run(for: timeout) {
+        try await recording.listening.run(for: timeout) {
             CommandFailure(.timedOut, "the recording did not end within \(Format.seconds(timeout ?? 0))")
         } _: { () throws(CommandFailure) in
             try await recording.record()
+        } summary: {
+            recording.summarise()
+            return nil
         }
-        recording.summarise()
-        try CommandFailure.end(after: end.signal, end.failure ?? recording.listening.outputFailure.value)
     }
 }

@@ -25,7 +25,7 @@ final class Listening: Sendable {
     /// Set once there is a result or a signal.
     private let end = Latch<Void>()
     /// Why something could not be written, whether before or after the end.
-    let outputFailure = Latch<CommandFailure>()
+    private let outputFailure = Latch<CommandFailure>()
     private let state = Locked(State())
 
     // MARK: The server
@@ -128,15 +128,20 @@ final class Listening: Sendable {
     /// - Parameters:
     ///   - seconds: When the time is over.
     ///   - outcome: Why the command has failed then, if it has.
+    ///   - termination: The exit code after SIGTERM.
     ///   - work: Listens, and handles connections until the server ends.
     ///   - ending: Called before the server is closed; returns whether what has arrived is handled first after SIGTERM.
-    /// - Returns: The signal that ended the command, and the failure if it left something unwritten.
+    ///   - summary: Reports what there was; returns a failure that counts if there is no other.
+    /// - Throws: Why the command has failed, also if it left something unwritten, or a failure without words that has the exit
+    ///   code of the signal that ended it.
     func run(
         for seconds: Double? = nil,
         or outcome: @escaping @Sendable () -> CommandFailure? = { nil },
+        termination: ExitCode = .interrupted,
         _ work: @escaping @Sendable () async throws(CommandFailure) -> Void,
-        ending: () async -> Bool = { false }
-    ) async -> (signal: Signals.Signal?, failure: CommandFailure?) {
+        ending: () async -> Bool = { false },
+        summary: () -> CommandFailure? = { nil }
+    ) async throws(CommandFailure) {
         Signals.handle { [self] signal in
             state.withLock { $0.signals.append(signal) }
             end.set(())
@@ -180,17 +185,27 @@ final class Listening: Sendable {
             await hasStopped.wait()
             isClosed.set(())
         }
-        guard await !Self.wait(atMost: Self.patience, until: { isClosed.value != nil }) else {
-            return (signal, failure)
+        var blockage: Files.Blockage?
+        if await !Self.wait(atMost: Self.patience, until: { isClosed.value != nil }) {
+            blockage = await Self.blockage
+            if blockage == nil {
+                // Senders have a second, too.
+                finish()
+                _ = await Self.wait(atMost: Self.patience * 2) { isClosed.value != nil }
+            } else {
+                Terminal.abandonOutput()
+            }
         }
-        if let blockage = await Self.blockage {
-            Terminal.abandonOutput()
-            return (signal, failure(beside: blockage, signal))
+        let loss = blockage.flatMap { failure(beside: $0, signal) } ?? failure
+        let remark = summary()
+        guard var reason = loss ?? outputFailure.value else {
+            if let remark { throw remark }
+            guard let signal else { return }
+            throw CommandFailure(signal == .terminate ? termination : .interrupted, "")
         }
-        // Senders have a second, too.
-        finish()
-        _ = await Self.wait(atMost: Self.patience * 2) { isClosed.value != nil }
-        return (signal, failure)
+        // Ctrl-C decides on the exit code whatever has failed.
+        if signal == .interrupt { reason.status = .interrupted }
+        throw reason
     }
 
     /// What a thread is stuck in.
@@ -224,30 +239,6 @@ final class Listening: Sendable {
             try? await Task.sleep(for: .milliseconds(2))
         }
         return true
-    }
-}
-
-extension CommandFailure {
-    /// Throws what a command ends with, if a signal or a failure has ended it.
-    ///
-    /// - Parameters:
-    ///   - signal: The signal; Ctrl-C decides on the exit code whatever has failed.
-    ///   - failure: Why the command has failed.
-    ///   - termination: The exit code after SIGTERM.
-    /// - Throws: The failure, or one without words that has the exit code of the signal.
-    static func end(
-        after signal: Signals.Signal?,
-        _ failure: CommandFailure?,
-        termination: ExitCode = .interrupted
-    ) throws(CommandFailure) {
-        guard let signal else {
-            if let failure { throw failure }
-            return
-        }
-        let code = signal == .terminate ? termination : .interrupted
-        guard var failure else { throw CommandFailure(code, "") }
-        if signal == .interrupt { failure.status = code }
-        throw failure
     }
 }
 

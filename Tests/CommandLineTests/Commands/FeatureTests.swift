@@ -134,8 +134,6 @@ import Testing
             #expect(try ending.events("connected").count == 1)
             #expect(try ending.events("frame").count == 2)
         }
-        let bare = try place.framesocket(["receive", "tcp:0"])
-        await bare.ended(64)
     }
 
     // MARK: Pacing

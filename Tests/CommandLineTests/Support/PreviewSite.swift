@@ -132,7 +132,8 @@ struct BrowserRun {
     /// Waits for all steps and the end, which has to be a good one; if it is clean, nothing was refused by the content security
     /// policy, and nothing was thrown.
     func ended(isClean: Bool = false) async {
-        let ending = await program.endedStepByStep()
+        _ = try? await program.lines(.max)
+        let ending = await program.ended()
         #expect(ending.status == 0, "\(ending)")
         if isClean { #expect(ending.lines.last == #"{"errors": []}"#) }
     }

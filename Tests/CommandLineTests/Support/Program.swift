@@ -64,18 +64,13 @@ final class Program: Sendable {
     /// are there.
     @discardableResult
     func lines(_ count: Int) async throws -> [String] {
-        let state = await stateOfLines(count)
-        try require(state.output.completeLines.count >= count, "\(count) lines", state)
-        return state.output.completeLines
-    }
-
-    private func stateOfLines(_ count: Int) async -> Transcript.State {
         var (state, known) = (transcript.now, 0)
         repeat {
             known = state.output.completeLines.count
             state = await transcript.state { [known] in $0.output.completeLines.count >= min(known + 1, count) }
         } while state.status == nil && state.output.completeLines.count < count
-        return state
+        try require(state.output.completeLines.count >= count, "\(count) lines", state)
+        return state.output.completeLines
     }
 
     /// Waits until a whole line on standard output contains `words`.
@@ -194,12 +189,6 @@ final class Program: Sendable {
         let ending = await Ending(transcript.state { _ in false })
         if ending.errors.hasSuffix(Transcript.killed) { Issue.record("\(name) did not end: \(ending)") }
         return ending
-    }
-
-    /// Waits until the process has ended, of which every line may take as long as patience lasts.
-    func endedStepByStep() async -> Ending {
-        _ = await stateOfLines(.max)
-        return await ended()
     }
 
     /// Waits until the process has ended, which has to be with this exit code, and after these words on standard error.

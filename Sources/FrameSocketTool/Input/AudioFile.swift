@@ -161,12 +161,11 @@ struct AudioFile: ~Copyable {
     private let decoder: AudioDecoder
     /// The number of frames that the file states; nil if they go on until its end.
     private let statedFrames: Int?
-    private let startTime: UInt64
     private var framesRead = 0
     private var samples: [Float]
 
-    /// Opens a file or a pipe, and reads up to the samples; the first one is at `startTime`, in nanoseconds.
-    init(_ path: String, startTime: UInt64 = 0) throws(CommandFailure) {
+    /// Opens a file or a pipe, and reads up to the samples.
+    init(_ path: String) throws(CommandFailure) {
         let input = try AudioInput(path)
         var decoder = try AudioDecoder(input)
         let format: AudioBlock.Format
@@ -186,11 +185,10 @@ struct AudioFile: ~Copyable {
         self.input = input
         self.decoder = decoder
         self.statedFrames = statedFrames
-        self.startTime = startTime
         samples = [Float](repeating: 0, count: Self.framesPerBlock * format.channels)
     }
 
-    /// The next block, with the time of its first frame; nil at the end.
+    /// The next block, with the time of its first frame since that of the file; nil at the end.
     mutating func next() throws(CommandFailure) -> AudioBlock? {
         // At the end of a pipe, libsndfile decodes the last compressed block of a WAVE file again and again.
         let count = decoder.isWAVE && input.isExhausted ? 0 : decoder.read(into: &samples)
@@ -204,11 +202,11 @@ struct AudioFile: ~Copyable {
             guard framesRead > 0 else { throw input.failure("it has no samples") }
             return nil
         }
-        let (time, overflow) = startTime.addingReportingOverflow(format.nanoseconds(inFrames: framesRead))
+        let time = format.nanoseconds(inFrames: framesRead)
         framesRead += count
         let part = samples.prefix(count * format.channels).map(Self.pcm)
         do {
-            return try AudioBlock(format: format, timestamp: overflow ? nil : time, samples: part)
+            return try AudioBlock(format: format, timestamp: time, samples: part)
         } catch {
             throw input.failure(error.message)
         }

@@ -18,14 +18,12 @@ import Testing
 
     private let place = Workplace.new
 
-    private func read(_ bytes: [UInt8], startTime: UInt64 = 0) throws -> Reading {
-        read(try place.file("audio", bytes), startTime: startTime)
-    }
+    private func read(_ bytes: [UInt8]) throws -> Reading { read(try place.file("audio", bytes)) }
 
-    private func read(_ path: String, startTime: UInt64 = 0) -> Reading {
+    private func read(_ path: String) -> Reading {
         var reading = Reading()
         do throws(CommandFailure) {
-            var file = try AudioFile(path, startTime: startTime)
+            var file = try AudioFile(path)
             reading.format = file.format
             while let block = try file.next() { reading.blocks.append(block) }
         } catch {
@@ -71,26 +69,19 @@ import Testing
     @Test(arguments: [1, 1_023, 1_024, 1_025, 5_000], 1...2)
     func `samples are read in blocks of 1024 frames with their times`(frames: Int, channels: Int) throws {
         let samples = (0..<frames * channels).map { Int16(truncatingIfNeeded: $0 &* 7_919) }
-        let reading = try read(wave([format(channels: channels), data(samples)]), startTime: 1_000)
+        let reading = try read(wave([format(channels: channels), data(samples)]))
         #expect(reading.failure == nil)
         #expect(try reading.format == AudioBlock.Format(sampleRate: 44_100, channels: channels))
         #expect(reading.samples == samples)
         #expect(reading.blocks.dropLast().allSatisfy { $0.frameCount == 1_024 })
         for (index, block) in reading.blocks.enumerated() {
-            #expect(block.timestamp == 1_000 + UInt64(index) * 1_024 * 1_000_000_000 / 44_100)
+            #expect(block.timestamp == UInt64(index) * 1_024 * 1_000_000_000 / 44_100)
         }
     }
 
     @Test func `every sample of 16 bits is read as itself`() throws {
         let samples = (Int(Int16.min)...Int(Int16.max)).map { Int16($0) }
         #expect(try read(wave([format(), data(samples)])).samples == samples)
-    }
-
-    @Test func `a time beyond 64 bits is omitted`() throws {
-        let bytes = wave([format(), data([Int16](repeating: 1, count: 2_000))])
-        let reading = try read(bytes, startTime: .max)
-        #expect(reading.failure == nil)
-        #expect(reading.blocks.map(\.timestamp) == [.max, nil])
     }
 
     /// Files that are right, though not in the plainest shape.

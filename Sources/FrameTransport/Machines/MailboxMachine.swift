@@ -14,18 +14,10 @@ package struct MailboxMachine<Element, Wake> {
         case replacesOldest
     }
 
-    /// An element that was taken.
-    package struct Taken {
-        package let element: Element
-        /// Whether the producer waits to be told that there is room.
-        package let mustCallProducer: Bool
-        /// Whether nothing will follow.
-        package let isLast: Bool
-    }
-
     /// What a consumer finds.
     package enum Found {
-        case element(Taken)
+        /// An element; whether the producer waits to be told that there is room, and whether nothing will follow.
+        case element(Element, mustCallProducer: Bool, isLast: Bool)
         /// Nothing yet: it may wait.
         case nothing
         case end(TransportError?)
@@ -227,7 +219,7 @@ package struct MailboxMachine<Element, Wake> {
         takenSinceStarved += 1
         let mustCall = producerWaitsFor.map { entries.count <= $0 } ?? false
         if mustCall { producerWaitsFor = nil }
-        return .element(Taken(element: element, mustCallProducer: mustCall, isLast: hasEnded && entries.isEmpty))
+        return .element(element, mustCallProducer: mustCall, isLast: hasEnded && entries.isEmpty)
     }
 
     /// Has a consumer wait that has found nothing.

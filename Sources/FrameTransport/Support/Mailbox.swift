@@ -127,8 +127,9 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     /// Takes an available element.
     func take() -> Element? {
-        guard case .element(let taken) = machine.withLock({ $0.take() }) else { return nil }
-        return consumed(taken)
+        guard case .element(let element, let mustCall, let isLast) = machine.withLock({ $0.take() }) else { return nil }
+        leave(element, mustCallProducer: mustCall, isLast: isLast)
+        return element
     }
 
     /// Waits for the next element; nil at the end, or if the task is cancelled.
@@ -152,7 +153,9 @@ final class Mailbox<Element: Sendable>: Sendable {
                 for wake in machine.withLock({ $0.wakeAll() }) { wake() }
             }
             switch machine.withLock({ $0.take(wasWoken: true) }) {
-            case .element(let taken): return consumed(taken)
+            case .element(let element, let mustCall, let isLast):
+                leave(element, mustCallProducer: mustCall, isLast: isLast)
+                return element
             case .end(let error?): throw error
             case .end(nil): return nil
             case .nothing: if Task.isCancelled { return nil }
@@ -160,9 +163,8 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
     }
 
-    private func consumed(_ taken: Machine.Taken) -> Element {
-        if taken.mustCallProducer { onRoom() }
-        onLeave?(taken.element, .taken(isLast: taken.isLast))
-        return taken.element
+    private func leave(_ element: Element, mustCallProducer: Bool, isLast: Bool) {
+        if mustCallProducer { onRoom() }
+        onLeave?(element, .taken(isLast: isLast))
     }
 }

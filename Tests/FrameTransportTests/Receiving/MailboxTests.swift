@@ -144,7 +144,7 @@ import Testing
     /// Takes so many elements; returns after which of them the producer is to be called.
     private func take(_ count: Int, _ mailbox: inout Machine) -> [Bool] {
         (0..<count).compactMap { _ in
-            if case .element(let taken) = mailbox.take() { taken.mustCallProducer } else { nil }
+            if case .element(_, let mustCallProducer, _) = mailbox.take() { mustCallProducer } else { nil }
         }
     }
 
@@ -202,11 +202,11 @@ import Testing
         #expect(mailbox.put(3).woken == "first" && mailbox.wakeWaiter() == "second" && mailbox.wakeWaiter() == nil)
         #expect(mailbox.count == 1 && mailbox.reserve().room == 0)
         for element in 1...3 {
-            guard case .element(let taken) = mailbox.take(wasWoken: element < 3) else {
+            guard case .element(let taken, let mustCallProducer, _) = mailbox.take(wasWoken: element < 3) else {
                 Issue.record("nothing")
                 return
             }
-            #expect(taken.element == element && taken.mustCallProducer == (element == 3))
+            #expect(taken == element && mustCallProducer == (element == 3))
         }
     }
 
@@ -220,11 +220,11 @@ import Testing
         let error = TransportError(.noMemory, "dropped")
         #expect(mailbox.discard(error).elements == [4])
         for element in 1...2 {
-            guard case .element(let taken) = mailbox.take(wasWoken: true) else {
+            guard case .element(let taken, _, let isLast) = mailbox.take(wasWoken: true) else {
                 Issue.record("nothing")
                 return
             }
-            #expect(taken.element == element && taken.isLast == (element == 2))
+            #expect(taken == element && isLast == (element == 2))
         }
         if case .end(let end) = mailbox.take() { #expect(end == error) } else { Issue.record("no end") }
     }

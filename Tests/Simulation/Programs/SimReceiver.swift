@@ -176,7 +176,7 @@ struct SimConsumer<Element> {
     mutating func takeAll(_ body: (Element) -> Void) -> TransportError?? {
         while true {
             switch take() {
-            case .element(let taken): body(taken.element)
+            case .element(let element, _, _): body(element)
             case .nothing: return nil
             case .end(let error):
                 hasEnded = true

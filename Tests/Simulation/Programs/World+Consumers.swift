@@ -111,7 +111,7 @@ extension World {
         let wasCancelled = receiver.wasCancelled
         receiver.wasCancelled = false
         switch receiver.frames.take() {
-        case .element(let taken): consumed(taken, by: receiver)
+        case .element(let frame, let mustCall, _): consumed(frame, mustCallProducer: mustCall, by: receiver)
         case .end(let error): framesEnded(receiver, error)
         // A cancelled consumer gets the end; another one goes on where it stopped.
         case .nothing where wasCancelled: keepBusy(receiver, 50_000)
@@ -119,11 +119,10 @@ extension World {
         }
     }
 
-    private func consumed(_ taken: MailboxMachine<SimFrame, UInt64>.Taken, by receiver: SimReceiver) {
-        if taken.mustCallProducer {
+    private func consumed(_ frame: SimFrame, mustCallProducer: Bool, by receiver: SimReceiver) {
+        if mustCallProducer {
             execute(for: receiver) { [self] in change(receiver) { $0.roomAvailable(receiver) } }
         }
-        let frame = taken.element
         release(frame, of: receiver)
         if receiver.closeReason != nil, receiver.frames.mailbox.count == 0, receiver.audio.mailbox.count == 0 {
             forgetUnread(receiver)

@@ -109,6 +109,7 @@ examples: ## build and run the programs in Examples
 	@scripts/setup capture
 	swift build $(RELEASE) $(SWIFTFLAGS) --product framesocket
 	scripts/check-examples $(SWIFTFLAGS)
+	$(if $(filter Linux,$(shell uname)),$(MAKE) capture)
 
 capture: ## check Examples/ScreenCapture for longer (ARGUMENTS='--minutes 20'), measure it beside ffmpeg (--figures), or make docs/images (--pictures)
 	@scripts/setup capture

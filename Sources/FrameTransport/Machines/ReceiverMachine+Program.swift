@@ -82,7 +82,10 @@ extension ReceiverMachine {
         case .handshaking, .receiving, .draining: break
         }
         let isTold = tellDiscarded(system)
-        if let reason { request(.stop(reason), system) }
+        if let reason, isReady {
+            request(.stop(reason), system)
+            owesNotice = !outbox.bytes.isEmpty
+        }
         withdrawRequest(system)
         linger(.closedLocally(reason ?? .stoppedByUser), leavesUnread: !isTold, system)
         proceed(system)
@@ -200,10 +203,14 @@ package struct RequestOutbox: Sendable {
     ///
     /// - Returns: Whether it was queued.
     @discardableResult
-    package mutating func add(_ request: ControlRequest) -> Bool { add(request.encoded()) }
+    package mutating func add(_ request: ControlRequest) -> Bool {
+        // There is room for a stop, whatever waits: a sender that has not read it connects again.
+        let reserve = if case .stop = request { 0 } else { Self.stopByteCount }
+        return add(request.encoded(), reserving: reserve)
+    }
 
     /// Queues the release of a buffer in the same way.
-    mutating func addRelease(of buffer: Int) -> Bool { add(Self.releases[buffer]) }
+    mutating func addRelease(of buffer: Int) -> Bool { add(Self.releases[buffer], reserving: Self.stopByteCount) }
 
     /// The release of each buffer: one is queued for every frame in shared memory.
     private static let releases = SharedFrameHeader.Buffer.indices.map { ControlRequest.encodedRelease(of: $0) }
@@ -215,8 +222,11 @@ package struct RequestOutbox: Sendable {
 
     private static let discardNotice = "POST /discarded HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
 
-    private mutating func add(_ encoded: [UInt8]) -> Bool {
-        let limit = Self.maximumByteCount - Self.discardNotice.utf8.count
+    /// The same for every reason.
+    private static let stopByteCount = ControlRequest.stop(.error).encoded().count
+
+    private mutating func add(_ encoded: [UInt8], reserving reserve: Int) -> Bool {
+        let limit = Self.maximumByteCount - Self.discardNotice.utf8.count - reserve
         guard bytes.count + encoded.count <= limit else { return false }
         bytes += encoded
         return true

@@ -69,7 +69,7 @@ package struct ReceiverMachine: ~Copyable {
     let configuration: Configuration
     var state: State
     var assembler: FrameAssembler
-    /// Whether the sender is still to be told that something is discarded: its socket had no room for that.
+    /// Whether the sender is still to be told that something is discarded, or to stop: its socket had no room for that.
     var owesNotice = false
     var turn = Turn()
     var hasYielded = false

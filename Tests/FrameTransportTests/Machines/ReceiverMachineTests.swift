@@ -344,6 +344,17 @@ import Testing
         #expect(speaking.frames.count == 1)
     }
 
+    /// Shows P44.
+    @Test func `a sender that is behind with many requests is still asked to stop`() {
+        let rig = unheard(after: .refresh)
+        rig.machine.close(.callEnded, rig)
+        #expect(!rig.hasShutDownSending)
+        rig.isWritable = true
+        rig.machine.becameReady(.writable, rig)
+        let stop = ControlRequest.stop(.callEnded).encoded()
+        #expect(rig.hasShutDownSending && rig.written.suffix(stop.count).elementsEqual(stop))
+    }
+
     // MARK: Deadlines
 
     /// Where a sender stops, what it takes too long over, and the seconds that it has for that.

@@ -10,7 +10,7 @@
 /// switch step.event {
 /// case .incomplete: break                       // read more
 /// case .request(let request): prepare(request)  // go on behind step.consumed
-/// case .release(let buffer): reuse(buffer)      // likewise
+/// case .release(let buffer): note(buffer)       // likewise
 /// case .discarded, .skipped: break              // likewise
 /// }
 /// ```

@@ -39,7 +39,7 @@ import Testing
         var values = try metrics()
         let stamp = values.removeValue(forKey: "last_frame_timestamp_seconds")
         let last = try #require(stamp)
-        // ReceptionMeterTests compare it with the time of the arrival; here, that it is the time of day, in seconds.
+        // ReceptionReadingsTests compare it with the time of the arrival; here, that it is the time of day, in seconds.
         #expect(abs(last - before) < 3_600)
         let bytes = try Double(5 * Data.bytes(at: jpeg).count)
         let expected = ["connections_total": 2.0, "frames_total": 5, "frame_bytes_total": bytes]

@@ -5,7 +5,7 @@ import Testing
 @testable import FrameSocketTool
 
 /// What a receiver measures, second by second and in all.
-@Suite struct ReceptionMeterTests {
+@Suite struct ReceptionReadingsTests {
     /// A frame of `count` bytes that took so long, in nanoseconds, and arrived so long ago.
     private func frame(_ count: Int = 100, latency: UInt64?, age: UInt64 = 0) -> Frame {
         let receivedAt = MonotonicClock.now() - age

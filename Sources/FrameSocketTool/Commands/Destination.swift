@@ -20,6 +20,9 @@ protocol Cargo: SendableMetatype {
     /// Hands over an item, and waits until it is sent. The item may be one that an earlier connection had.
     mutating func send(_ item: Item) async throws(CommandFailure) -> Handover
 
+    /// What had gone over the connection before the last item was handed over.
+    var sentBeforeLast: SentTotals { get }
+
     /// Sends what has been held back; returns false if it could not be sent.
     func finish() async -> Bool
 
@@ -173,10 +176,11 @@ final class Destination: Sendable {
 
     /// Sends everything, over another connection whenever the receiver has gone.
     private func send<Goods: Cargo>(_ cargo: inout Goods) async throws(CommandFailure) {
-        var again: Goods.Item?
+        var again: (item: Goods.Item, before: SentTotals?)?
         var isOver = false
         while !isOver {
             let connection = try await open()
+            if let before = again?.before { disregard(before) }
             let passage = cargo.begin(over: connection)
             state.withLock { state in
                 state.former = state.totals
@@ -204,10 +208,11 @@ final class Destination: Sendable {
 
     /// Sends what is left over a connection, beginning with `again`.
     ///
-    /// - Returns: false if there is no receiver any more; `again` is then the item to go on with.
+    /// - Returns: false if there is no receiver any more; `again` is then the item to go on with, and what this connection had
+    ///   been given before it, if it had been given the item.
     private func send<Goods: Cargo>(
         _ cargo: inout Goods,
-        _ again: inout Goods.Item?,
+        _ again: inout (item: Goods.Item, before: SentTotals?)?,
         over connection: SocketConnection
     ) async throws(CommandFailure) -> Bool {
         let before = totals.frames
@@ -218,7 +223,7 @@ final class Destination: Sendable {
         // The last item, unless a server has started reading.
         var unread: Goods.Item?
         while true {
-            var next = again.take()
+            var next = again.take()?.item
             if next == nil { next = try await cargo.next() }
             guard let item = next.take() else { break }
             let isLate = connection.closeReason != nil
@@ -228,12 +233,13 @@ final class Destination: Sendable {
             switch try await standing(of: connection, isSent: isSent) {
             case .satisfied: return true
             case .turnedAway:
-                again = item
+                again = (item, nil)
+                if isSent || !isLate { disregard(cargo.sentBeforeLast) }
                 // A server waits for a first frame for a limited time. This one was not there by then.
                 if isLate, isFresh { startOver() } else { try await pause() }
                 return false
             case .lost where handover == .unsent:
-                again = item
+                again = (item, isLate ? nil : cargo.sentBeforeLast)
                 try await leave(connection)
                 return false
             case .accepted, .lost: break
@@ -249,7 +255,8 @@ final class Destination: Sendable {
         switch try await standing(of: connection, isSent: totals.frames > before) {
         case .satisfied: return true
         case .turnedAway:
-            again = unread
+            again = unread.map { ($0, nil) }
+            disregard(cargo.sentBeforeLast)
             try await pause()
             return false
         case .lost where !isFinished:
@@ -283,7 +290,7 @@ final class Destination: Sendable {
     /// - Parameters:
     ///   - connection: The connection that was opened last.
     ///   - isSent: Whether the system has accepted a whole frame.
-    /// - Returns: What has become of it; what nobody has read does not count as sent.
+    /// - Returns: What has become of it.
     /// - Throws: A failure if the connection has failed for good, or has been closed by ``close()``.
     private func standing(of connection: SocketConnection, isSent: Bool) async throws(CommandFailure) -> Standing {
         var isAdmitted = state.withLock { $0.isAdmitted }
@@ -307,12 +314,14 @@ final class Destination: Sendable {
         if let error = reason?.error, error.code != .connectionLost { throw failure(error) }
         // An orderly end after a whole frame: if the frame had not been read, the end would be a reset.
         if isSent, reason != nil, reason?.error == nil { isAdmitted = true }
-        state.withLock { state in
-            state.isAdmitted = isAdmitted
-            if !isAdmitted { state.passage?.sent = { SentTotals() } }
-        }
+        state.withLock { $0.isAdmitted = isAdmitted }
         guard isAdmitted else { return .turnedAway }
         return reason == nil ? .accepted : .lost
+    }
+
+    /// Counts no item that is sent again: over the last connection, only this was sent.
+    private func disregard(_ before: SentTotals) {
+        state.withLock { $0.passage?.sent = { before } }
     }
 
     /// Leaves a receiver that has gone, whatever it has not read, and says so.

@@ -17,6 +17,8 @@ struct ImageSender: Cargo {
     private var uploader: SampleUploader?
     /// What the uploader has told, as long as it holds back nothing that would change it.
     private var settled: SampleUploader.Statistics?
+    /// What it had told before it was given the last image.
+    private var earlier: SampleUploader.Statistics?
     private var sounding: Task<Void, Never>?
     /// The number of files, or parts of standard input, that could not be sent.
     private var badInputs = 0
@@ -59,7 +61,7 @@ struct ImageSender: Cargo {
     mutating func begin(over connection: SocketConnection) -> Passage {
         let uploader = SampleUploader(connection: connection, configuration: configuration)
         self.uploader = uploader
-        settled = nil
+        (settled, earlier) = (nil, nil)
         let following = follow(connection)
         // Reading a file blocks, so it must not happen on Swift's pool.
         sounding = sound.map { sound in Task(preferring: IOThread()) { await sound.send(over: connection) } }
@@ -93,6 +95,7 @@ struct ImageSender: Cargo {
         guard let uploader else { return .unsent }
         let timestamp = schedule.wait()
         let before = settled.take() ?? uploader.statistics
+        earlier = before
         var isFinished = false
         do throws(CommandFailure) {
             switch try submit(image, to: uploader, at: timestamp) {
@@ -122,6 +125,8 @@ struct ImageSender: Cargo {
             return .unfit
         }
     }
+
+    var sentBeforeLast: SentTotals { earlier.map(SentTotals.init) ?? SentTotals() }
 
     /// Waits until the last image has been sent, at the highest quality if that is adapted, for at most five seconds.
     func finish() async -> Bool {

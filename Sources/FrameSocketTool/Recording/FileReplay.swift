@@ -19,8 +19,9 @@ struct FileReplay: Cargo {
     /// Why the file cannot be read on.
     private var failure: CommandFailure?
     private var connection: SocketConnection?
-    /// What went over the connection.
+    /// What went over the connection, and what had before the last frame.
     private var sent = Locked(SentTotals())
+    private(set) var sentBeforeLast = SentTotals()
 
     init(_ command: ReplayCommand, _ input: InputFile, _ reporter: Reporter) throws(CommandFailure) {
         self.command = command
@@ -35,7 +36,7 @@ struct FileReplay: Cargo {
 
     mutating func begin(over connection: SocketConnection) -> Passage {
         let sent = Locked(SentTotals())
-        (self.connection, self.sent) = (connection, sent)
+        (self.connection, self.sent, sentBeforeLast) = (connection, sent, SentTotals())
         return Passage { sent.withLock { $0 } }
     }
 
@@ -82,7 +83,8 @@ struct FileReplay: Cargo {
         return nil
     }
 
-    func send(_ message: FrameMessage) async throws(CommandFailure) -> Handover {
+    mutating func send(_ message: FrameMessage) async throws(CommandFailure) -> Handover {
+        sentBeforeLast = sent.withLock { $0 }
         do throws(TransportError) {
             try await connection?.send(message)
         } catch {

@@ -75,6 +75,25 @@ import Testing
         #expect((ending.status == 69) == ending.errors.contains("before it had read everything"), "\(ending)")
     }
 
+    @Test func `an image that is offered to the next receiver, too, is counted once`() async throws {
+        let server = try PeerSocket.listening(at: place.socket)
+        let image = try place.file("large.jpg", largeJPEG(seed: 0))
+        let options = ["--passthrough", "--loop", "0", "--stop-after", "3", "--wait", "60", "--json"]
+        let sender = try place.framesocket(["send", place.socket, image] + options)
+        for _ in 0..<2 {
+            let connection = try await server.accepted()
+            _ = try await connection.nextMessage()
+            // The next one is on its way.
+            connection.finishReading()
+            try await sender.printed(#""code":"receiver.ended""#)
+            connection.close()
+        }
+        let connection = try await server.accepted()
+        _ = try await connection.messages()
+        let sent = try #require(try await sender.ended().events("sent").first)
+        #expect(sent["offered"] == 3 && sent["frames"] == 3 && sent["dropped"] == 0, "\(sent)")
+    }
+
     @Test(arguments: Source.allCases)
     func `a failure states the time that --wait gives, whenever the last attempt began`(source: Source) async throws {
         let arguments = try await arguments(for: source) + ["--wait", "1.5"]

@@ -27,13 +27,7 @@
             kills = environment["KILLS"].flatMap { Int($0) } ?? 10
             seed = environment["SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
             let place = try Workplace()
-            // Of noise, so that each is several times what a socket's buffer holds.
-            let jpegs = try (0..<3).map { number in
-                var random = SplitMix(seed: UInt64(number))
-                let pixels = (0..<500 * 500 * 3).map { _ in UInt8(truncatingIfNeeded: random.next()) }
-                let image = try PixelBuffer(copying: pixels.span, width: 500, height: 500, format: .rgb)
-                return try JPEGEncoder(quality: 100, subsampling: .yuv444).encode(image)
-            }
+            let jpegs = try (UInt64(0)..<3).map(largeJPEG)
             self.place = place
             self.jpegs = jpegs
             files = try jpegs.enumerated().map { try place.file("\($0.offset).jpg", $0.element) }

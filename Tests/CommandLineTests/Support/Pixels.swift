@@ -1,4 +1,5 @@
 import Foundation
+import FrameSocket
 import TestSupport
 
 extension Workplace {
@@ -40,4 +41,12 @@ extension [UInt8] {
 /// A message as existing Jitsi senders write it, of the size that most of the fixtures have.
 func message(_ body: [UInt8], width: Int = 451, height: Int = 300, orientation: Int = 1) -> [UInt8] {
     TestSupport.message(body, width: width, height: height, orientation: orientation)
+}
+
+/// A JPEG of noise, several times what a socket's buffer holds.
+func largeJPEG(seed: UInt64) throws -> [UInt8] {
+    var random = SplitMix(seed: seed)
+    let pixels = (0..<500 * 500 * 3).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    let image = try PixelBuffer(copying: pixels.span, width: 500, height: 500, format: .rgb)
+    return try JPEGEncoder(quality: 100, subsampling: .yuv444).encode(image)
 }

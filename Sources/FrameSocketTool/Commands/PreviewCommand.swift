@@ -109,7 +109,7 @@ struct PreviewCommand: Command {
             }
         } ending: {
             await stage.close()
-            page.withLock { $0 }?.stop()
+            await page.withLock { $0 }?.stop()
             return false
         }
     }

@@ -129,10 +129,17 @@ struct HTTPResponse: Error {
         return address
     }
 
-    /// Closes every connection and waits for its thread; must be called when no answer waits any more, and before the server
-    /// is released.
-    func stop() {
+    /// Closes every connection, as soon as what is being answered has been sent, and waits for its thread; must be called when
+    /// no answer waits any more, and before the server is released.
+    ///
+    /// It does not wait long: a client that reads nothing never has its answer.
+    func stop() async {
+        for _ in 0..<50 where isAnswering { try? await Task.sleep(for: .milliseconds(10)) }
         if let daemon = unsafe daemon.withLock({ unsafe $0.take() }) { unsafe library.pointee.stop_daemon(daemon) }
+    }
+
+    private var isAnswering: Bool {
+        clients.withLock { $0.values.contains { if case .answered = $0 { true } else { false } } }
     }
 
     // MARK: Connections

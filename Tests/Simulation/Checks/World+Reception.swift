@@ -73,11 +73,11 @@ extension World {
         }
     }
 
-    /// The frame that a header is of, if it shows the same as another whose image has taken the place of its own.
+    /// The frame that a header is of, if it equals another that has taken the place of its own: an image, or a JPEG.
     private func equalFrame(_ sender: SimSender, _ number: UInt32, _ header: FrameHeader) -> UInt32? {
         guard sender.hasCompared, sender.offers.indices.contains(Int(number) - 1) else { return nil }
         let offer = sender.offers[Int(number) - 1]
-        guard offer.isImage, let timestamp = header.timestamp else { return nil }
+        guard let timestamp = header.timestamp else { return nil }
         // Several may have been offered at the same time, of which one was sent.
         let equal = sender.offers.indices.filter {
             sender.offers[$0].content == offer.content && sender.offers[$0].timestamp == timestamp

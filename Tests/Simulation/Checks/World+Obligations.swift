@@ -131,6 +131,19 @@ extension World {
         )
     }
 
+    // MARK: What a receiver writes
+
+    /// A connection writes no more: the sender was asked to stop, if the program wanted that and it could be.
+    func checkStopIsWritten(_ receiver: SimReceiver) {
+        guard let owed = receiver.owedStop, now < owed.until, sockets[receiver.socket].failure == nil else { return }
+        let peer = sockets[receiver.socket].peer
+        // One that has shut down its sending ends by itself.
+        guard peer >= 0, sockets[peer].isOpen, !sockets[peer].hasShutReceiving, !sockets[peer].hasShutSending else {
+            return
+        }
+        check(.stopIsFinal, false, "connection \(receiver.index) ends, and its sender is not asked to stop")
+    }
+
     // MARK: What a sender leaves unread
 
     /// A sender gives up its socket: a stop that it could have read counts.

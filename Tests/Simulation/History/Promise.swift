@@ -13,7 +13,7 @@ enum Promise: Int, CaseIterable {
     case latestFrame
     /// P40: nothing follows the answer to a pause.
     case nothingWhilePaused
-    /// P44: no connection after a stop was read.
+    /// P44: no connection after a stop was read, and a stop that is asked for is written.
     case stopIsFinal
     /// P24: with the reason that it gave.
     case stopIsAnswered

@@ -53,7 +53,14 @@ extension SimReceiver: ReceiverMachine.System {
             let endsWithRequest =
                 endsWithValue || requests.suffix(4).elementsEqual([13, 10, 13, 10].suffix(requests.count))
             world.check(.requestsAreWhole, endsWithRequest, "the requests of connection \(index) end within one")
-            return try world.send(socket, requests[...])
+            let transfer = try world.send(socket, requests[...])
+            // The beginning of a stop may have been written before.
+            if case .bytes(requests.count, _) = transfer, let stop = owedStop?.request,
+                requests.suffix(stop.count).elementsEqual(stop.suffix(requests.count))
+            {
+                owedStop = nil
+            }
+            return transfer
         }
     }
 
@@ -64,7 +71,12 @@ extension SimReceiver: ReceiverMachine.System {
         }
     }
 
-    func shutDownSending() { perform("shut down sending") { world.shutdownSending(socket) } }
+    func shutDownSending() {
+        perform("shut down sending") {
+            world.checkStopIsWritten(self)
+            world.shutdownSending(socket)
+        }
+    }
 
     func shutDownReceiving() {
         perform("shut down receiving") {
@@ -75,7 +87,12 @@ extension SimReceiver: ReceiverMachine.System {
         }
     }
 
-    func close(_ reason: CloseReason) { perform("close \(reason)") { world.finish(self, reason) } }
+    func close(_ reason: CloseReason) {
+        perform("close \(reason)") {
+            world.checkStopIsWritten(self)
+            world.finish(self, reason)
+        }
+    }
 
     func yield() {
         perform("yield") {

@@ -83,6 +83,8 @@ final class SimReceiver: Owner {
     var drainedAt: UInt64?
     /// Whether its thread was told to close it.
     var wasClosed = false
+    /// The stop with which its program has closed it, until that is written, and when it need not be any longer.
+    var owedStop: (request: [UInt8], until: UInt64)?
     /// When its sender was last heard of, or told to speak.
     var heardAt: UInt64 = 0
     var hasPaused = false

@@ -14,6 +14,9 @@ extension World {
     func close(_ receiver: SimReceiver, _ reason: ControlRequest.FinishReason?) {
         execute(for: receiver) { [self] in
             receiver.wasClosed = true
+            if let reason, receiver.machine.isReady, receiver.drainedAt == nil {
+                receiver.owedStop = (ControlRequest.stop(reason).encoded(), now + 1_000_000_000)
+            }
             change(receiver) { $0.close(reason, receiver) }
         }
     }

@@ -179,14 +179,15 @@ extension TransportError: DescribedError {
 ///
 /// An orderly stop by either side is not an error.
 public enum CloseReason: Sendable, Hashable, CustomStringConvertible {
+    // The first case is the plain address of its error; marked as another case, a leak checker would not see it.
+    /// The connection failed, or the peer violated the protocol.
+    case failed(TransportError)
+
     /// The peer closed at a message boundary, for the reason that it stated; `stoppedByUser` if it stated none.
     case closedByPeer(ControlRequest.FinishReason)
 
     /// This side closed, for the given reason.
     case closedLocally(ControlRequest.FinishReason)
-
-    /// The connection failed, or the peer violated the protocol.
-    case failed(TransportError)
 
     /// The failure; nil if the end was orderly.
     public var error: TransportError? {

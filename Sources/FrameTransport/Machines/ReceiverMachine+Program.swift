@@ -83,7 +83,9 @@ extension ReceiverMachine {
         }
         let isTold = tellDiscarded(system)
         if let reason, isReady {
-            request(.stop(reason), system)
+            if !hasSaidHello { _ = greet(with: ControlRequest.Hello()) }
+            outbox.addLast(.stop(reason))
+            writeRequests(system)
             owesNotice = !outbox.bytes.isEmpty
         }
         withdrawRequest(system)
@@ -203,14 +205,10 @@ package struct RequestOutbox: Sendable {
     ///
     /// - Returns: Whether it was queued.
     @discardableResult
-    package mutating func add(_ request: ControlRequest) -> Bool {
-        // There is room for a stop, whatever waits: a sender that has not read it connects again.
-        let reserve = if case .stop = request { 0 } else { Self.stopByteCount }
-        return add(request.encoded(), reserving: reserve)
-    }
+    package mutating func add(_ request: ControlRequest) -> Bool { add(request.encoded()) }
 
     /// Queues the release of a buffer in the same way.
-    mutating func addRelease(of buffer: Int) -> Bool { add(Self.releases[buffer], reserving: Self.stopByteCount) }
+    mutating func addRelease(of buffer: Int) -> Bool { add(Self.releases[buffer]) }
 
     /// The release of each buffer: one is queued for every frame in shared memory.
     private static let releases = SharedFrameHeader.Buffer.indices.map { ControlRequest.encodedRelease(of: $0) }
@@ -218,16 +216,18 @@ package struct RequestOutbox: Sendable {
     /// Queues what tells a sender that this side ends, and has not taken everything that it has read.
     ///
     /// Senders that do not know this request skip it. There is always room for it, once.
-    package mutating func addDiscardNotice() { bytes += Array(Self.discardNotice.utf8) }
+    package mutating func addDiscardNotice() { bytes += Self.discardNotice }
 
-    private static let discardNotice = "POST /discarded HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
+    /// Queues the stop with which this side ends, for which there is always room, too: a sender that has not read it connects again.
+    mutating func addLast(_ stop: ControlRequest) { bytes += stop.encoded() }
 
-    /// The same for every reason.
-    private static let stopByteCount = ControlRequest.stop(.error).encoded().count
+    private static let discardNotice = Array("POST /discarded HTTP/1.1\r\nContent-Length: 0\r\n\r\n".utf8)
 
-    private mutating func add(_ encoded: [UInt8], reserving reserve: Int) -> Bool {
-        let limit = Self.maximumByteCount - Self.discardNotice.utf8.count - reserve
-        guard bytes.count + encoded.count <= limit else { return false }
+    /// What leaves room for both; a stop has the same length for every reason.
+    private static let limit = maximumByteCount - discardNotice.count - ControlRequest.stop(.error).encoded().count
+
+    private mutating func add(_ encoded: [UInt8]) -> Bool {
+        guard bytes.count + encoded.count <= Self.limit else { return false }
         bytes += encoded
         return true
     }

@@ -345,8 +345,14 @@ import Testing
     }
 
     /// Shows P44.
-    @Test func `a sender that is behind with many requests is still asked to stop`() {
+    @Test(arguments: [false, true])
+    func `a sender that is behind with many requests is still asked to stop`(isDiscarded: Bool) {
         let rig = unheard(after: .refresh)
+        if isDiscarded {
+            let info = FrameInfo(bufferSize: BufferSize(width: 1, height: 1), sequence: 1)
+            rig.arrive(FrameHeader(contentLength: 10, info: info).encoded() + body(1, count: 10))
+            rig.hasUntakenFrames = true
+        }
         rig.machine.close(.callEnded, rig)
         #expect(!rig.hasShutDownSending)
         rig.isWritable = true

@@ -1,10 +1,6 @@
 import Foundation
 import TestSupport
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// What this process has of the system: compared between moments at which nobody is connected.
 struct Resources: Sendable {
     /// Descriptors by kind.

@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// A program that runs to its end.
 package struct ChildProcess: Sendable {
     /// The exit code, or the negative number of the signal that ended it.

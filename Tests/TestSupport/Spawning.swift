@@ -1,12 +1,4 @@
-import Foundation
-
-#if canImport(Glibc)
-    package import Glibc
-#elseif canImport(Musl)
-    package import Musl
-#elseif canImport(Darwin)
-    package import Darwin
-#endif
+package import Foundation
 
 /// A system call that failed.
 package struct SystemFailure: Error, CustomStringConvertible {

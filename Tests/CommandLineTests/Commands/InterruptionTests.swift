@@ -3,14 +3,6 @@ import FrameSocketTesting
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Ctrl-C and the polite form of kill.
 @Suite(.serialized) struct InterruptionTests {
     private let place = Workplace.new

@@ -2,6 +2,7 @@
     import Foundation
     import FrameSocket
     import TestDescriptions
+    import TestSupport
     import Testing
 
     /// Either side is killed at random points (SIGKILL); the other goes on, gets no torn frame, and keeps nothing.
@@ -49,11 +50,6 @@
         #expect(try await steadily.value > 0)
         server.close()
         try await server.closed()
-    }
-
-    private func firstConnection(of server: FrameServer) async throws -> FrameConnection? {
-        for try await connection in server.connections { return connection }
-        return nil
     }
 
     private func killReceivers() async throws {

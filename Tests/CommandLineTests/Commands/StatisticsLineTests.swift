@@ -7,14 +7,6 @@ import Testing
 @Suite(.serialized) struct StatisticsLineTests {
     private let place = Workplace.new
 
-    /// A statistics line; JSONSerialization, since rates are no whole numbers.
-    private func statistics(_ lines: [String]) throws -> [[String: Any]] {
-        try lines.compactMap { line in
-            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-            return object?["event"] as? String == "statistics" ? object : nil
-        }
-    }
-
     @Test func `a JSON line every second states the progress`() async throws {
         let receiver = try await place.receiver("--stats", "json")
         let sender = try place.framesocket(
@@ -23,30 +15,28 @@ import Testing
         // Not what was sent when, but that the lines go on by themselves: a machine that is busy may send nothing in a second.
         let start = ContinuousClock.now
         var lines: [String] = []
-        var last: [String: Any]?
+        var last: Event?
         while last == nil || lines.count < 4 {
             try #require(ContinuousClock.now - start < Patience.length, "\(lines)")
             lines = try await receiver.lines(lines.count + 1)
-            last = try statistics(lines).last { $0["framesPerSecond"] as? Double ?? 0 > 0 && $0["latency"] is Int }
+            last = try lines.map(Event.init).last { $0.number("framesPerSecond") ?? 0 > 0 && $0["latency"] != nil }
         }
         let ending = await receiver.ended(by: .interrupt, 130)
         _ = await sender.ended()
-        let readings = try statistics(lines)
-        try #require(readings.count == lines.count, "nothing else is printed")
+        let readings = try ending.events
+        try #require(readings.allSatisfy { $0.name == "statistics" }, "nothing else is printed")
         let reading = try #require(last)
         for key in ["connections", "frames", "bytes", "missing", "superseded", "undecodable", "bytesPerSecond"] {
-            #expect(reading[key] is Int, "\(key)")
+            #expect(reading[key] != nil, "\(key)")
         }
-        #expect(reading["width"] as? Int == 451 && reading["height"] as? Int == 300)
-        #expect(reading["connections"] as? Int == 1)
-        let latency = reading["latency"] as? Int ?? 0
-        #expect(latency > 0 && reading["latencyMaximum"] as? Int ?? 0 >= latency)
-        let counts = readings.compactMap { $0["frames"] as? Int }
+        #expect(reading["width"] == 451 && reading["height"] == 300 && reading["connections"] == 1)
+        let latency = reading["latency"] ?? 0
+        #expect(latency > 0 && reading["latencyMaximum"] ?? 0 >= latency)
+        let counts = readings.compactMap { $0["frames"] }
         #expect(counts == counts.sorted())
         // One more at the end, with all that came.
-        let totals = try statistics(ending.lines).compactMap { $0["frames"] as? Int }
-        #expect(totals.count == ending.lines.count && totals.count > lines.count)
-        #expect(ending.errors.contains("\(try #require(totals.last)) frames from 1 sender"))
+        #expect(counts.count == readings.count && counts.count > lines.count)
+        #expect(ending.errors.contains("\(try #require(counts.last)) frames from 1 sender"))
     }
 
     @Test func `drops are counted while the sender is connected`() async throws {
@@ -59,9 +49,9 @@ import Testing
         }
         try #require(await becomesTrue { receiver.hasPrinted(#""frames":2,"#) })
         let reading = try #require(
-            try statistics(await receiver.ended(by: .interrupt).lines).first { $0["frames"] as? Int == 2 }
+            try await receiver.ended(by: .interrupt).events("statistics").first { $0["frames"] == 2 }
         )
-        #expect(reading["missing"] as? Int == 3 && reading["connections"] as? Int == 1)
+        #expect(reading["missing"] == 3 && reading["connections"] == 1)
         withExtendedLifetime(sender) {}
     }
 
@@ -73,9 +63,8 @@ import Testing
         try await place.send("--wait", "30", "--passthrough", files[0], files[1], files[2]).checked(0)
         let ending = await receiver.ended(0)
         #expect(try ending.output == files.flatMap { try Data.bytes(at: $0) })
-        let lines = ending.errors.split(separator: "\n").map(String.init)
-        let readings = try statistics(lines)
-        #expect(readings.count == lines.count && readings.last?["frames"] as? Int == 3)
+        let readings = try ending.errors.split(separator: "\n").map { try Event(String($0)) }
+        #expect(readings.allSatisfy { $0.name == "statistics" } && readings.last?["frames"] == 3)
     }
 
     @Test func `statistics go on while nobody reads the frames`() async throws {

@@ -100,7 +100,7 @@ extension DocumentedCommand {
         let ending = try await run.shell("ffmpeg -nostdin -v error \(input) -fps_mode passthrough -f framemd5 -")
             .ended()
         try #require(ending.status == 0, "\(ending)")
-        return ending.lines.filter { !$0.hasPrefix("#") }.compactMap { $0.split(separator: ",").last }
+        return ending.checksums
     }
 
     /// Waits until a program listens at a port, or receives datagrams there.

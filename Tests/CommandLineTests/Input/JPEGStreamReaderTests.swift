@@ -50,9 +50,7 @@ import Testing
         return Array(jpeg.dropLast(2)) + restarts + [0xFF, 0xD9]
     }
 
-    private static func segment(_ code: UInt8, _ content: [UInt8]) -> [UInt8] {
-        [0xFF, code, UInt8((content.count + 2) >> 8), UInt8((content.count + 2) & 0xFF)] + content
-    }
+    private static let segment = HandmadeJPEG.segment
 
     /// The JPEG with a segment right behind its start marker.
     private static func inserting(_ segment: [UInt8], into jpeg: [UInt8]) -> [UInt8] {

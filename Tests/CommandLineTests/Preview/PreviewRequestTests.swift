@@ -104,12 +104,8 @@ struct PreviewRequestTests {
         #expect(try peakSignalToNoiseRatio(seen.ppm(), expected.ppm()) > 35)
     }
 
-    /// A segment with its length.
-    private func segment(_ kind: UInt8, _ content: [UInt8]) -> [UInt8] {
-        [0xFF, kind, UInt8(content.count + 2) >> 8, UInt8((content.count + 2) & 0xFF)] + content
-    }
-
     @Test func `an Exif segment is found at any position, and nothing else is`() {
+        let segment = HandmadeJPEG.segment
         let exif = segment(0xE1, Array("Exif\0\0II".utf8))
         let xmp = segment(0xE1, Array("http://ns".utf8))
         let jfif = segment(0xE0, Array("JFIF\0".utf8))

@@ -20,8 +20,8 @@ import Testing
 
     // MARK: Out
 
-    /// Receives into `reader`, of the shell, which reads standard input, and gives what that printed.
-    private func receive(_ options: String, into reader: String) async throws -> String {
+    /// Receives into `reader`, of the shell, which reads standard input, and gives what came of that.
+    private func receive(_ options: String, into reader: String) async throws -> Ending {
         try await makeJPEGs()
         let pipe = try place.shell(
             "{ $F receive $S --count \(count) --quiet \(options); echo $? >$D/code; } | \(reader)"
@@ -29,7 +29,7 @@ import Testing
         try await place.shell("$F send $S - --passthrough --wait 30 --quiet <$D/in.mjpeg").ended(0)
         let ending = await pipe.ended(0)
         #expect(try Data.bytes(at: place.path("code")) == Array("0\n".utf8))
-        return ending.text
+        return ending
     }
 
     /// How many images a reader has written as files, all of them different.
@@ -37,21 +37,14 @@ import Testing
 
     private static let framemd5 = "-fps_mode passthrough -f framemd5 -"
 
-    /// The checksums of the frames that ffmpeg has decoded.
-    private func checksums(_ framemd5: String) -> [Substring] {
-        framemd5.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { $0.split(separator: ",").last }
-    }
-
     @Test func `JPEGs can be piped into ffmpeg`() async throws {
-        let sums = checksums(
-            try await receive("--mjpeg", into: "ffmpeg -loglevel error -f mjpeg -i - \(Self.framemd5)")
-        )
+        let sums = try await receive("--mjpeg", into: "ffmpeg -loglevel error -f mjpeg -i - \(Self.framemd5)").checksums
         #expect(sums.count == count)
         // The same images as those that were sent.
         let file = try await place.shell(
             "ffmpeg -nostdin -loglevel error -f mjpeg -i $D/in.mjpeg \(Self.framemd5)"
         ).ended()
-        #expect(sums == checksums(file.text))
+        #expect(sums == file.checksums)
     }
 
     @Test(

@@ -209,9 +209,6 @@ import Testing
         return start + jpeg[replaced...]
     }
 
-    /// An empty segment of the kind of Exif's, with that name.
-    private func segment(_ name: String) -> [UInt8] { [0xFF, 0xE1, 0, UInt8(2 + name.utf8.count)] + name.utf8 }
-
     @Test(arguments: FrameOrientation.allCases)
     func `an orientation is written into a JPEG and read back`(orientation: FrameOrientation) throws {
         let image = try testImage(16, 16, as: .rgb)
@@ -226,7 +223,9 @@ import Testing
             }
         }
         // Names that are Exif's, that become it, and that it becomes; a byte that is left over is none.
-        let names = ["Exif\0\0", "Dxif\0\0", "Fxif\0\0", "\0xif\0\0", "Exif\0", "http"].map(segment)
+        let names = ["Exif\0\0", "Dxif\0\0", "Fxif\0\0", "\0xif\0\0", "Exif\0", "http"].map {
+            HandmadeJPEG.segment(0xE1, Array($0.utf8))
+        }
         let beginnings = [[]] + marks + names + names.map { $0 + names[0] + names[2] + $0 }
         for jpeg in beginnings.map({ [0xFF, 0xD8] + $0 + plain[2...] }) {
             let marked = marked(jpeg, orientation)

@@ -16,6 +16,11 @@ struct Ending: Sendable, CustomStringConvertible {
     var text: String { String(decoding: output, as: UTF8.self) }
     var lines: [String] { output.completeLines }
 
+    /// The checksums of the frames that ffmpeg has decoded, which it prints as `framemd5`.
+    var checksums: [Substring] {
+        lines.filter { !$0.hasPrefix("#") }.compactMap { $0.split(separator: " ").last }
+    }
+
     /// Checks how it ended: the exit code, and words on standard error.
     @discardableResult
     func checked(

@@ -30,6 +30,8 @@ struct Event: @unchecked Sendable, CustomStringConvertible {
 
     func list(_ key: String) -> [String]? { object[key] as? [String] }
 
+    func number(_ key: String) -> Double? { object[key] as? Double }
+
     subscript(key: String) -> Int? { object[key] as? Int }
 }
 

@@ -31,69 +31,64 @@ import Testing
         var appliesOrientation = false
         var testDescription: String { "\(scale.testDescription) of \(image.0)x\(image.1) \(orientation)" }
 
-        /// Where the canvas is as large as the scaled image.
+        /// Where all of an image is sent, and the canvas is as large as the scaled image, they need not be said.
         init(
             _ scale: SampleUploader.OutputScale,
             _ image: (Int, Int),
-            _ part: (Int, Int, Int, Int),
             _ scaled: (Int, Int),
             _ canvas: (Int, Int)? = nil,
+            part: (Int, Int, Int, Int)? = nil,
             orientation: FrameOrientation = .up,
             subsampling: ChromaSubsampling = .yuv420,
             appliesOrientation: Bool = false
         ) {
-            (self.scale, self.image, self.part, self.scaled) = (scale, image, part, scaled)
+            (self.scale, self.image, self.scaled) = (scale, image, scaled)
+            self.part = part ?? (0, 0, image.0, image.1)
             (self.canvas, self.orientation, self.subsampling) = (canvas ?? scaled, orientation, subsampling)
             self.appliesOrientation = appliesOrientation
         }
     }
 
     static let fractions = [
-        Case(.full, (1125, 2436), (0, 0, 1125, 2436), (1125, 2436)),
-        Case(.half, (1125, 2436), (0, 0, 1124, 2436), (562, 1218)),
-        Case(.half, (1, 1), (0, 0, 1, 1), (1, 1)),
-        Case(.half, (1170, 2532), (0, 0, 1170, 2532), (585, 1266)),
-        Case(.fraction(numerator: 3, denominator: 4), (101, 99), (0, 0, 101, 99), (75, 74)),
-        Case(.fraction(numerator: 0, denominator: 4), (101, 99), (0, 0, 101, 99), (101, 99)),
-        Case(.fraction(numerator: 4, denominator: 3), (101, 99), (0, 0, 101, 99), (101, 99)),
-        Case(.fraction(numerator: .max, denominator: 1), (101, 99), (0, 0, 101, 99), (101, 99)),
-        Case(.fraction(numerator: .max, denominator: .max), (101, 99), (0, 0, 101, 99), (101, 99)),
-        Case(.fraction(numerator: .max - 1, denominator: .max), (101, 99), (0, 0, 101, 99), (100, 98)),
-        Case(.fraction(numerator: -1, denominator: -2), (101, 99), (0, 0, 101, 99), (101, 99)),
-        Case(.fraction(numerator: .min, denominator: 1), (101, 99), (0, 0, 101, 99), (101, 99)),
+        Case(.full, (1125, 2436), (1125, 2436)),
+        Case(.half, (1125, 2436), (562, 1218), part: (0, 0, 1124, 2436)),
+        Case(.half, (1, 1), (1, 1)),
+        Case(.half, (1170, 2532), (585, 1266)),
+        Case(.fraction(numerator: 3, denominator: 4), (101, 99), (75, 74)),
+        Case(.fraction(numerator: 0, denominator: 4), (101, 99), (101, 99)),
+        Case(.fraction(numerator: 4, denominator: 3), (101, 99), (101, 99)),
+        Case(.fraction(numerator: .max, denominator: 1), (101, 99), (101, 99)),
+        Case(.fraction(numerator: .max, denominator: .max), (101, 99), (101, 99)),
+        Case(.fraction(numerator: .max - 1, denominator: .max), (101, 99), (100, 98)),
+        Case(.fraction(numerator: -1, denominator: -2), (101, 99), (101, 99)),
+        Case(.fraction(numerator: .min, denominator: 1), (101, 99), (101, 99)),
     ]
 
     static let fits = [
-        Case(.fit(width: 1280, height: 720), (1920, 1080), (0, 0, 1920, 1080), (1280, 720)),
+        Case(.fit(width: 1280, height: 720), (1920, 1080), (1280, 720)),
         // The box lies as the image does.
-        Case(.fit(width: 1280, height: 720), (1080, 1920), (0, 0, 1080, 1920), (720, 1280)),
-        Case(.fit(width: 1280, height: 720, rotation: .never), (1080, 1920), (0, 0, 1080, 1920), (406, 720)),
-        Case(.fit(width: 720, height: 1280, rotation: .landscape), (1080, 1920), (0, 0, 1080, 1920), (406, 720)),
-        Case(.fit(width: 1280, height: 720, rotation: .portrait), (1920, 1080), (0, 0, 1920, 1080), (720, 406)),
+        Case(.fit(width: 1280, height: 720), (1080, 1920), (720, 1280)),
+        Case(.fit(width: 1280, height: 720, rotation: .never), (1080, 1920), (406, 720)),
+        Case(.fit(width: 720, height: 1280, rotation: .landscape), (1080, 1920), (406, 720)),
+        Case(.fit(width: 1280, height: 720, rotation: .portrait), (1920, 1080), (720, 406)),
         // Never larger; an odd column is cut.
-        Case(.fit(width: 1280, height: 720), (641, 361), (0, 0, 640, 360), (640, 360)),
-        Case(.fit(width: 1280, height: 720), (641, 361), (0, 0, 641, 361), (641, 361), subsampling: .yuv444),
-        Case(.fit(width: 1280, height: 720), (641, 361), (0, 0, 640, 361), (640, 361), subsampling: .yuv422),
-        Case(.fit(width: 1280, height: 720), (643, 361), (0, 0, 640, 361), (640, 361), subsampling: .yuv411),
-        Case(.fit(width: 1280, height: 720), (1125, 2436), (0, 0, 1125, 2436), (592, 1280)),
-        Case(.fit(width: 101, height: 101), (1000, 1000), (0, 0, 1000, 1000), (100, 100)),
-        Case(.fit(width: 100, height: 100), (60_000, 1), (0, 0, 60_000, 1), (100, 1)),
-        Case(.fit(width: 1, height: 1), (100, 100), (0, 0, 100, 100), (1, 1)),
-        Case(.fit(width: -5, height: .max), (100, 100), (0, 0, 100, 100), (100, 100)),
+        Case(.fit(width: 1280, height: 720), (641, 361), (640, 360), part: (0, 0, 640, 360)),
+        Case(.fit(width: 1280, height: 720), (641, 361), (641, 361), subsampling: .yuv444),
+        Case(.fit(width: 1280, height: 720), (641, 361), (640, 361), part: (0, 0, 640, 361), subsampling: .yuv422),
+        Case(.fit(width: 1280, height: 720), (643, 361), (640, 361), part: (0, 0, 640, 361), subsampling: .yuv411),
+        Case(.fit(width: 1280, height: 720), (1125, 2436), (592, 1280)),
+        Case(.fit(width: 101, height: 101), (1000, 1000), (100, 100)),
+        Case(.fit(width: 100, height: 100), (60_000, 1), (100, 1)),
+        Case(.fit(width: 1, height: 1), (100, 100), (1, 1)),
+        Case(.fit(width: -5, height: .max), (100, 100), (100, 100)),
         // As a person sees it: 1920x1080 lying on its side is portrait, and so is the box.
-        Case(
-            .fit(width: 1280, height: 720, rotation: .landscape),
-            (1920, 1080),
-            (0, 0, 1920, 1080),
-            (720, 406),
-            orientation: .left
-        ),
-        Case(.fit(width: 1280, height: 720), (1920, 1080), (0, 0, 1920, 1080), (1280, 720), orientation: .right),
+        Case(.fit(width: 1280, height: 720, rotation: .landscape), (1920, 1080), (720, 406), orientation: .left),
+        Case(.fit(width: 1280, height: 720), (1920, 1080), (1280, 720), orientation: .right),
         Case(
             .fit(width: 1280, height: 720),
             (643, 361),
-            (0, 0, 642, 361),
             (642, 361),
+            part: (0, 0, 642, 361),
             orientation: .left,
             subsampling: .yuv422
         ),
@@ -101,8 +96,8 @@ import Testing
         Case(
             .fit(width: 1280, height: 720),
             (643, 361),
-            (0, 0, 643, 360),
             (643, 360),
+            part: (0, 0, 643, 360),
             orientation: .left,
             subsampling: .yuv422,
             appliesOrientation: true
@@ -110,78 +105,57 @@ import Testing
     ]
 
     static let kits = [
-        Case(.width(720), (1920, 1080), (0, 0, 1920, 1080), (720, 406)),
-        Case(.width(720), (1080, 2400), (0, 0, 1080, 2400), (720, 1600)),
-        Case(.width(720), (640, 2400), (0, 0, 640, 2400), (640, 2400)),
-        Case(.width(720), (2400, 1080), (0, 0, 2400, 1080), (1600, 720), orientation: .left),
-        Case(.width(1), (100, 100), (0, 0, 100, 100), (1, 2)),
-        Case(.width(101), (400, 200), (0, 0, 400, 200), (202, 101), orientation: .left, subsampling: .yuv422),
-        Case(
-            .width(101),
-            (400, 200),
-            (0, 0, 400, 200),
-            (200, 100),
-            orientation: .left,
-            subsampling: .yuv422,
-            appliesOrientation: true
-        ),
+        Case(.width(720), (1920, 1080), (720, 406)),
+        Case(.width(720), (1080, 2400), (720, 1600)),
+        Case(.width(720), (640, 2400), (640, 2400)),
+        Case(.width(720), (2400, 1080), (1600, 720), orientation: .left),
+        Case(.width(1), (100, 100), (1, 2)),
+        Case(.width(101), (400, 200), (202, 101), orientation: .left, subsampling: .yuv422),
+        Case(.width(101), (400, 200), (200, 100), orientation: .left, subsampling: .yuv422, appliesOrientation: true),
         // As Agora sends. Portrait: 16w <= 9h gives (640w/h, 640), else (360, 360h/w).
-        Case(.fit(width: 640, height: 360), (1080, 1920), (0, 0, 1080, 1920), (360, 640)),
-        Case(.fit(width: 640, height: 360), (1125, 2436), (0, 0, 1125, 2436), (296, 640)),
-        Case(.fit(width: 640, height: 360), (1536, 2048), (0, 0, 1536, 2048), (360, 480)),
-        Case(.fit(width: 640, height: 360), (1000, 1000), (0, 0, 1000, 1000), (360, 360)),
+        Case(.fit(width: 640, height: 360), (1080, 1920), (360, 640)),
+        Case(.fit(width: 640, height: 360), (1125, 2436), (296, 640)),
+        Case(.fit(width: 640, height: 360), (1536, 2048), (360, 480)),
+        Case(.fit(width: 640, height: 360), (1000, 1000), (360, 360)),
         // Landscape: 9w <= 16h gives (360w/h, 360), else (640, 640h/w).
-        Case(.fit(width: 640, height: 360), (1920, 1080), (0, 0, 1920, 1080), (640, 360)),
-        Case(.fit(width: 640, height: 360), (2436, 1125), (0, 0, 2436, 1125), (640, 296)),
-        Case(.fit(width: 640, height: 360), (2048, 1536), (0, 0, 2048, 1536), (480, 360)),
-        Case(.fit(width: 640, height: 360), (320, 200), (0, 0, 320, 200), (320, 200)),
+        Case(.fit(width: 640, height: 360), (1920, 1080), (640, 360)),
+        Case(.fit(width: 640, height: 360), (2436, 1125), (640, 296)),
+        Case(.fit(width: 640, height: 360), (2048, 1536), (480, 360)),
+        Case(.fit(width: 640, height: 360), (320, 200), (320, 200)),
     ]
 
     static let boxes = [
-        Case(.letterbox(width: 640, height: 480), (1920, 1080), (0, 0, 1920, 1080), (640, 360), (640, 480)),
-        Case(.letterbox(width: 640, height: 480), (1080, 1920), (0, 0, 1080, 1920), (360, 640), (480, 640)),
-        Case(
-            .letterbox(width: 640, height: 480, rotation: .landscape),
-            (1080, 1920),
-            (0, 0, 1080, 1920),
-            (270, 480),
-            (640, 480)
-        ),
-        Case(.letterbox(width: 640, height: 480), (100, 50), (0, 0, 100, 50), (100, 50), (640, 480)),
+        Case(.letterbox(width: 640, height: 480), (1920, 1080), (640, 360), (640, 480)),
+        Case(.letterbox(width: 640, height: 480), (1080, 1920), (360, 640), (480, 640)),
+        Case(.letterbox(width: 640, height: 480, rotation: .landscape), (1080, 1920), (270, 480), (640, 480)),
+        Case(.letterbox(width: 640, height: 480), (100, 50), (100, 50), (640, 480)),
         // A canvas has the size that was asked for; the image on it reaches its sides, or has whole chroma samples.
-        Case(.letterbox(width: 641, height: 481), (1920, 1080), (0, 0, 1920, 1080), (641, 360), (641, 481)),
-        Case(.letterbox(width: 101, height: 75), (101, 75), (0, 0, 101, 75), (101, 75), (101, 75)),
-        Case(.letterbox(width: 101, height: 75), (202, 150), (0, 0, 202, 150), (101, 75), (101, 75)),
-        Case(.letterbox(width: 101, height: 75), (101, 31), (0, 0, 101, 30), (101, 30), (101, 75)),
-        Case(.letterbox(width: 101, height: 75), (61, 47), (0, 0, 60, 46), (60, 46), (101, 75)),
-        Case(.letterbox(width: 101, height: 75), (61, 47), (0, 0, 61, 47), (61, 47), (101, 75), subsampling: .yuv444),
-        Case(
-            .letterbox(width: 101, height: 75),
-            (1920, 1080),
-            (0, 0, 1920, 1080),
-            (101, 56),
-            (101, 75),
-            orientation: .left
-        ),
+        Case(.letterbox(width: 641, height: 481), (1920, 1080), (641, 360), (641, 481)),
+        Case(.letterbox(width: 101, height: 75), (101, 75), (101, 75), (101, 75)),
+        Case(.letterbox(width: 101, height: 75), (202, 150), (101, 75), (101, 75)),
+        Case(.letterbox(width: 101, height: 75), (101, 31), (101, 30), (101, 75), part: (0, 0, 101, 30)),
+        Case(.letterbox(width: 101, height: 75), (61, 47), (60, 46), (101, 75), part: (0, 0, 60, 46)),
+        Case(.letterbox(width: 101, height: 75), (61, 47), (61, 47), (101, 75), subsampling: .yuv444),
+        Case(.letterbox(width: 101, height: 75), (1920, 1080), (101, 56), (101, 75), orientation: .left),
         Case(
             .letterbox(width: 100, height: 75),
             (47, 61),
-            (0, 0, 47, 60),
             (47, 60),
             (75, 100),
+            part: (0, 0, 47, 60),
             orientation: .left,
             subsampling: .yuv422,
             appliesOrientation: true
         ),
-        Case(.fill(width: 101, height: 75), (1920, 1080), (232, 0, 1454, 1080), (101, 75)),
-        Case(.fill(width: 101, height: 75), (64, 48), (0, 0, 64, 46), (64, 46)),
-        Case(.fill(width: 640, height: 480), (1920, 1080), (240, 0, 1440, 1080), (640, 480)),
-        Case(.fill(width: 640, height: 480), (1080, 1920), (0, 240, 1080, 1440), (480, 640)),
-        Case(.fill(width: 640, height: 480, rotation: .landscape), (1080, 1920), (0, 554, 1080, 810), (640, 480)),
+        Case(.fill(width: 101, height: 75), (1920, 1080), (101, 75), part: (232, 0, 1454, 1080)),
+        Case(.fill(width: 101, height: 75), (64, 48), (64, 46), part: (0, 0, 64, 46)),
+        Case(.fill(width: 640, height: 480), (1920, 1080), (640, 480), part: (240, 0, 1440, 1080)),
+        Case(.fill(width: 640, height: 480), (1080, 1920), (480, 640), part: (0, 240, 1080, 1440)),
+        Case(.fill(width: 640, height: 480, rotation: .landscape), (1080, 1920), (640, 480), part: (0, 554, 1080, 810)),
         // A smaller image fills the box's shape.
-        Case(.fill(width: 1600, height: 1200), (800, 450), (100, 0, 600, 450), (600, 450)),
-        Case(.fill(width: 640, height: 480), (640, 480), (0, 0, 640, 480), (640, 480)),
-        Case(.fill(width: 480, height: 640), (1920, 1080), (240, 0, 1440, 1080), (640, 480), orientation: .right),
+        Case(.fill(width: 1600, height: 1200), (800, 450), (600, 450), part: (100, 0, 600, 450)),
+        Case(.fill(width: 640, height: 480), (640, 480), (640, 480)),
+        Case(.fill(width: 480, height: 640), (1920, 1080), (640, 480), part: (240, 0, 1440, 1080), orientation: .right),
     ]
 
     @Test(arguments: fractions + fits + kits + boxes)

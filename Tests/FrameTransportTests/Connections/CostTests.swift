@@ -134,9 +134,7 @@ import Testing
         func `a frame costs a consumer on the connection's thread one wait`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
-                let server = try directory.server()
-                let sender = try PeerSocket.connected(to: directory.socket)
-                let received = try #require(try await firstConnection(of: server))
+                let (server, sender, received) = try await directory.openReception()
                 let (consumed, signal) = AsyncStream.makeStream(of: Void.self)
                 Task(executorPreference: received.thread) {
                     for try await _ in received.frames { signal.yield() }
@@ -150,15 +148,14 @@ import Testing
                 // Two each if the thread looked at its sockets again before it ran the consumer; less than one each if the next
                 // frame is there before it has looked.
                 #expect((1..<150).contains(SyscallHooks.waits - before))
+                withExtendedLifetime(server) {}
             }
         }
 
         @Test func `a connection whose turn is over continues after the sockets have been polled`() async {
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
-                let server = try directory.server()
-                let sender = try PeerSocket.connected(to: directory.socket)
-                let received = try #require(try await firstConnection(of: server))
+                let (server, sender, received) = try await directory.openReception()
                 let turns = 20
                 let messages = (0..<turns * ReceiverMachine.Turn.messages).flatMap { message(body($0, count: 1)) }
                 let before = SyscallHooks.waits
@@ -171,6 +168,7 @@ import Testing
                 sender.finishWriting()
                 #expect(try await consuming.value == turns * ReceiverMachine.Turn.messages)
                 #expect(SyscallHooks.waits - before >= turns)
+                withExtendedLifetime(server) {}
             }
         }
 

@@ -47,8 +47,7 @@ import Testing
             $0.pool = FrameBytes.Pool(maximumIdleBytes: 0, largestChunk: 0)
         }
         let free = budget.free
-        let client = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
+        let (client, connection) = try await server.connectedPeer()
         try await client.write(Array(message(body(1, count: 16 << 20)).prefix(1000)))
         #expect(try await connection.closed().error?.code == .noMemory)
         #expect(budget.free == free)

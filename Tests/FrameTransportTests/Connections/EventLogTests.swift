@@ -37,10 +37,7 @@ import Testing
     // MARK: A server
 
     @Test func `a connection is reported and counted from its beginning to its end`() async throws {
-        let server = try directory.server { $0.log = events.sink }
-        let client = try PeerSocket.connected(to: directory.socket)
-        var connections = server.connections.makeAsyncIterator()
-        let connection = try #require(try await connections.next())
+        let (server, client, connection) = try await directory.openReception { $0.log = events.sink }
         let opened = try await events.first(.connectionOpened)
         #expect(opened.level == .debug && opened.connection == 1 && opened.peer == connection.peer)
         #expect(
@@ -124,10 +121,7 @@ import Testing
     }
 
     @Test func `frames that cannot be decoded are reported and counted, each once`() async throws {
-        let server = try directory.server { $0.log = events.sink }
-        let client = try PeerSocket.connected(to: directory.socket)
-        var connections = server.connections.makeAsyncIterator()
-        let connection = try #require(try await connections.next())
+        let (server, client, connection) = try await directory.openReception { $0.log = events.sink }
         try await client.write(message(body(1, count: 3000)))
         var frames = connection.frames.makeAsyncIterator()
         let frame = try #require(try await frames.next())

@@ -124,9 +124,8 @@ import Testing
             await #expect(processExitsWith: .success) {
                 let directory = try TemporaryDirectory()
                 let server = try directory.server()
+                let (innocent, innocentConnection) = try await server.connectedPeer()
                 var connections = server.connections.makeAsyncIterator()
-                let innocent = try PeerSocket.connected(to: directory.socket)
-                let innocentConnection = try #require(try await connections.next())
                 let bytes = Array("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n".utf8)
                 var descriptors: [String: Int] = [:]
                 var memory = 0

@@ -32,9 +32,7 @@ import Testing
     /// Shows P251.
     @Test func `a removed socket comes back, and connections and their senders notice nothing`() async throws {
         let server = try server()
-        let first = try PeerSocket.connected(to: directory.socket)
-        var connections = server.connections.makeAsyncIterator()
-        let connection = try #require(try await connections.next())
+        let (first, connection) = try await server.connectedPeer()
         // This one waits to be accepted, or has been, when the file goes.
         let second = try PeerSocket.connected(to: directory.socket)
         for round in 1...3 {
@@ -44,9 +42,9 @@ import Testing
             #expect(unsafe lstat(directory.socket, &status) == 0 && status.st_mode == S_IFSOCK | 0o600)
             #expect(directory.names == ["rtc_SSFD", "rtc_SSFD.lock"])
         }
-        #expect(try await connections.next()?.id == 2)
-        let third = try PeerSocket.connected(to: directory.socket)
-        #expect(try await connections.next()?.id == 3)
+        #expect(try await firstConnection(of: server)?.id == 2)
+        let third = try await server.connectedPeer()
+        #expect(third.connection.id == 3)
         try await first.write(message(body(1, count: 100)))
         #expect(try await connection.nextBytes() == body(1, count: 100))
         let restored = try #require(events(.pathRestored).first)

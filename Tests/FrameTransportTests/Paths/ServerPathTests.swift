@@ -102,8 +102,7 @@ import Testing
         #expect(entry()?.st_ino == before?.st_ino)
         #expect(directory.names == ["rtc_SSFD", "rtc_SSFD.lock"])
         // Had one of them so much as connected, this would not be the first.
-        let client = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
+        let (client, connection) = try await server.connectedPeer()
         #expect(connection.id == 1)
         try await client.write(message(body(1, count: 100)))
         #expect(try await connection.nextBytes() == body(1, count: 100))

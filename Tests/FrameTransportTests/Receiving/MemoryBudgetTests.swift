@@ -41,11 +41,8 @@ import Testing
     /// Shows P184.
     @Test func `a large frame waits for another, and arrives once that is consumed`() async throws {
         let (server, budget) = try server()
-        var connections = server.connections.makeAsyncIterator()
-        let first = try PeerSocket.connected(to: directory.socket)
-        let firstConnection = try #require(try await connections.next())
-        let second = try PeerSocket.connected(to: directory.socket)
-        let secondConnection = try #require(try await connections.next())
+        let (first, firstConnection) = try await server.connectedPeer()
+        let (second, secondConnection) = try await server.connectedPeer()
         let size = 200 << 10
         try await first.write(message(body(1, count: size)))
         // Received whole, and not taken yet.
@@ -90,8 +87,7 @@ import Testing
             $0.memory = FrameServer.MemoryBudget(maximumBytes: 32 << 20)
             $0.limits.maximumConnections = 4
         }
-        let sender = try PeerSocket.connected(to: directory.socket)
-        let connection = try #require(try await firstConnection(of: server))
+        let (sender, connection) = try await server.connectedPeer()
         for seed in 0..<64 { try await sender.write(audio(seed)) }
         sender.close()
         #expect(try await connection.closed() == .closedByPeer(.stoppedByUser))

@@ -17,8 +17,7 @@ import Testing
 
     /// Sends `bytes` and returns the bodies of what arrived.
     private func bodies(of bytes: [UInt8], chunk: Int) async throws -> [[UInt8]] {
-        let client = try PeerSocket.connected(to: server.path)
-        let connection = try #require(try await firstConnection(of: server))
+        let (client, connection) = try await server.connectedPeer()
         async let sending: Void = {
             try await client.write(bytes, chunk: chunk)
             client.finishWriting()
@@ -38,8 +37,7 @@ import Testing
     }
 
     @Test func `the header's values reach the consumer`() async throws {
-        let client = try PeerSocket.connected(to: server.path)
-        let connection = try #require(try await firstConnection(of: server))
+        let (client, connection) = try await server.connectedPeer()
         try await client.write(message(body(1, count: 300), width: 1218, height: 562, orientation: 8))
         var frames = connection.frames.makeAsyncIterator()
         let frame = try #require(try await frames.next())

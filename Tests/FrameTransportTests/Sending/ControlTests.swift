@@ -51,8 +51,7 @@ import Testing
     @Test func `a sender of a later version is addressed in version 1, and understood`() async throws {
         let server = try directory.server { $0.hello = ControlRequest.Hello(wants: .frames) }
         defer { server.close() }
-        let sender = try PeerSocket.connected(to: directory.socket)
-        let receiver = try #require(try await firstConnection(of: server))
+        let (sender, receiver) = try await server.connectedPeer()
         let status = SenderStatus(state: .live, version: 9_999)
         try await sender.write(status.encoded())
         var statuses = receiver.statuses.makeAsyncIterator()

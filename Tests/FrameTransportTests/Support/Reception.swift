@@ -9,8 +9,16 @@ extension TemporaryDirectory {
         _ change: (inout FrameServer.Configuration) -> Void = { _ in }
     ) async throws -> (server: FrameServer, peer: PeerSocket, connection: FrameConnection) {
         let server = try server(change)
-        let peer = try PeerSocket.connected(to: socket)
-        return (server, peer, try #require(try await firstConnection(of: server)))
+        let (peer, connection) = try await server.connectedPeer()
+        return (server, peer, connection)
+    }
+}
+
+extension FrameServer {
+    /// A peer that has connected, and the connection to it, if nobody else connects.
+    func connectedPeer() async throws -> (peer: PeerSocket, connection: FrameConnection) {
+        let peer = try PeerSocket.connected(to: path)
+        return (peer, try #require(try await firstConnection(of: self)))
     }
 }
 

@@ -25,8 +25,7 @@ final class Display {
         let setup = xcb_get_setup(connection)
         var screens = xcb_setup_roots_iterator(setup)
         for _ in 0..<number { xcb_screen_next(&screens) }
-        let screen = screens.data.pointee
-        root = screen.root
+        root = screens.data.pointee.root
         visuals = Self.visuals(of: screens.data)
         func event(of name: String) throws(Failure) -> Int32 {
             if let event = Self.firstEvent(of: name, connection) { return event }
@@ -40,7 +39,6 @@ final class Display {
         xcb_discard_reply(connection, xcb_xfixes_query_version(connection, 5, 0).sequence)
         xcb_discard_reply(connection, xcb_randr_query_version(connection, 1, 5).sequence)
         if reportsMotion { xcb_discard_reply(connection, xcb_input_xi_query_version(connection, 2, 2).sequence) }
-        try check(depth: screen.root_depth, visual: screen.root_visual, of: "the display '\(name)'")
         guard setup?.pointee.image_byte_order == UInt8(XCB_IMAGE_ORDER_LSB_FIRST.rawValue) else {
             throw .unavailable("the display '\(name)' has big-endian pixels: use one of a little-endian machine")
         }
@@ -63,17 +61,6 @@ final class Display {
         return found
     }
 
-    /// Every pixel has to have four bytes, of which blue is the first.
-    private func check(depth: UInt8, visual: xcb_visualid_t, of place: String) throws(Failure) {
-        guard depth == 24 || depth == 32 else {
-            throw .unavailable("\(place) has \(depth) bits per pixel: use one of 24 or 32")
-        }
-        guard visuals.contains(visual) else {
-            let colors = "pixels with their colors in another order than blue, green, red"
-            throw .unavailable("\(place) has \(colors): use another visual")
-        }
-    }
-
     /// The number of the first event of an extension; nil if the server lacks it.
     private static func firstEvent(of name: String, _ connection: OpaquePointer) -> Int32? {
         let cookie = xcb_query_extension(connection, UInt16(name.utf8.count), name)
@@ -81,14 +68,11 @@ final class Display {
         return reply.flatMap { $0.present == 0 ? nil : Int32($0.first_event) }
     }
 
-    /// A number for something that the server is to make.
-    func makeID() -> UInt32 { xcb_generate_id(connection) }
-
     /// Memory that the server has made: its number there, and a descriptor of it, so that none is left behind however
     /// this ends; nil if the server is on another machine.
     func makeMemory(_ byteCount: Int) -> (segment: xcb_shm_seg_t, descriptor: Int32)? {
         guard sharesMemory else { return nil }
-        let segment = makeID()
+        let segment = xcb_generate_id(connection)
         let cookie = xcb_shm_create_segment(connection, segment, UInt32(byteCount), 0)
         guard let reply = xcb_shm_create_segment_reply(connection, cookie, nil) else { return nil }
         defer { free(reply) }
@@ -117,15 +101,21 @@ final class Display {
 
     /// The place and the size of a window, in pixels of the root window; nil if it does not exist.
     func rectangle(of window: xcb_window_t) throws(Failure) -> PixelBuffer.Rectangle? {
-        let (first, second, third) = (
-            xcb_get_geometry(connection, window), xcb_translate_coordinates(connection, window, root, 0, 0),
-            xcb_get_window_attributes(connection, window)
-        )
+        let (first, second) = (xcb_get_geometry(connection, window), xcb_get_window_attributes(connection, window))
+        let third = xcb_translate_coordinates(connection, window, root, 0, 0)
         let geometry = answer(xcb_get_geometry_reply(connection, first, nil))
-        let origin = answer(xcb_translate_coordinates_reply(connection, second, nil))
-        let attributes = answer(xcb_get_window_attributes_reply(connection, third, nil))
+        let attributes = answer(xcb_get_window_attributes_reply(connection, second, nil))
+        let origin = answer(xcb_translate_coordinates_reply(connection, third, nil))
         guard let geometry, let origin, let attributes else { return nil }
-        try check(depth: geometry.depth, visual: attributes.visual, of: "the window \(hexadecimal(window))")
+        // Every pixel has to have four bytes, of which blue is the first.
+        let place = window == root ? "the display '\(name)'" : "the window \(hexadecimal(window))"
+        guard geometry.depth == 24 || geometry.depth == 32 else {
+            throw .unavailable("\(place) has \(geometry.depth) bits per pixel: use one of 24 or 32")
+        }
+        guard visuals.contains(attributes.visual) else {
+            let colors = "pixels with their colors in another order than blue, green, red"
+            throw .unavailable("\(place) has \(colors): use another visual")
+        }
         return .init(origin.dst_x, origin.dst_y, geometry.width, geometry.height)
     }
 

@@ -9,16 +9,14 @@ import FrameSocket
 /// Sendable: an image that refers to it only keeps it alive.
 final class ImageMemory: @unchecked Sendable {
     private let bytes: UnsafeMutableRawBufferPointer
-    private let (width, height, bytesPerRow): (Int, Int, Int)
-    /// The rows that are older than in the latest image.
-    var oldRows: RangeSet<Int>
+    let (width, height): (Int, Int)
+    private let bytesPerRow: Int
     private let display: Display
     /// Its number at the server; nil if the server cannot write to it.
     private let segment: xcb_shm_seg_t?
 
     init(_ display: Display, width: Int, height: Int) throws(Failure) {
         (self.display, self.width, self.height, bytesPerRow) = (display, width, height, 4 * width)
-        oldRows = RangeSet(0..<height)
         let shared = display.makeMemory(bytesPerRow * height)
         defer { if let shared { close(shared.descriptor) } }
         segment = shared?.segment
@@ -50,11 +48,11 @@ final class ImageMemory: @unchecked Sendable {
         return .init(rebasing: bytes[start + 4 * columns.lowerBound..<start + 4 * columns.upperBound])
     }
 
-    /// Makes this a copy of the latest image, but for some rows.
-    func copyOldRows(of latest: ImageMemory, except rows: RangeSet<Int>) {
-        for range in oldRows.subtracting(rows).ranges {
+    /// Copies some rows of another image.
+    func copy(_ rows: RangeSet<Int>, of other: ImageMemory) {
+        for range in rows.ranges {
             let range = range.lowerBound * bytesPerRow..<range.upperBound * bytesPerRow
-            bytes[range].copyBytes(from: latest.bytes[range])
+            bytes[range].copyBytes(from: other.bytes[range])
         }
     }
 
@@ -71,7 +69,8 @@ final class ImageMemory: @unchecked Sendable {
         func span(_ range: Range<Int>) -> (y: Int16, height: UInt16) {
             (Int16(clamping: range.lowerBound + offset.y), UInt16(clamping: range.count))
         }
-        guard let segment else {
+        // Into shared memory, the server writes row after row without a gap.
+        guard let segment, columns.count == self.width else {
             return rows.ranges.allSatisfy { range in
                 let (y, height) = span(range)
                 let cookie = xcb_get_image(connection, format, drawable, x, y, width, height, .max)
@@ -86,13 +85,10 @@ final class ImageMemory: @unchecked Sendable {
                 return true
             }
         }
-        // The server writes row after row without a gap: whole rows at once, parts of rows one by one.
-        let isWhole = 4 * columns.count == bytesPerRow
-        let ranges = rows.ranges.flatMap { range in isWhole ? [range] : range.map { $0..<$0 + 1 } }
         // All requests at once: the answers take one round trip.
-        let cookies = ranges.map { range in
-            let ((y, height), place) = (span(range), range.lowerBound * bytesPerRow + 4 * columns.lowerBound)
-            return xcb_shm_get_image(connection, drawable, x, y, width, height, .max, format, segment, UInt32(place))
+        let cookies = rows.ranges.map { range in
+            let ((y, height), place) = (span(range), UInt32(range.lowerBound * bytesPerRow))
+            return xcb_shm_get_image(connection, drawable, x, y, width, height, .max, format, segment, place)
         }
         let replies = cookies.map { xcb_shm_get_image_reply(connection, $0, nil) }
         defer { replies.forEach { free($0) } }

@@ -7,7 +7,7 @@ import FrameSocket
 /// The X server keeps the damage until it is asked for, and says only once that there is some. So a screen that does not
 /// change costs nothing, and one that changes all the time costs an event for every image.
 final class Screen {
-    private let display: Display
+    let display: Display
     private let source: Options.Source
     let drawsPointer: Bool
     private let (damageID, regionID): (xcb_damage_damage_t, xcb_xfixes_region_t)
@@ -21,16 +21,16 @@ final class Screen {
     /// Whether there may be something to capture.
     var hasChanged = true
 
-    /// The size of the images, and the memory of the latest and of those that others still refer to.
-    private var size = (width: 0, height: 0)
-    private var memories: [ImageMemory] = []
+    /// The memory of the latest image, and of the one before it, with the rows in which that is another one.
     private var latest: ImageMemory?
+    private var former: ImageMemory?
+    private var oldRows = RangeSet<Int>()
     /// The rows that have changed since the last image that was captured.
     private var damage = RangeSet<Int>()
 
     init(_ display: Display, _ source: Options.Source, drawsPointer: Bool) throws {
         (self.display, self.source, self.drawsPointer) = (display, source, drawsPointer)
-        (damageID, regionID) = (display.makeID(), display.makeID())
+        (damageID, regionID) = (xcb_generate_id(display.connection), xcb_generate_id(display.connection))
         // Only to say at once if there is no such thing.
         _ = try locate()
         let (connection, root) = (display.connection, display.root)
@@ -76,7 +76,7 @@ final class Screen {
             area = monitor.intersection(root)
         case .window(let window):
             guard let rectangle = try display.rectangle(of: window) else {
-                if size.width > 0 { throw closed }
+                if latest != nil { throw closed }
                 throw .noInput("no window \(hexadecimal(window)) on the display '\(display.name)'; xwininfo prints IDs")
             }
             area = rectangle
@@ -85,9 +85,6 @@ final class Screen {
     }
 
     // MARK: Events
-
-    /// The descriptor that becomes readable if something has happened on the display.
-    var descriptor: Int32 { display.descriptor }
 
     /// Reads what the server has reported.
     ///
@@ -119,19 +116,20 @@ final class Screen {
         let (area, visible) = place
         guard area.width > 0, area.height > 0 else { return nil }
         let corner = (area.x, area.y)
-        if size != (area.width, area.height) {
-            (size, memories, latest, damage) = ((area.width, area.height), [], nil, RangeSet())
+        let whole = area.from(corner)
+        if let latest, (latest.width, latest.height) != (area.width, area.height) {
+            (self.latest, former, damage) = (nil, nil, RangeSet())
         }
-        damage.formUnion(isLocated ? findChanges(in: area) : findChanges(in: area).union(area.from(corner).rows))
+        damage.formUnion(isLocated ? findChanges(in: area) : findChanges(in: area).union(whole.rows))
         guard !damage.isEmpty else { return nil }
         // No other pixels of a window can be read.
         let (rows, columns) = (damage.intersection(visible.rows), visible.x..<visible.right)
-        let free = memories.indices.first { isKnownUniquelyReferenced(&memories[$0]) }
-        let memory = try free.map { memories[$0] } ?? ImageMemory(display, width: area.width, height: area.height)
-        if free == nil { memories.append(memory) }
+        // Usually, nothing refers to the former image any longer.
+        if !isKnownUniquelyReferenced(&former) { (former, oldRows) = (nil, whole.rows) }
+        let memory = try former ?? ImageMemory(display, width: area.width, height: area.height)
         // Reading again what is no part of this damage could show what came after it.
-        if let latest { memory.copyOldRows(of: latest, except: columns.count == area.width ? rows : RangeSet()) }
-        memory.oldRows = rows
+        if let latest { memory.copy(columns.count == area.width ? oldRows.subtracting(rows) : oldRows, of: latest) }
+        (former, oldRows) = (memory, rows)
         // It may fail if a window has closed, moved, or is not shown: an event says so, and when to try again.
         guard memory.read(rows, columns, of: drawable, offset: origin(of: area)) else { return nil }
         if let pointer {
@@ -139,9 +137,7 @@ final class Screen {
                 pointer.draw(on: memory.row(y, columns), at: (area.x + visible.x, area.y + y))
             }
         }
-        for other in memories { other.oldRows.formUnion(rows) }
-        memory.oldRows = RangeSet()
-        latest = memory
+        (latest, former) = (memory, latest)
         defer { damage = RangeSet() }
         return (try memory.image(), damage.ranges.map { .init(0, $0.lowerBound, area.width, $0.count) })
     }

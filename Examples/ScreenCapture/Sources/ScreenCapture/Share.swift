@@ -18,7 +18,7 @@ struct Failure: Error {
 /// never an old one.
 @MainActor
 func share(_ screen: Screen, with uploader: SampleUploader) async throws {
-    let (connection, descriptor) = (uploader.connection, screen.descriptor)
+    let (connection, descriptor) = (uploader.connection, screen.display.descriptor)
     var last = ContinuousClock.Instant?.none
     while true {
         try Task.checkCancellation()

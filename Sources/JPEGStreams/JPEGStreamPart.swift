@@ -29,41 +29,38 @@ package struct JPEGStreamImage: Sendable, Equatable {
 }
 
 /// What programs write around frames: zeros up to a size, the headers of a multipart stream, fill bytes.
-enum JPEGPadding {
+extension ArraySlice<UInt8> {
     /// More than the headers of a part have.
-    private static let maximumTextByteCount = 4096
+    private static var maximumTextByteCount: Int { 4096 }
 
     /// Whether bytes between two images are nothing else.
-    static func isAll(of bytes: ArraySlice<UInt8>) -> Bool {
-        let text = bytes.trimmingSuffix { $0 == 0xFF }.trimmingSuffix { $0 == 0 }.drop { $0 == 0 }
-        return text.count <= maximumTextByteCount && text.allSatisfy { $0 == 0 || isText($0) }
+    var isPadding: Bool {
+        let text = trimmingSuffix { $0 == 0xFF }.trimmingSuffix { $0 == 0 }.drop { $0 == 0 }
+        return text.count <= Self.maximumTextByteCount && text.allSatisfy { $0 == 0 || Self.isText($0) }
     }
 
     /// The number of bytes of coded data before the padding at its end, and whether zeros are a part of that.
-    static func trimmed(_ data: ArraySlice<UInt8>) -> (byteCount: Int, hasZeros: Bool) {
-        let bare = withoutHeaders(data.trimmingSuffix { $0 == 0 }).trimmingSuffix { $0 == 0 }
-        guard bare.endIndex < data.endIndex, data[bare.endIndex] == 0 else { return (bare.count, false) }
+    var withoutPadding: (byteCount: Int, hasZeros: Bool) {
+        let bare = trimmingSuffix { $0 == 0 }.withoutHeaders.trimmingSuffix { $0 == 0 }
+        guard bare.endIndex < endIndex, self[bare.endIndex] == 0 else { return (bare.count, false) }
         // A byte FF of data is followed by a zero.
         return bare.last == 0xFF ? (bare.count + 1, false) : (bare.count, true)
     }
 
     /// The data without the headers at its end, or as much of them as there is: text from the dashes of a boundary on.
-    private static func withoutHeaders(_ data: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        let text = data[data.suffix(maximumTextByteCount).trimmingSuffix(while: isText).endIndex...]
+    private var withoutHeaders: Self {
+        let text = self[suffix(Self.maximumTextByteCount).trimmingSuffix(while: Self.isText).endIndex...]
         let dashes: [UInt8] = [0x2D, 0x2D]
-        guard let start = text.indices.first(where: { text[$0...].starts(with: dashes) }) else { return data }
-        guard text[start...].contains(0x0A) || text[start...].dropFirst(3).suffix(2) == dashes[...] else { return data }
-        let rest = data[..<start]
-        guard rest.last == 0x0A else { return rest }
-        return rest.dropLast().last == 0x0D ? rest.dropLast(2) : rest.dropLast()
+        guard let start = text.indices.first(where: { text[$0...].starts(with: dashes) }) else { return self }
+        guard text[start...].contains(0x0A) || text[start...].dropFirst(3).suffix(2) == dashes[...] else { return self }
+        let rest = self[..<start]
+        return rest.last == 0x0A ? rest.dropLast(rest.dropLast().last == 0x0D ? 2 : 1) : rest
     }
 
     private static func isText(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) || (0x09...0x0D).contains(byte) }
-}
 
-extension ArraySlice {
     /// The elements without the last ones that satisfy a condition.
-    fileprivate func trimmingSuffix(while condition: (Element) -> Bool) -> ArraySlice {
+    private func trimmingSuffix(while condition: (UInt8) -> Bool) -> Self {
         self[..<((lastIndex { !condition($0) } ?? startIndex - 1) + 1)]
     }
 }

@@ -24,7 +24,6 @@ package struct JPEGStreamReader: Sendable {
     private var stream = JPEGStreamBuffer()
     /// The place of the first byte that belongs to no part yet.
     private var head = 0
-    private var headers = JPEGHeaders()
     /// The starts that lead to coded data, and where it begins: a candidate, and others in its segments.
     private var starts: ArraySlice<(place: Int, scan: Int)> = []
     /// The place before which there are no others.
@@ -32,9 +31,7 @@ package struct JPEGStreamReader: Sendable {
     /// The coded data of the candidate, once it is known to be an image.
     private var scan: JPEGScan?
     /// The further images of the last one.
-    private var list = JPEGImageList()
-    /// What follows the run before it.
-    private var ready: JPEGStreamPart?
+    private var list: [Range<Int>] = []
 
     package init() {}
 
@@ -50,7 +47,7 @@ package struct JPEGStreamReader: Sendable {
     package mutating func fill<Result, Failure: Error>(
         _ read: (inout [UInt8]) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if stream.drop(before: head) { headers.forget(before: head) }
+        stream.drop(before: head)
         return try read(&stream.bytes)
     }
 
@@ -62,25 +59,43 @@ package struct JPEGStreamReader: Sendable {
     /// The next part; nil if that takes more of the stream, or if it has ended.
     package mutating func next() -> JPEGStreamPart? {
         while true {
-            if let part = ready.take() {
-                head += part.byteCount
-                return part
-            }
             while starts.isEmpty, search(before: byteCount) {}
             // At the end, nothing is left to be an image.
             let end = starts.first?.place ?? (stream.isFinished ? byteCount : searched)
             // Long runs are cut by their length alone, so that it does not matter when they are noticed.
             if end - head >= Self.maximumRunByteCount { return run(upTo: head + Self.maximumRunByteCount) }
-            guard let candidate = starts.first else { return stream.isFinished && head < end ? run(upTo: end) : nil }
-            guard follow(candidate.place, candidate.scan) else { return nil }
-            if let ready, head < ready.offset { return run(upTo: ready.offset) }
+            guard let (start, data) = starts.first else {
+                return stream.isFinished && head < end ? run(upTo: end) : nil
+            }
+            if scan == nil {
+                while searched < data { guard search(before: data) else { return nil } }
+                // A thumbnail's data begins before that of its image. A start that leads to the same data, or beyond, is the
+                // next image's, and the candidate was cut off within a segment; but not one in a table of FF, which seems to be
+                // fill.
+                let inner = starts.dropFirst().lazy.prefix { $0.place < data }
+                if inner.contains(where: { $0.scan >= data && stream[$0.place + 3] != 0xFF }) {
+                    starts.removeFirst()
+                    continue
+                }
+                scan = JPEGScan(from: data + 2)
+            }
+            let last = start + Self.maximumImageByteCount
+            if let (end, isComplete) = scan?.end(in: &stream), end <= last {
+                return head < start ? run(upTo: start) : image(data, end, isComplete: isComplete)
+            }
+            // Whether it is too long shows when all that may be a segment before there is complete.
+            guard byteCount > last + 0x1_0004 || stream.isFinished else { return nil }
+            proceed(to: last)
         }
     }
 
     /// Returns the bytes up to `end` as a part that is no image.
     private mutating func run(upTo end: Int) -> JPEGStreamPart {
+        part(upTo: end, stream[head..<end].isPadding ? .padding : .damage)
+    }
+
+    private mutating func part(upTo end: Int, _ content: JPEGStreamPart.Content) -> JPEGStreamPart {
         defer { head = end }
-        let content = JPEGPadding.isAll(of: stream[head..<end]) ? .padding : .damage as JPEGStreamPart.Content
         return JPEGStreamPart(offset: head, byteCount: end - head, content: content)
     }
 
@@ -93,52 +108,25 @@ package struct JPEGStreamReader: Sendable {
             return end < byteCount
         }
         searched = second - 1
-        guard let isStart = stream.isStart(searched),
-            let scan = isStart ? headers.target(of: searched, in: &stream) : -1
+        guard let isStart = stream.isStart(searched), let scan = isStart ? stream.target(of: searched) : -1
         else { return false }
         if scan > 0 { starts.append((searched, scan)) }
         searched = second
         return true
     }
 
-    /// Follows the candidate to its end, or gives it up; false if that takes more of the stream.
-    private mutating func follow(_ start: Int, _ data: Int) -> Bool {
-        if scan == nil {
-            while searched < data { guard search(before: data) else { return false } }
-            // A thumbnail's data begins before that of its image. A start that leads to the same data, or beyond, is the next
-            // image's, and the candidate was cut off within a segment; but not one in a table of FF, which seems to be fill.
-            let inner = starts.dropFirst().lazy.prefix { $0.place < data }
-            if inner.contains(where: { $0.scan >= data && stream[$0.place + 3] != 0xFF }) {
-                starts.removeFirst()
-                return true
-            }
-            scan = JPEGScan(from: data + 2)
-        }
-        let last = start + Self.maximumImageByteCount
-        if let end = scan?.end(in: &stream), end.place <= last {
-            return take(start, data, end.place, isComplete: end.isComplete)
-        }
-        // Whether it is too long shows when all that may be a segment before there is complete.
-        guard byteCount > last + 0x1_0004 || stream.isFinished else { return false }
-        proceed(to: last)
-        return true
-    }
-
-    /// Makes a part of an image; false if that takes more of the stream.
-    private mutating func take(_ start: Int, _ data: Int, _ end: Int, isComplete: Bool) -> Bool {
-        let bare = JPEGPadding.trimmed(stream[data..<(isComplete ? data : end)])
-        let image = start..<(isComplete ? end : data + bare.byteCount)
-        guard let isListed = list.contains(image, isComplete: isComplete, in: stream) else { return false }
-        var content = JPEGStreamPart.Content.padding
-        if !isListed {
-            list = JPEGImageList(in: start..<data, of: stream)
-            var bytes = Array(stream[image])
-            if !isComplete { bytes += [0xFF, 0xD9] }
-            content = .image(JPEGStreamImage(bytes: bytes, isComplete: isComplete, isBeforeZeros: bare.hasZeros))
-        }
-        ready = JPEGStreamPart(offset: start, byteCount: image.count, content: content)
+    /// Returns the candidate, which ends there; nil if that takes more of the stream.
+    private mutating func image(_ data: Int, _ end: Int, isComplete: Bool) -> JPEGStreamPart? {
+        let bare = stream[data..<(isComplete ? data : end)].withoutPadding
+        let image = head..<(isComplete ? end : data + bare.byteCount)
+        guard let isListed = stream.lists(list, image, isComplete: isComplete) else { return nil }
         proceed(to: image.upperBound)
-        return true
+        if isListed { return part(upTo: image.upperBound, .padding) }
+        list = stream.listedImages(in: image.lowerBound..<data)
+        var bytes = Array(stream[image])
+        if !isComplete { bytes += [0xFF, 0xD9] }
+        let found = JPEGStreamImage(bytes: bytes, isComplete: isComplete, isBeforeZeros: bare.hasZeros)
+        return part(upTo: image.upperBound, .image(found))
     }
 
     /// Continues behind an image.

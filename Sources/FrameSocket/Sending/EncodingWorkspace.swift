@@ -43,11 +43,9 @@ final class EncodingWorkspace: Sendable {
     }
 
     /// Returns the watermark for a place, composed again if that differs from the last; nil, and none is kept, for no place.
-    func watermark(at placement: WatermarkPlacement?) throws(TurboJPEGError) -> DrawnWatermark? {
-        try watermark.withLock { watermark throws(TurboJPEGError) in
-            if let placement, watermark?.placement == placement { return watermark }
-            watermark = nil
-            if let placement { watermark = try DrawnWatermark(placement, format) }
+    func watermark(at placement: WatermarkPlacement?) -> DrawnWatermark? {
+        watermark.withLock { watermark in
+            if watermark?.placement != placement { watermark = placement.map { DrawnWatermark($0, format) } }
             return watermark
         }
     }

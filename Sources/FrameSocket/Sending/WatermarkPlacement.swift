@@ -10,8 +10,8 @@ struct WatermarkPlacement: Sendable, Equatable {
     let orientation: FrameOrientation
     /// The size that the watermark is scaled to, all of it; upright.
     private let scaled: BufferSize
-    /// The visible part of the scaled watermark.
-    private let part: PixelBuffer.Rectangle
+    /// What is visible of that.
+    private let (columns, rows): (Range<Int>, Range<Int>)
     /// The place of that part on the frame as it is encoded.
     let place: PixelBuffer.Rectangle
 
@@ -31,7 +31,8 @@ struct WatermarkPlacement: Sendable, Equatable {
         guard !columns.isEmpty, !rows.isEmpty else { return nil }
         (self.watermark, self.size, self.orientation) = (watermark, size, orientation)
         scaled = BufferSize(width: width, height: height)
-        part = .init(x: columns.lowerBound - x, y: rows.lowerBound - y, width: columns.count, height: rows.count)
+        self.columns = columns.lowerBound - x..<columns.upperBound - x
+        self.rows = rows.lowerBound - y..<rows.upperBound - y
         let (across, down) = orientation.swapsAxes ? (rows, columns) : (columns, rows)
         place = PixelBuffer.Rectangle(
             x: orientation.reversesColumns ? size.width - across.upperBound : across.lowerBound,
@@ -41,12 +42,40 @@ struct WatermarkPlacement: Sendable, Equatable {
         )
     }
 
-    /// Returns the visible part as it lies on the frame, in `rgba`.
-    func image() throws(TurboJPEGError) -> PixelBuffer {
-        let image = try watermark.image.scaledWithAlpha(toWidth: scaled.width, height: scaled.height, part: part)
-        // In the opposite direction: from what a viewer sees to the frame. All but a quarter of a turn undo themselves.
-        let inverse: FrameOrientation = orientation == .left ? .right : orientation == .right ? .left : orientation
-        return try image.upright(from: inverse)
+    /// Returns red, green, blue and alpha of the visible part as it lies on the frame, row after row.
+    ///
+    /// Samples are weighted by their distance, up to one pixel of the larger of both images (bilinear interpolation, in
+    /// the form that does not skip pixels), and colors by their alpha: what is transparent does not show.
+    func pixels() -> [SIMD4<UInt8>] {
+        let (image, format) = (watermark.image, watermark.image.format)
+        let (step, stride, channels) = (format.bytesPerPixel, image.plane(0).bytesPerRow, format.channelOffsets)
+        let alpha: Int? = format == .bgrx ? nil : format.opaqueOffset
+        let columns = columns.map { scalingWeights(of: $0, in: scaled.width, from: image.width) }
+        let rows = rows.map { scalingWeights(of: $0, in: scaled.height, from: image.height) }
+        return image.withPlane(0) { bytes in
+            func pixel(_ x: Int, _ y: Int) -> SIMD4<UInt8> {
+                // Red, green and blue, multiplied with alpha, and alpha.
+                var sum = SIMD4<Double>.zero
+                for row in rows[y] {
+                    for column in columns[x] {
+                        let start = row.sample * stride + column.sample * step
+                        func value(_ channel: Int) -> Double { Double(bytes[start + channel]) }
+                        let color = SIMD4(value(channels.red), value(channels.green), value(channels.blue), 1)
+                        sum += row.weight * column.weight * (alpha.map(value) ?? 255) * color
+                    }
+                }
+                // Below this, rounding leaves nothing of it.
+                var color = sum / (sum.w > 0.01 ? sum.w : 1)
+                color.w = sum.w
+                return SIMD4(color + 0.5)
+            }
+            return (0..<place.width * place.height).map { index in
+                let (row, column) = index.quotientAndRemainder(dividingBy: place.width)
+                let across = orientation.reversesColumns ? place.width - 1 - column : column
+                let down = orientation.reversesRows ? place.height - 1 - row : row
+                return orientation.swapsAxes ? pixel(down, across) : pixel(across, down)
+            }
+        }
     }
 }
 
@@ -68,64 +97,56 @@ final class DrawnWatermark: Sendable {
     private let rows: Range<Int>
     private let planes: [[Sample]]
 
-    /// - Throws: `allocationFailed`.
-    init(_ placement: WatermarkPlacement, _ format: PixelFormat) throws(TurboJPEGError) {
+    init(_ placement: WatermarkPlacement, _ format: PixelFormat) {
         func whole(_ start: Int, _ count: Int, _ side: Int) -> Range<Int> {
             start - start % 2..<min(start + count + (start + count) % 2, side)
         }
-        let (image, place) = (try placement.image(), placement.place)
+        let (pixels, place) = (placement.pixels(), placement.place)
         let columns = whole(place.x, place.width, placement.size.width)
         let rows = whole(place.y, place.height, placement.size.height)
-        var planes = [[Sample]](repeating: [], count: format.planeCount)
-        let (stride, channels) = (image.plane(0).bytesPerRow, format.channelOffsets)
-        image.withPlane(0) { bytes in
-            /// Red, green, blue and weight at a place of the frame.
-            func pixel(_ column: Int, _ row: Int) -> SIMD4<UInt8> {
-                let (x, y) = (column - place.x, row - place.y)
-                guard 0..<place.width ~= x, 0..<place.height ~= y else { return .zero }
-                let start = y * stride + 4 * x
-                return SIMD4(bytes[start], bytes[start + 1], bytes[start + 2], bytes[start + 3])
-            }
-            for row in rows {
-                for column in columns {
-                    let pixel = pixel(column, row)
-                    guard format.bytesPerPixel > 1 else {
-                        // As JFIF defines it.
-                        let luma = (SIMD4<Double>(pixel) * SIMD4(0.299, 0.587, 0.114, 0)).sum()
-                        planes[0].append(Sample(value: UInt8(rounding: luma), weight: pixel.w))
-                        continue
-                    }
-                    let start = planes[0].count
-                    // The byte that is no color is opaque.
-                    planes[0] += repeatElement(Sample(value: 255, weight: pixel.w), count: format.bytesPerPixel)
-                    planes[0][start + channels.red].value = pixel.x
-                    planes[0][start + channels.green].value = pixel.y
-                    planes[0][start + channels.blue].value = pixel.z
-                }
-            }
-            guard format.isPlanar else { return }
-            for row in Swift.stride(from: rows.lowerBound, to: rows.upperBound, by: 2) {
-                for column in Swift.stride(from: columns.lowerBound, to: columns.upperBound, by: 2) {
-                    let (right, bottom) = (min(column + 2, columns.upperBound), min(row + 2, rows.upperBound))
-                    // Blue and red, each as much as it shows, and how much that is.
-                    var sum = SIMD4<Double>.zero
-                    for y in row..<bottom {
-                        for x in column..<right {
-                            let color = SIMD4<Double>(pixel(x, y))
-                            let blueness = 128 + (color * SIMD4(-0.168736, -0.331264, 0.5, 0)).sum()
-                            let redness = 128 + (color * SIMD4(0.5, -0.418688, -0.081312, 0)).sum()
-                            sum += color.w * SIMD4(blueness, redness, 1, 0)
+        planes = (0..<format.planeCount).map { plane in
+            let (side, channels) = (plane == 0 ? 1 : 2, Self.channels(of: format, plane))
+            var samples: [Sample] = []
+            for top in stride(from: rows.lowerBound, to: rows.upperBound, by: side) {
+                for left in stride(from: columns.lowerBound, to: columns.upperBound, by: side) {
+                    // Red, green, blue and one, each as much as it shows, of the pixels that share the sample.
+                    var (sum, count) = (SIMD4<Double>.zero, 0.0)
+                    for row in top..<min(top + side, rows.upperBound) {
+                        for column in left..<min(left + side, columns.upperBound) {
+                            count += 1
+                            let (x, y) = (column - place.x, row - place.y)
+                            guard 0..<place.width ~= x, 0..<place.height ~= y else { continue }
+                            var color = SIMD4<Double>(pixels[y * place.width + x])
+                            let alpha = color.w
+                            color.w = 1
+                            sum += alpha * color
                         }
                     }
-                    let weight = UInt8(rounding: sum.z / Double((right - column) * (bottom - row)))
-                    let mean = sum / max(sum.z, 1)
-                    planes[1].append(Sample(value: UInt8(rounding: mean.x), weight: weight))
-                    planes[format == .nv12 ? 1 : 2].append(Sample(value: UInt8(rounding: mean.y), weight: weight))
+                    let (mean, weight) = (sum / max(sum.w, 1), UInt8(sum.w / count + 0.5))
+                    for channel in channels {
+                        samples.append(Sample(value: UInt8(min((channel * mean).sum() + 0.5, 255)), weight: weight))
+                    }
                 }
             }
+            return samples
         }
         (self.placement, self.format, self.columns, self.rows) = (placement, format, columns, rows)
-        self.planes = planes
+    }
+
+    /// How much red, green, blue and one there are in each byte of a sample.
+    private static func channels(of format: PixelFormat, _ plane: Int) -> [SIMD4<Double>] {
+        // As JFIF defines them.
+        let (blueness, redness) = (SIMD4(-0.168736, -0.331264, 0.5, 128), SIMD4(0.5, -0.418688, -0.081312, 128))
+        if plane > 0 { return format == .nv12 ? [blueness, redness] : plane == 1 ? [blueness] : [redness] }
+        guard format.bytesPerPixel > 1 else { return [SIMD4(0.299, 0.587, 0.114, 0)] }
+        // A byte that is no color is opaque.
+        var channels = [SIMD4<Double>](repeating: [0, 0, 0, 255], count: format.bytesPerPixel)
+        let offsets = format.channelOffsets
+        for (color, offset) in [offsets.red, offsets.green, offsets.blue].enumerated() {
+            channels[offset] = .zero
+            channels[offset][color] = 1
+        }
+        return channels
     }
 
     /// Draws on a frame, in memory of `pool` if anything else refers to the frame's own.
@@ -160,48 +181,6 @@ final class DrawnWatermark: Sendable {
     }
 }
 
-extension PixelBuffer {
-    /// Returns a part of a packed image in another size, each pixel with the color and alpha of what it covers.
-    ///
-    /// Samples are weighted by their distance, up to one pixel of the larger of both images (bilinear interpolation, in
-    /// the form that does not skip pixels), and colors by their alpha: what is transparent does not show. Only the part of
-    /// the whole of `width` by `height` is computed, however large that is.
-    ///
-    /// - Returns: The part, in `rgba`.
-    /// - Throws: `invalidSize` or `allocationFailed`.
-    func scaledWithAlpha(toWidth width: Int, height: Int, part: Rectangle) throws(TurboJPEGError) -> PixelBuffer {
-        let (step, channels) = (format.bytesPerPixel, format.channelOffsets)
-        let alpha: Int? = format == .bgrx ? nil : format.opaqueOffset
-        var result = try PixelBuffer(width: part.width, height: part.height, format: .rgba)
-        let columns = (part.x..<part.x + part.width).map { scalingWeights(of: $0, in: width, from: self.width) }
-        let used = (columns.first?.first?.sample ?? 0)...(columns.last?.last?.sample ?? 0)
-        for y in 0..<part.height {
-            // Red, green and blue, multiplied with alpha, and alpha.
-            var sums = [SIMD4<Double>](repeating: .zero, count: self.width)
-            for (row, weight) in scalingWeights(of: part.y + y, in: height, from: self.height) {
-                withRow(row) { pixels in
-                    for x in used {
-                        let start = step * x
-                        func value(_ channel: Int) -> Double { Double(pixels[start + channel]) }
-                        let color = SIMD4(value(channels.red), value(channels.green), value(channels.blue), 1)
-                        sums[x] += weight * (alpha.map(value) ?? 255) * color
-                    }
-                }
-            }
-            try result.withMutableRow(y) { target in
-                for (x, column) in columns.enumerated() {
-                    let sum = column.reduce(SIMD4<Double>.zero) { $0 + $1.weight * sums[$1.sample] }
-                    // Below this, rounding leaves nothing of it.
-                    let color = sum / (sum.w > 0.01 ? sum.w : 1)
-                    for channel in 0..<3 { target[4 * x + channel] = UInt8(rounding: color[channel]) }
-                    target[4 * x + 3] = UInt8(rounding: sum.w)
-                }
-            }
-        }
-        return result
-    }
-}
-
 /// Returns the samples of a side of which one sample of a scaled side is made, and their weights, whose sum is 1.
 private func scalingWeights(of index: Int, in target: Int, from source: Int) -> [(sample: Int, weight: Double)] {
     let ratio = Double(source) / Double(target)
@@ -211,11 +190,4 @@ private func scalingWeights(of index: Int, in target: Int, from source: Int) -> 
     let weights = (first..<max(first, end)).map { max(0, 1 - abs(Double($0) + 0.5 - center) / reach) }
     let scale = 1 / weights.reduce(0, +)
     return weights.enumerated().map { (first + $0, scale * $1) }
-}
-
-extension UInt8 {
-    /// The nearest value to a number; 0 if it is not a number.
-    fileprivate init(rounding value: Double) {
-        self = value > 0 ? UInt8(exactly: value.rounded()) ?? .max : 0
-    }
 }

@@ -234,12 +234,14 @@ import Testing
             let image = try PixelBuffer(width: width, height: height, format: .rgba) { _, x, _ in
                 x / 4 < width / 2 ? [255, 0, 0, 255][x % 4] : [0, 255, 0, 0][x % 4]
             }
-            let part = PixelBuffer.Rectangle(x: 0, y: 0, width: 40, height: 20)
-            let scaled = try image.scaledWithAlpha(toWidth: 40, height: 20, part: part)
+            let watermark = try Watermark(image, x: 0, y: 0, scale: 1)
+            let size = BufferSize(width: 40, height: 20)
+            let pixels = try #require(WatermarkPlacement(watermark, on: size, .up)).pixels()
+            #expect(pixels.count == 40 * 20)
             for y in 0..<20 {
-                let row = scaled.row(y)
-                #expect(Array(row.prefix(4)) == [255, 0, 0, 255] && row[4 * 39 + 3] == 0)
-                for x in 0..<40 where row[4 * x + 3] > 0 { #expect(row[4 * x] == 255 && row[4 * x + 1] == 0) }
+                let row = pixels[40 * y..<40 * (y + 1)]
+                #expect(row.first == SIMD4(255, 0, 0, 255) && row.last?.w == 0)
+                for pixel in row where pixel.w > 0 { #expect(pixel.x == 255 && pixel.y == 0) }
             }
         }
     }
@@ -256,13 +258,14 @@ import Testing
         // In its own size, over all of the frame.
         let watermark = try Watermark(image, x: 0, y: 0, scale: 1)
         let placement = try #require(WatermarkPlacement(watermark, on: BufferSize(width: 16, height: 8), .up))
-        let (own, source) = (ReferenceImage(try placement.image()), ReferenceImage(image))
+        let (own, source) = (placement.pixels(), ReferenceImage(image))
         let alpha: Int? = [.bgra: 3, .rgba: 3, .argb: 0, .abgr: 0][format]
         for index in 0..<16 * 8 {
             let expected = alpha.map { source.planes[0].bytes[4 * index + $0] } ?? 255
-            #expect(own.planes[0].bytes[4 * index + 3] == expected)
+            let pixel = own[index]
+            #expect(pixel.w == expected)
             // What is transparent has no color.
-            if expected > 0 { #expect(own.colors[index] == source.colors[index]) }
+            if expected > 0 { #expect([pixel.x, pixel.y, pixel.z] == source.colors[index]) }
         }
     }
 

@@ -12,8 +12,8 @@ struct QualityControl: Sendable {
     /// The quality of images that change.
     private(set) var level = 80
 
-    /// The time since which a higher level has been possible.
-    private var higherSince: UInt64?
+    /// When no higher level was possible last.
+    private var boundAt: UInt64 = 0
 
     /// The size that the latest image has at ``JPEGSize/reference``; 0 before the first.
     private var size = 0.0
@@ -46,8 +46,10 @@ struct QualityControl: Sendable {
     ///   - configuration: The configuration in force.
     ///   - shortestBody: The bytes to which the connection pads shorter bodies, for existing Jitsi receivers.
     init(_ configuration: SampleUploader.Configuration, shortestBody: Int = 0) {
-        self.shortestBody = shortestBody
-        follow(configuration, at: 0)
+        (self.shortestBody, adaptation) = (shortestBody, configuration.adaptation)
+        // The first images are as they would be without adaptation.
+        (maximumQuality, level) = (configuration.quality, configuration.quality)
+        budget.follow(adaptation?.byteRate, at: 0)
     }
 
     @inline(__always)
@@ -56,14 +58,14 @@ struct QualityControl: Sendable {
     // MARK: The configuration and the receiver
 
     mutating func follow(_ configuration: SampleUploader.Configuration, at now: UInt64) {
-        let wasActive = isActive
-        (adaptation, maximumQuality) = (configuration.adaptation, configuration.quality)
-        // The first images are as they would be without adaptation.
-        level = wasActive ? min(max(level, minimumQuality), maximumQuality) : maximumQuality
-        if wasActive, !isActive { (budget, link, reserved, higherSince, size) = (.init(), .init(), nil, nil, 0) }
-        let rate = adaptation?.maximumByteRate.map { Double($0) / 1e9 }
-        guard rate != budget.rate else { return }
-        budget.follow(rate, at: now)
+        guard isActive, let new = configuration.adaptation else {
+            self = Self(configuration, shortestBody: shortestBody)
+            return
+        }
+        (adaptation, maximumQuality) = (new, configuration.quality)
+        level = min(max(level, minimumQuality), maximumQuality)
+        guard new.byteRate != budget.rate else { return }
+        budget.follow(new.byteRate, at: now)
         becomeBetterAtOnce()
     }
 
@@ -76,7 +78,7 @@ struct QualityControl: Sendable {
     }
 
     /// Lets the next image have the highest quality that is possible: what kept it low is gone, and may have been all.
-    private mutating func becomeBetterAtOnce() { higherSince = 0 }
+    private mutating func becomeBetterAtOnce() { boundAt = 0 }
 
     private var minimumQuality: Int { min(adaptation?.minimumQuality ?? 1, maximumQuality) }
 
@@ -113,7 +115,14 @@ struct QualityControl: Sendable {
 
     /// Chooses the quality of an image that is about to be encoded, of a source with some interval between its frames.
     mutating func begin(sharpening: Bool, interval: UInt64, at now: UInt64) -> Int {
-        if !sharpening { chooseLevel(interval, at: now) }
+        if !sharpening {
+            let (target, possible) = possible(interval)
+            // A tenth too much is made up for by the next frames.
+            if possible < level, JPEGSize.ratio(level) * size > 1.1 * target { level = possible }
+            let isHigher = possible > level && possible >= min(level + Self.smallestRise, maximumQuality)
+            if isHigher, now >= boundAt.addingClamping(Self.patience) { level = possible }
+            if !isHigher || level == possible { boundAt = now }
+        }
         let quality = sharpening ? maximumQuality : level
         reserved = (size * JPEGSize.ratio(quality), now)
         return quality
@@ -125,17 +134,6 @@ struct QualityControl: Sendable {
         let rate = min(link.rate ?? .infinity, budget.rate ?? .infinity)
         let target = rate * ByteBudget.usage * Double(max(min(interval, 200_000_000), longest))
         return (target, JPEGSize.quality(for: target, size, in: minimumQuality...maximumQuality))
-    }
-
-    private mutating func chooseLevel(_ interval: UInt64, at now: UInt64) {
-        let (target, possible) = possible(interval)
-        let isHigher = possible > level && possible >= min(level + Self.smallestRise, maximumQuality)
-        higherSince = isHigher ? higherSince ?? now : nil
-        if let since = higherSince, now >= since.addingClamping(Self.patience) {
-            (level, higherSince) = (possible, nil)
-        }
-        // A tenth too much is made up for by the next frames.
-        if possible < level, JPEGSize.ratio(level) * size > 1.1 * target { level = possible }
     }
 
     /// Returns why a frame that is held back is late, if that is a difficulty: the receiver takes less than the maximum, or
@@ -157,19 +155,11 @@ struct QualityControl: Sendable {
     ///
     /// - Parameters:
     ///   - byteCount: Its size.
-    ///   - quality: Its quality.
+    ///   - quality: Its quality; above ``level`` if it is sent for that.
     ///   - changedPart: How much of it was encoded anew, from 0 to 1; nil if it is always all.
-    ///   - sharpening: Whether it is sent for its quality.
     ///   - now: The time.
     /// - Returns: Whether there is room.
-    mutating func encoded(
-        _ byteCount: Int,
-        quality: Int,
-        changedPart: Double? = nil,
-        sharpening: Bool,
-        at now: UInt64
-    ) -> Bool {
-        reserved = nil
+    mutating func encoded(_ byteCount: Int, quality: Int, changedPart: Double? = nil, at now: UInt64) -> Bool {
         size = Double(byteCount) / JPEGSize.ratio(quality)
         // In another quality all of it is new, which says nothing about what has changed.
         if quality == latest.quality || changedPart == nil {
@@ -177,14 +167,14 @@ struct QualityControl: Sendable {
         }
         latest.quality = quality
         guard budget.time(for: messageByteCount(Double(byteCount)), after: now) > now else { return true }
-        guard !sharpening else { return false }
+        guard quality <= level else { return false }
         level = min(level, JPEGSize.quality(for: budget.room(at: now), size, in: minimumQuality...maximumQuality))
-        higherSince = nil
+        boundAt = now
         return false
     }
 
-    /// Notes that the image being encoded came to nothing.
-    mutating func gaveUp() { reserved = nil }
+    /// Notes that no image is being encoded any longer.
+    mutating func ended() { reserved = nil }
 
     /// Notes that a message with so many bytes is sent.
     mutating func submitted(_ byteCount: Int, at now: UInt64) {

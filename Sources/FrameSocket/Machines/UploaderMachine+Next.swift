@@ -140,17 +140,17 @@ extension UploaderMachine {
     // MARK: Difficulties
 
     /// Notes what a frame has waited for that a newer one replaces.
-    mutating func noteDelay() {
+    mutating func noteDelay(at now: UInt64) {
         switch work.stage {
-        case .encoding: watch.note(.encoderSlow)
-        case .sending: watch.note(.receiverSlow)
-        case .none: if sharing.isOpen, !sharing.hasFree { watch.note(.receiverSlow) }
+        case .encoding: watch.note(.encoderSlow, at: now)
+        case .sending: watch.note(.receiverSlow, at: now)
+        case .none: if sharing.isOpen, !sharing.hasFree { watch.note(.receiverSlow, at: now) }
         }
     }
 
     mutating func noteLackOfRoom(at now: UInt64) {
         guard quality.isActive, barrier == nil, let difficulty = difficulty(at: now) else { return }
-        watch.note(difficulty)
+        watch.note(difficulty, at: now)
     }
 
     private func difficulty(at now: UInt64) -> SampleUploader.Conditions? {

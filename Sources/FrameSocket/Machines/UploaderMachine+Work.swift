@@ -105,7 +105,7 @@ extension UploaderMachine {
     /// Handles the result of the encoder.
     package mutating func encoded(_ result: EncodingResult, at now: UInt64) {
         guard work.stage == .encoding else { return }
-        quality.gaveUp()
+        quality.ended()
         switch result {
         case .encoded(let message, let digest, let changedPart):
             statistics.encoding.add(nanoseconds: now.subtractingClamping(work.beganAt))
@@ -157,8 +157,7 @@ extension UploaderMachine {
     /// Takes in a JPEG's size and how much of it is new, and returns whether there is room for it.
     private mutating func hasRoom(_ byteCount: Int, _ changedPart: Double?, at now: UInt64) -> Bool {
         guard quality.isActive, let used = work.quality else { return true }
-        let isSharpening = used > quality.level
-        return quality.encoded(byteCount, quality: used, changedPart: changedPart, sharpening: isSharpening, at: now)
+        return quality.encoded(byteCount, quality: used, changedPart: changedPart, at: now)
     }
 
     /// Keeps the JPEG of a frame, and its image only if something else can be made of that for another receiver.
@@ -239,7 +238,7 @@ extension UploaderMachine {
         } else {
             given.at = now
             let duration = now.subtractingClamping(work.beganAt)
-            if duration >= Self.longestTransfer, !isClosed { watch.note(.receiverSlow) }
+            if duration >= Self.longestTransfer, !isClosed { watch.note(.receiverSlow, at: now) }
             if !work.isShared { quality.sent(work.byteCount, beganAt: work.beganAt, at: now) }
             if work.isRepeat {
                 statistics.repeats += 1

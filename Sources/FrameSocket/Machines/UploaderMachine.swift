@@ -129,7 +129,7 @@ package struct UploaderMachine: Sendable {
         frame.sourceTime = pacer.offer(timestamp, at: now)
         frame.follow(look, recipe(for: content, orientation), content)
         guard frame.isWithin(configuration.limits) else { return drop(.outsideLimits, at: now) }
-        replaceNewest(by: frame, content)
+        replaceNewest(by: frame, content, at: now)
         if !isAsked { pacer.hold(until: turn) }
         noteLackOfRoom(at: now)
         advance(at: now)
@@ -140,9 +140,9 @@ package struct UploaderMachine: Sendable {
         }
     }
 
-    private mutating func replaceNewest(by frame: Frame, _ content: FrameContent) {
+    private mutating func replaceNewest(by frame: Frame, _ content: FrameContent, at now: UInt64) {
         if work.frame.ticket != newest.ticket {
-            if newest.state == .pending { noteDelay() }
+            if newest.state == .pending { noteDelay(at: now) }
             replace(newest, by: frame.ticket)
         }
         effects.discard(self.content)

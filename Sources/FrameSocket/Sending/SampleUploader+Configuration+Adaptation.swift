@@ -55,6 +55,9 @@ extension SampleUploader.Configuration {
             self.preference = preference
         }
 
+        /// The maximum in bytes a nanosecond.
+        var byteRate: Double? { maximumByteRate.map { Double($0) / 1e9 } }
+
         private static func checked(_ rate: Int?) -> Int? { rate.flatMap { $0 > 0 ? $0 : nil } }
 
         /// Returns the longest time between two frames for the sake of the quality, in nanoseconds; 0 for none.

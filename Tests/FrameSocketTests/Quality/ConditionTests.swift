@@ -18,8 +18,9 @@ import Testing
         var watch = ConditionWatch()
         var seen: [SampleUploader.Conditions] = []
         for tick in 0...10 {
-            watch.note(condition)
-            seen.append(watch.update(at: 10 * Self.second + UInt64(tick) * Self.second / 10))
+            let now = 10 * Self.second + UInt64(tick) * Self.second / 10
+            watch.note(condition, at: now)
+            seen.append(watch.update(at: now))
         }
         #expect(seen.dropLast().allSatisfy(\.isEmpty) && seen.last == condition)
         #expect(watch.deadline == 13 * Self.second)
@@ -31,13 +32,13 @@ import Testing
     /// Shows P345.
     @Test func `a single difficulty is none`() {
         var watch = ConditionWatch()
-        watch.note(.receiverSlow)
+        watch.note(.receiverSlow, at: Self.second)
         #expect(watch.update(at: Self.second) == [])
         #expect(watch.update(at: 3 * Self.second) == [])
-        watch.note(.receiverSlow)
+        watch.note(.receiverSlow, at: 6 * Self.second)
         #expect(watch.update(at: 6 * Self.second) == [])
         // What is met again after a long pause begins anew.
-        watch.note(.receiverSlow)
+        watch.note(.receiverSlow, at: 9 * Self.second)
         #expect(watch.update(at: 9 * Self.second) == [])
     }
 

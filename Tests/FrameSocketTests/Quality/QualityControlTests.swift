@@ -33,9 +33,10 @@ private typealias Adaptation = SampleUploader.Configuration.Adaptation
                 if control.holdEnd(at: now) == nil { control.sample(unread: unread, at: now) }
                 if control.holdEnd(at: now) == nil {
                     let quality = control.begin(sharpening: false, interval: interval * millisecond, at: now)
+                    control.ended()
                     let count = Int(size * JPEGSize.ratio(quality))
                     let changedPart = sent.last?.quality == quality ? changedPart : changedPart.map { _ in 1 }
-                    if control.encoded(count, quality: quality, changedPart: changedPart, sharpening: false, at: now) {
+                    if control.encoded(count, quality: quality, changedPart: changedPart, at: now) {
                         control.submitted(count, at: now)
                         control.sent(count, beganAt: now, at: now)
                         sent.append((now, count, quality))
@@ -239,7 +240,8 @@ private typealias Adaptation = SampleUploader.Configuration.Adaptation
         var now: UInt64 = 1_000_000_000
         for _ in 0..<20 {
             let quality = control.begin(sharpening: false, interval: 33 * Self.millisecond, at: now)
-            _ = control.encoded(100_000, quality: quality, sharpening: false, at: now)
+            control.ended()
+            _ = control.encoded(100_000, quality: quality, at: now)
             control.submitted(100_000, at: now)
             now += 400 * Self.millisecond
             control.sent(100_000, beganAt: now - 400 * Self.millisecond, at: now)

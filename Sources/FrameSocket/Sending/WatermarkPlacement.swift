@@ -189,5 +189,5 @@ private func scalingWeights(of index: Int, in target: Int, from source: Int) -> 
     let end = min(source, Int(exactly: (center + reach).rounded(.up)) ?? source)
     let weights = (first..<max(first, end)).map { max(0, 1 - abs(Double($0) + 0.5 - center) / reach) }
     let scale = 1 / weights.reduce(0, +)
-    return weights.enumerated().map { (first + $0, scale * $1) }
+    return weights.enumerated().compactMap { $1 > 0 ? (first + $0, scale * $1) : nil }
 }

@@ -27,52 +27,28 @@ public struct Frame: Sendable {
     package let transferTime: UInt64
 
     /// Counts the undecodable frames of the connection, whose frames all share it.
-    package var tally: DecodingTally?
+    package let tally: DecodingTally?
     /// The reader of a fan-out that received the frame; 0 for the connection's own consumer.
-    package var reader: UInt64 = 0
+    package var reader: UInt64
     /// Whether the memory budget counts the body until the frame has been taken.
-    var isCounted = false
+    var isCounted: Bool
 
     // The last property, because it does not fill its last word: what is stored beside a frame has room there.
     /// The message's header.
     public let header: FrameHeader
 
-    /// Creates a frame without a connection, for use in tests.
-    ///
-    /// - Parameters:
-    ///   - jpeg: The JPEG's bytes.
-    ///   - header: The header; its `contentLength` is not compared with `jpeg`.
-    ///   - index: The frame's index among those of its connection, from 0.
-    ///   - receivedAt: The time of arrival, in nanoseconds of ``MonotonicClock``.
-    ///   - transferTime: The nanoseconds that the transfer took.
     package init(
-        jpeg: FrameBytes,
+        _ content: Content,
         header: FrameHeader,
         index: Int = 0,
         receivedAt: UInt64 = MonotonicClock.now(),
-        transferTime: UInt64 = 0
-    ) {
-        self.init(
-            .jpeg(jpeg),
-            header: header,
-            index: index,
-            receivedAt: receivedAt,
-            transferTime: transferTime,
-            tally: nil
-        )
-    }
-
-    init(
-        _ content: Content,
-        header: FrameHeader,
-        index: Int,
-        receivedAt: UInt64,
-        transferTime: UInt64,
-        tally: DecodingTally?
+        transferTime: UInt64 = 0,
+        tally: DecodingTally? = nil
     ) {
         (self.content, self.header, self.index) = (content, header, index)
-        (self.receivedAt, self.transferTime) = (receivedAt, transferTime)
-        self.tally = tally
+        (self.receivedAt, self.transferTime, self.tally) = (receivedAt, transferTime, tally)
+        // Not where they are declared: the compiler would copy every frame that is made.
+        (reader, isCounted) = (0, false)
     }
 
     /// The JPEG; nil if the image is in shared memory, which only happens if the program asks for it.

@@ -18,7 +18,7 @@ import Testing
             )
         )
         let bytes = [UInt8](repeating: 1, count: count)
-        return Frame(jpeg: FrameBytes(bytes), header: header, receivedAt: receivedAt)
+        return Frame(.jpeg(FrameBytes(bytes)), header: header, receivedAt: receivedAt)
     }
 
     @Test func `each reading has the frames, bytes and latency since the last one, and the totals of all`() throws {

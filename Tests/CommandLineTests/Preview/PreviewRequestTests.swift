@@ -96,7 +96,7 @@ struct PreviewRequestTests {
         let image = try PixelBuffer(width: size.0, height: size.1, format: .gray) { _, x, y in UInt8(2 * x + y / 2) }
         let jpeg = FrameBytes(try JPEGEncoder(quality: 95).encode(image))
         let info = FrameInfo(bufferSize: BufferSize(width: size.0, height: size.1), orientation: orientation)
-        let frame = Frame(jpeg: jpeg, header: FrameHeader(contentLength: jpeg.count, info: info))
+        let frame = Frame(.jpeg(jpeg), header: FrameHeader(contentLength: jpeg.count, info: info))
         let shown = try PreviewImage(frame, number: 1, of: "test", limits: JPEGDecoder.Limits())
         let expected = try image.upright(from: orientation)
         #expect(shown.size == BufferSize(width: expected.width, height: expected.height))

@@ -12,7 +12,7 @@ import Testing
         var info = sent.info
         (info.timestamp, info.sequence) = (77, 3)
         let header = FrameHeader(contentLength: sent.jpeg.count, info: info)
-        return Frame(jpeg: sent.jpeg, header: header, index: 0)
+        return Frame(.jpeg(sent.jpeg), header: header, index: 0)
     }
 
     @Test(arguments: FrameOrientation.allCases)

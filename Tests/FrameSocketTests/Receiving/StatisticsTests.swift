@@ -24,7 +24,7 @@ import Testing
             )
         )
         let jpeg = FrameBytes([UInt8](repeating: 0, count: bytes))
-        return Frame(jpeg: jpeg, header: header, index: index, receivedAt: receivedAt, transferTime: 7)
+        return Frame(.jpeg(jpeg), header: header, index: index, receivedAt: receivedAt, transferTime: 7)
     }
 
     /// Which numbers a connection delivers, by the index of the frame in it.

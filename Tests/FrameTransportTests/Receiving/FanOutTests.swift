@@ -28,7 +28,7 @@ import Testing
 
     private static let frames = (0..<10).map { index in
         let info = FrameInfo(bufferSize: BufferSize(width: 1, height: 1))
-        return Frame(jpeg: FrameBytes([]), header: FrameHeader(contentLength: 0, info: info), index: index)
+        return Frame(.jpeg(FrameBytes([])), header: FrameHeader(contentLength: 0, info: info), index: index)
     }
 
     /// The numbers of the frames that a reader of an ended fan-out gets.

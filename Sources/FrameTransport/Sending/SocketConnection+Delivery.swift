@@ -114,10 +114,6 @@ extension SocketConnection {
 }
 
 extension SocketConnection {
-    /// The unread bytes; nil if no server is connected, or if the system does not report them (only Linux does, for
-    /// Unix-domain sockets).
-    package var backlog: SendBacklog? { driver.lane.delivery?.backlog }
-
     /// The bytes in the socket that the server has not read or, over TCP, its system has not acknowledged; nil if no server is
     /// connected, or if the system does not report them (only Linux does).
     package var untakenByteCount: Int? { driver.lane.untakenByteCount }

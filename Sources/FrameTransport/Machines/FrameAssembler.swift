@@ -90,7 +90,8 @@ package import FrameWire
         // This connection may send again what it has sent before; a larger claim must be proven first.
         let trusted = max(Self.firstCapacity, largestBody * 2)
         body = FrameBytes(capacity: min(length, trusted), pool: pool)
-        try makeRoom(for: min(1, length))
+        try makeRoom(for: min(length, max(1, staged.count)))
+        unsafe body?.append(takeStagedBody())
     }
 
     /// Decodes the bytes read, up to the end of a message or of a header that is followed by a body.
@@ -109,9 +110,6 @@ package import FrameWire
             if phase == .betweenMessages {
                 phase = .header
                 startedAt = now
-            }
-            if case .body = step.event {
-                try unsafe append(UnsafeRawBufferPointer(rebasing: run[..<step.consumed]))
             }
             staged = (staged.lowerBound + step.consumed)..<staged.upperBound
             if case .message(let message) = step.event, let event = begin(message) { return event }
@@ -203,8 +201,17 @@ package import FrameWire
 
     private mutating func skipBody(of message: Message) {
         self.message = (message, nil)
-        let length = decoder.bodyRemaining
-        if length > 0 { body = FrameBytes(capacity: min(length, Self.firstCapacity), pool: pool) }
+        _ = unsafe takeStagedBody()
+        let rest = decoder.bodyRemaining
+        if rest > 0 { body = FrameBytes(capacity: min(rest, Self.firstCapacity), pool: pool) }
+    }
+
+    /// Takes the bytes of a body that have arrived with its header.
+    private mutating func takeStagedBody() -> UnsafeRawBufferPointer {
+        let part = staged.prefix(decoder.bodyRemaining)
+        _ = decoder.consumeBody(part.count)
+        staged = part.upperBound..<staged.upperBound
+        return unsafe UnsafeRawBufferPointer(rebasing: staging[part])
     }
 
     /// Whether the body in progress is not wanted.
@@ -235,13 +242,6 @@ package import FrameWire
     private mutating func endMessage() {
         phase = .betweenMessages
         messages += 1
-    }
-
-    /// Copies the bytes of a body that arrived with its header.
-    private mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
-        guard message?.keptByteCount != nil else { return }
-        try makeRoom(for: bytes.count)
-        unsafe body?.append(bytes)
     }
 
     /// Makes room in the body for `count` more bytes, or at least for some.

@@ -303,10 +303,11 @@ private final class IOLoop: @unchecked Sendable {
             unsafe swap(&inbox.tasks, &running)
             return inbox.isStopped && inbox.later.isEmpty
         }
+        guard unsafe !running.isEmpty else { return !mayEnd }
         for task in unsafe running { task.run() }
+        unsafe running.removeAll(keepingCapacity: true)
         // A stopped loop still runs what its last tasks submitted: a dropped job would leave a task hanging.
-        defer { unsafe running.removeAll(keepingCapacity: true) }
-        return unsafe !(mayEnd && running.isEmpty)
+        return true
     }
 
     /// Waits for a report or a task, and returns the number of reports.
@@ -327,6 +328,7 @@ private final class IOLoop: @unchecked Sendable {
         inbox.withLock { inbox in
             inbox.isAsleep = false
             isCrowded = max(0, count) + inbox.later.count >= reports.count
+            guard !inbox.later.isEmpty else { return }
             inbox.tasks += inbox.later
             inbox.later.removeAll(keepingCapacity: true)
         }

@@ -48,16 +48,16 @@ extension Span<UInt8> {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let pattern = ones &* UInt64(byte)
         var index = start
-        while count - index >= 8 {
+        while count &- index >= 8 {
             let difference = word(at: index) ^ pattern
             // The lowest of these bits is that of the first byte that is 0, which is the one sought.
             let zeroes = (difference &- ones) & ~difference & 0x8080_8080_8080_8080
-            if zeroes != 0 { return index + zeroes.trailingZeroBitCount / 8 }
-            index += 8
+            if zeroes != 0 { return index &+ zeroes.trailingZeroBitCount / 8 }
+            index &+= 8
         }
         while index < count {
             if self[index] == byte { return index }
-            index += 1
+            index &+= 1
         }
         return nil
     }

@@ -59,10 +59,10 @@ struct HeaderParser: Sendable {
     mutating func take(_ bytes: Span<UInt8>, from index: inout Int) throws(HeaderFault) -> Bool {
         let allowed = bytes.extracting(..<(index + min(bytes.count - index, maximumBytes - byteCount)))
         while index < bytes.count {
-            if line.isEmpty, let end = readUsual(allowed, from: index) {
-                lineStart += end - index
-                index = end
-                continue
+            if line.isEmpty, lineStart > 0 {
+                let first = index
+                while let end = readUsual(allowed, from: index) { index = end }
+                lineStart += index - first
             }
             let lineFeed = bytes.firstIndex(of: ASCII.lineFeed, from: index)
             let piece = bytes.extracting(index..<(lineFeed.map { $0 + 1 } ?? bytes.count))
@@ -171,7 +171,7 @@ struct HeaderParser: Sendable {
     @inline(__always)
     private mutating func readUsual(_ bytes: Span<UInt8>, from start: Int) -> Int? {
         // A blank line is not searched for a colon, which would be one of the body behind it.
-        guard lineStart > 0, fieldCount < maximumFields, start < bytes.count, bytes[start] != ASCII.carriageReturn,
+        guard fieldCount < maximumFields, start < bytes.count, bytes[start] != ASCII.carriageReturn,
             let colon = bytes.firstIndex(of: ASCII.colon, from: start),
             let field = table.field(named: bytes, from: start, to: colon),
             meaning & ~table.refused & ~fields.seen & field.bit != 0, bytes.count - colon > 2,

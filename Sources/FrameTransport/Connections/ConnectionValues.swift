@@ -19,7 +19,7 @@ public struct ConnectionValues<Element: Sendable>: AsyncSequence, Sendable {
         /// Returns the next value; nil at the end, or if the calling task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             // These mailboxes end without an error.
-            try? await values.mailbox.next(isolation: actor)
+            try? await values.mailbox.next()
         }
 
         /// Returns the next value; nil at the end, or if the calling task is cancelled.

@@ -144,9 +144,12 @@ public final class FrameConnection: Sendable, Identifiable {
             /// - Throws: The error with which the connection failed, or `departedSenderDropped`.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError) -> Frame? {
                 if Task.isCancelled { return nil }
-                if let frame = mailbox.take() { return frame }
-                return try await mailbox.wait(isolation: actor)
+                if let frame = takeReady() { return frame }
+                return try await mailbox.wait()
             }
+
+            /// Takes the next frame if it is there: a call that may suspend takes 500 instructions more.
+            package func takeReady() -> Frame? { mailbox.take() }
 
             /// Returns the next frame; nil at the end, or if the calling task is cancelled.
             ///

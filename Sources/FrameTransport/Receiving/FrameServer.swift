@@ -234,7 +234,7 @@ public final class FrameServer: Sendable {
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(TransportError)
                 -> FrameConnection?
             {
-                try await mailbox.next(isolation: actor)
+                try await mailbox.next()
             }
 
             /// Returns the next connection; nil when the server is closed, or if the calling task is cancelled.

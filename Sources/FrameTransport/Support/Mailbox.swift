@@ -133,14 +133,14 @@ final class Mailbox<Element: Sendable>: Sendable {
     }
 
     /// Waits for the next element; nil at the end, or if the task is cancelled.
-    func next(isolation: isolated (any Actor)? = #isolation) async throws(TransportError) -> Element? {
+    func next() async throws(TransportError) -> Element? {
         if Task.isCancelled { return nil }
         if let element = take() { return element }
-        return try await wait(isolation: isolation)
+        return try await wait()
     }
 
     /// Waits for the next element, of which there is none at present.
-    func wait(isolation: isolated (any Actor)?) async throws(TransportError) -> Element? {
+    func wait() async throws(TransportError) -> Element? {
         while true {
             await withTaskCancellationHandler {
                 await unsafe withUnsafeContinuation { continuation in

@@ -95,7 +95,7 @@ final class Listening: Sendable {
     // MARK: The end
 
     /// Whether frames are still handled.
-    var goesOn: Bool { result.value == nil }
+    var goesOn: Bool { !result.isSet }
 
     /// Whether everything is over but the reports.
     private var isOver: Bool { state.withLock { $0.isOver } }

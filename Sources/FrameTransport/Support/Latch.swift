@@ -11,14 +11,15 @@ package final class Latch<Value: Sendable>: Sendable {
     }
 
     private let state = Locked(State())
-    private let isSet = Locked(false)
+    private let hasValue = Locked(false)
 
     package init() {}
 
     /// The value, once it is set.
-    ///
-    /// Programs look for every frame, and generic code that another module calls is slow: most find out without any.
-    package var value: Value? { isSet.withLock { $0 } ? state.withLock { $0.value } : nil }
+    package var value: Value? { state.withLock { $0.value } }
+
+    /// Whether the value is set: what programs look at for every frame, without generic code that another module calls.
+    package var isSet: Bool { hasValue.withLock { $0 } }
 
     /// The number of tasks that are waiting.
     package var waiterCount: Int { state.withLock { $0.waiters.count } }
@@ -29,7 +30,7 @@ package final class Latch<Value: Sendable>: Sendable {
         let isFirst = state.withLock { state in
             guard state.value == nil else { return false }
             state.value = value
-            isSet.withLock { $0 = true }
+            hasValue.withLock { $0 = true }
             return true
         }
         if isFirst { wakeWaiters() }

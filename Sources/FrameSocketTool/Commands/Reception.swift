@@ -196,10 +196,12 @@ actor Reception {
         var received = ReceptionStatistics()
         var failure: TransportError?
         do throws(TransportError) {
-            for try await frame in connection.frames {
-                guard listening.goesOn else { break }
-                counters.withLock { $0.statistics.addMissing(before: frame, of: &received) }
-                take(frame, of: connection)
+            var frames = connection.frames.makeAsyncIterator()
+            while true {
+                var next = frames.takeReady()
+                if next == nil { next = try await frames.next(isolation: self) }
+                guard let frame = next, listening.goesOn else { break }
+                take(frame, of: connection, &received)
             }
         } catch {
             failure = error
@@ -266,12 +268,15 @@ actor Reception {
         }
     }
 
-    private func take(_ frame: Frame, of connection: FrameConnection) {
+    private func take(_ frame: Frame, of connection: FrameConnection, _ received: inout ReceptionStatistics) {
         do {
             let byteCount = frame.jpegByteCount
-            let index = counters.withLock { $0.statistics.frames }
+            let index = counters.withLock { counters in
+                counters.statistics.addMissing(before: frame, of: &received)
+                return counters.statistics.frames
+            }
             let size = try consume(frame, byteCount, index)
-            report(.frame(frame, connection: connection.id, index: index, jpegSize: size))
+            if reporter.isJSON { report(.frame(frame, connection: connection.id, index: index, jpegSize: size)) }
             counters.withLock { $0.statistics.add(frame, byteCount: byteCount) }
             // After the report of this one, which is there whatever becomes of the others.
             if let directory = command.directory, let keep = command.keep {
@@ -293,7 +298,7 @@ actor Reception {
         }
     }
 
-    /// Decodes and writes a frame; returns the JPEG's own size if it was decoded.
+    /// Decodes and writes a frame; returns the JPEG's own size, for its event, if it was decoded.
     private func consume(_ frame: Frame, _ byteCount: Int, _ index: Int) throws -> (width: Int, height: Int)? {
         var bytes = frame.jpeg
         var count = byteCount
@@ -314,7 +319,7 @@ actor Reception {
             try frame.jpeg?.withSpan { try Files.create(path, $0, overwrites: command.overwrites) }
         }
         // After decoding, which counts frames that are not images.
-        guard command.decodes, let jpeg = frame.jpeg else { return nil }
+        guard command.decodes, reporter.isJSON, let jpeg = frame.jpeg else { return nil }
         return try jpeg.withSpan { try JPEGHeader.size(of: $0) }
     }
 

@@ -223,9 +223,7 @@ final class Destination: Sendable {
         // The last item, unless a server has started reading.
         var unread: Goods.Item?
         while true {
-            var next = again.take()?.item
-            if next == nil { next = try await cargo.next() }
-            guard let item = next.take() else { break }
+            guard let item = if again != nil { again.take()?.item } else { try await cargo.next() } else { break }
             let isLate = connection.closeReason != nil
             let handover = isLate ? .unsent : try await cargo.send(item)
             if handover == .unfit { continue }

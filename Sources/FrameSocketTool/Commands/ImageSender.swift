@@ -15,15 +15,13 @@ struct ImageSender: Cargo {
     private let passthroughCheck: PassthroughCheck
     /// Of the connection that was begun last, with the task that sends its audio.
     private var uploader: SampleUploader?
-    /// What the uploader has told, as long as it holds back nothing that would change it.
-    private var settled: SampleUploader.Statistics?
-    /// What it had told before it was given the last image.
+    /// What the uploader had told before it was given the last image.
     private var earlier: SampleUploader.Statistics?
     private var sounding: Task<Void, Never>?
     /// The number of files, or parts of standard input, that could not be sent.
     private var badInputs = 0
-    /// What was offered last.
-    private var last: (name: String, omission: InputImage.Omission?)?
+    /// What is not sent of the file that was offered last.
+    private var omission: (file: String, rest: InputImage.Omission)?
     /// The files of which only the first image was sent.
     private var partialFiles: Set<String> = []
     /// Whether it is known whether the receiver takes images in shared memory.
@@ -61,7 +59,7 @@ struct ImageSender: Cargo {
     mutating func begin(over connection: SocketConnection) -> Passage {
         let uploader = SampleUploader(connection: connection, configuration: configuration)
         self.uploader = uploader
-        (settled, earlier) = (nil, nil)
+        earlier = nil
         let following = follow(connection)
         // Reading a file blocks, so it must not happen on Swift's pool.
         sounding = sound.map { sound in Task(preferring: IOThread()) { await sound.send(over: connection) } }
@@ -94,19 +92,17 @@ struct ImageSender: Cargo {
     mutating func send(_ image: InputImage) async throws(CommandFailure) -> Handover {
         guard let uploader else { return .unsent }
         let timestamp = schedule.wait()
-        let before = settled.take() ?? uploader.statistics
+        let before = uploader.statistics
         earlier = before
-        var isFinished = false
         do throws(CommandFailure) {
             switch try submit(image, to: uploader, at: timestamp) {
-            case .taken: isFinished = (try? await uploader.finish()) != nil
+            case .taken: try? await uploader.finish()
             // The connection is about to end.
             case .deferred(.notConnected), .dropped(.notConnected): _ = try? await uploader.connection.closed()
             // Waiting for a frame that pacing holds back would send it.
             case .deferred, .dropped: break
             }
             let statistics = uploader.statistics
-            if isFinished { settled = statistics }
             if statistics.drops[.outsideLimits] != before.drops[.outsideLimits] {
                 throw CommandFailure(.badData, "\(image.name): \(SampleUploader.DropCause.outsideLimits)")
             }
@@ -118,7 +114,7 @@ struct ImageSender: Cargo {
             if statistics.drops[.connectionLost] != before.drops[.connectionLost] {
                 _ = try? await uploader.connection.closed()
             }
-            last = (image.name, image.omission)
+            omission = image.omission.map { (image.name, $0) }
             return statistics.sent > before.sent ? .sent : .unsent
         } catch {
             try skip(for: explained(error, image.omission))
@@ -199,10 +195,10 @@ struct ImageSender: Cargo {
 
     /// Reports images behind the first of the last file, which has been sent.
     private mutating func reportOmission() throws(CommandFailure) {
-        guard let last, let omission = last.omission, partialFiles.insert(last.name).inserted else { return }
+        guard let (file, rest) = omission.take(), partialFiles.insert(file).inserted else { return }
         reporter.warn(
-            "\(last.name): only the first image is sent, and another begins at byte \(omission.offset); send all of them "
-                + "with \(omission.command)"
+            "\(file): only the first image is sent, and another begins at byte \(rest.offset); send all of them "
+                + "with \(rest.command)"
         )
         try reporter.check()
     }
@@ -288,7 +284,7 @@ struct ImageSender: Cargo {
     /// Tells a person once, after the first frame, that the receiver takes no images in shared memory.
     private mutating func tellOfSharing() {
         guard command.configuration.sharesMemory, !isSharingKnown, !command.isQuiet, let uploader,
-            (settled ?? uploader.statistics).sent > 0
+            uploader.statistics.sent > 0
         else { return }
         isSharingKnown = true
         guard uploader.connection.receiver.hello?.sharedMemory == nil else { return }

@@ -42,7 +42,7 @@ enum InputFiles {
     }
 }
 
-/// An image to send, with its name in error messages.
+/// An image to send.
 struct InputImage: Sendable {
     /// The image as it was read.
     enum Content: Sendable {
@@ -58,7 +58,14 @@ struct InputImage: Sendable {
         let command: String
     }
 
-    let name: String
+    /// Where it comes from.
+    private enum Origin {
+        case file(String)
+        /// The stream, with its number there.
+        case stream(Int)
+    }
+
+    private let origin: Origin
     private(set) var content: Content
     /// Whether a JPEG of a stream had its end marker.
     private(set) var isComplete = true
@@ -69,9 +76,17 @@ struct InputImage: Sendable {
     /// What is not sent of the image's file.
     private(set) var omission: Omission?
 
-    /// An image of a pipe.
-    init(name: String, _ pixels: PixelBuffer) {
-        (self.name, content) = (name, .pixels(pixels))
+    /// An image of raw video.
+    init(frame: Int, _ pixels: PixelBuffer) {
+        (origin, content) = (.stream(frame), .pixels(pixels))
+    }
+
+    /// Its name in error messages.
+    var name: String {
+        switch origin {
+        case .file(let path): path
+        case .stream(let index): "frame \(index)"
+        }
     }
 
     /// Reads a file: JPEG or PNG, detected from its first bytes and not from its name.
@@ -82,7 +97,8 @@ struct InputImage: Sendable {
         over background: PNGBackground?,
         pool: PixelBuffer.Pool
     ) throws(CommandFailure) {
-        name = path.text
+        let name = path.text
+        origin = .file(name)
         version = Files.Version(of: path)
         let bytes: [UInt8]
         do {
@@ -129,8 +145,8 @@ struct InputImage: Sendable {
     }
 
     /// The image of a stream.
-    init(name: String, _ image: JPEGStreamImage) {
-        (self.name, content) = (name, .jpeg(image.bytes))
+    init(frame: Int, _ image: JPEGStreamImage) {
+        (origin, content) = (.stream(frame), .jpeg(image.bytes))
         (isComplete, isBeforeZeros) = (image.isComplete, image.isBeforeZeros)
     }
 

@@ -144,7 +144,7 @@ struct MJPEGSource: ImageSource {
             case .image(let image):
                 defer { index += 1 }
                 makeRoom()
-                return InputImage(name: "frame \(index)", image)
+                return InputImage(frame: index, image)
             case .damage:
                 throw CommandFailure(
                     .badData,

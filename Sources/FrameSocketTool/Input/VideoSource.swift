@@ -95,7 +95,7 @@ struct VideoSource: ImageSource {
                 )
             }
             defer { index += 1 }
-            return InputImage(name: "frame \(index)", try pixels.converted(from: color, pool: converted))
+            return InputImage(frame: index, try pixels.converted(from: color, pool: converted))
         } catch let failure as CommandFailure {
             throw failure
         } catch {
@@ -118,7 +118,7 @@ struct VideoSource: ImageSource {
             // In one go if neither side has padding between the rows.
             let isWhole = plane.bytesPerRow == plane.visibleBytesPerRow && padding[index] == 0
             for row in 0..<(isWhole ? 1 : plane.height) {
-                let fill = { (bytes: inout MutableSpan<UInt8>) in
+                let fill = { [input] (bytes: inout MutableSpan<UInt8>) in
                     Result { () throws(CommandFailure) in try input.fill(&bytes) }
                 }
                 let piece =

@@ -72,24 +72,26 @@ extension UploaderMachine {
             } else {
                 .compute
             }
-        var job = EncodingJob(
-            orientation: work.frame.orientation,
-            comparison: comparison,
-            recipe: work.frame.recipe
-        )
+        let rows: RowSet?
         if case .share(let place) = step.form {
             sharing.fill(place)
-            (job.place, work.place) = (place, place)
-            job.rows = copies.take(work.frame.recipe, followedBy: sinceWork)
+            work.place = place
+            rows = copies.take(work.frame.recipe, followedBy: sinceWork)
         } else {
             if quality.isActive { chooseQuality(at: now) }
-            job.quality = work.quality
-            job.rows = strips.take(work.frame.recipe, followedBy: sinceWork)
+            rows = strips.take(work.frame.recipe, followedBy: sinceWork)
         }
         // A copy leaves nothing else of the image.
         let keepsImage = work.isShared || configuration.keepsLatestImage
-        job.content = keepsImage ? content : content.take()
-        return job
+        return EncodingJob(
+            content: keepsImage ? content : content.take(),
+            orientation: work.frame.orientation,
+            comparison: comparison,
+            recipe: work.frame.recipe,
+            quality: work.quality,
+            place: work.place,
+            rows: rows
+        )
     }
 
     /// Chooses the quality of an image that is encoded; a JPEG that is sent as it is, or rotated, keeps its own.

@@ -86,9 +86,6 @@ package struct UploaderMachine: Sendable {
         quality = QualityControl(configuration, shortestBody: shortestBody)
     }
 
-    /// Whether the last event had effects.
-    package var hasEffects: Bool { !effects.isEmpty || effects.discards }
-
     /// Returns the effects of the last event; empty until the next one.
     package mutating func takeEffects() -> Effects {
         var taken = Effects()
@@ -224,7 +221,7 @@ package struct UploaderMachine: Sendable {
         if newest.refusal == .outsideLimits { newest.refusal = nil }
         ownConfiguration = new
         follow(at: now)
-        if !new.keepsLatestImage { giveUpImages() }
+        if !new.keepsLatestImage { effects.discard(giveUpImages()) }
         share(after: terms, at: now)
         advance(at: now)
     }
@@ -238,10 +235,11 @@ package struct UploaderMachine: Sendable {
     /// Forces the next submitted frame through pacing.
     package mutating func passNextFrame() { asked = newest.ticket + 1 }
 
-    /// Gives up the image of the latest frame if its JPEG is there, or being made.
-    package mutating func giveUpImages() {
+    /// Gives up the image of the latest frame if its JPEG is there, or being made, and returns it, to be released outside any lock.
+    @discardableResult
+    package mutating func giveUpImages() -> FrameContent? {
         let isBeingEncoded = work.stage == .encoding && !work.isShared && work.frame.ticket == newest.ticket
-        if encoded.frame.ticket == newest.ticket || isBeingEncoded { effects.discard(content.take()) }
+        return encoded.frame.ticket == newest.ticket || isBeingEncoded ? content.take() : nil
     }
 
     /// Handles the passing of the time in ``timer``.

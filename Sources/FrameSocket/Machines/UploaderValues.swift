@@ -223,29 +223,24 @@ extension UploaderMachine {
         ///
         /// One event usually replaces one image and one JPEG, which needs no allocation.
         private var content: FrameContent?
-        private var contents: [FrameContent] = []
         private var replaced: FrameMessage?
-        private var replacedOnes: [FrameMessage] = []
+        private var others: [any Sendable]?
 
         mutating func discard(_ content: FrameContent?) {
             guard let content else { return }
-            if self.content == nil { self.content = content } else { contents.append(content) }
+            if self.content == nil { self.content = content } else { others = (others ?? []) + [content] }
         }
 
         mutating func discard(_ message: FrameMessage?) {
             guard let message else { return }
-            if replaced == nil { replaced = message } else { replacedOnes.append(message) }
+            if replaced == nil { replaced = message } else { others = (others ?? []) + [message] }
         }
 
         /// Whether anything was discarded.
         var discards: Bool { content != nil || replaced != nil }
 
         /// Releases what was discarded.
-        package mutating func release() {
-            (content, replaced) = (nil, nil)
-            if !contents.isEmpty { contents = [] }
-            if !replacedOnes.isEmpty { replacedOnes = [] }
-        }
+        package mutating func release() { (content, replaced, others) = (nil, nil, nil) }
 
         /// Whether there is nothing to do except to release what was discarded.
         package var isEmpty: Bool {

@@ -23,12 +23,11 @@ package struct EncodingJob: Sendable {
     /// The recipe; nil if the content stays unchanged.
     package let recipe: EncodingRecipe?
     /// The quality to encode it at; nil for the recipe's.
-    package var quality: Int?
+    package let quality: Int?
     /// The shared buffer to copy the content to; nil to encode it.
-    package var place: Sharing.Place?
-
+    package let place: Sharing.Place?
     /// The rows of the result that may differ from that of the last job of its kind; nil if any may.
-    package var rows: RowSet?
+    package let rows: RowSet?
 }
 
 /// The result of an ``EncodingJob``.

@@ -152,7 +152,7 @@ public final class SampleUploader: Sendable {
     /// sends that, such a receiver gets the latest frame as it was sent. A frame that is still to be encoded is not
     /// affected.
     public func giveUpImages() {
-        handle { $0.giveUpImages() }
+        _ = machine.withLock { $0.giveUpImages() }
     }
 
     // MARK: Waiting
@@ -196,18 +196,21 @@ public final class SampleUploader: Sendable {
     /// Passes an event to the machine and performs the effects.
     @discardableResult
     func handle<Result>(_ event: (inout UploaderMachine) -> Result) -> Result {
-        var (result, effects) = machine.withLock { machine in
-            let result = event(&machine)
-            return (result, machine.hasEffects ? machine.takeEffects() : nil)
+        var effects = UploaderMachine.Effects()
+        let result = machine.withLock { machine in
+            defer { swap(&effects, &machine.effects) }
+            return event(&machine)
         }
-        // Before the other effects, so that a program that waits for the next frame, and then draws in the image before it,
-        // has that alone.
-        effects?.release()
-        if let effects = effects.take(), !effects.isEmpty { perform(effects) }
+        perform(&effects)
         return result
     }
 
-    func perform(_ effects: UploaderMachine.Effects) {
+    @inline(never)
+    private func perform(_ effects: inout UploaderMachine.Effects) {
+        // Before the other effects, so that a program that waits for the next frame, and then draws in the image before it,
+        // has that alone.
+        if effects.discards { effects.release() }
+        if effects.isEmpty { return }
         // Before the message: nobody waits for a frame that was submitted later, and what it does not follow is refused.
         for id in effects.finished {
             waiters.withLock { $0.take(id) }?.resume(returning: .success(()))

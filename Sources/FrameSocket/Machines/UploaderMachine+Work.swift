@@ -8,7 +8,7 @@ extension UploaderMachine {
 
     /// Begins the upload requested by ``Effects/startsUpload``.
     ///
-    /// Call it on the encoding queue, so that a newer frame can replace an older one until then.
+    /// Until it is called, a newer frame can replace an older one.
     ///
     /// - Parameters:
     ///   - unread: The number of bytes that the receiver has not read yet, if ``Effects/asksUnread`` asked for it and the

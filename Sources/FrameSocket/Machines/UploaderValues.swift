@@ -190,7 +190,7 @@ extension UploaderMachine {
 
     /// The effects of an event, to be performed outside any lock.
     package struct Effects: Sendable {
-        /// Whether to call ``UploaderMachine/beginUpload(unread:at:)`` on the encoding queue.
+        /// Whether to call ``UploaderMachine/beginUpload(unread:at:)``, on a thread that may encode.
         package internal(set) var startsUpload = false
 
         /// Whether to pass the number of bytes that the receiver has not read yet, if the system tells.

@@ -31,7 +31,7 @@ extension SampleUploader {
     ///   reached; `busy` if other users of the connection keep it so; `notSent` if it could not be encoded. `cancelled` if
     ///   the calling task is cancelled first.
     public func finish() async throws(TransportError) {
-        let ticket = machine.withLock { $0.newestTicket }
+        guard let ticket = unfinished else { return }
         var deadline: UInt64?
         while true {
             try await wait("waiting for frames was cancelled", isolation: #isolation) { machine, id in
@@ -49,6 +49,14 @@ extension SampleUploader {
             let rest = Duration.nanoseconds(Int64(clamping: end.subtractingClamping(now)))
             try await reachServer(within: deadline == nil ? connection.connectTimeout : rest)
             deadline = end
+        }
+    }
+
+    /// The newest frame, if something is to be waited for or told of it; nil if it has been sent.
+    package var unfinished: UInt64? {
+        machine.withLock { machine in
+            let ticket = machine.newestTicket
+            return machine.isPending(upTo: ticket) || machine.causeOfLoss(upTo: ticket) != nil ? ticket : nil
         }
     }
 

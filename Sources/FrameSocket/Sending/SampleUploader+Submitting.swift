@@ -135,7 +135,7 @@ extension SampleUploader {
         entry: UInt64? = nil
     ) -> Outcome {
         let now = MonotonicClock.now()
-        let outcome = handle { machine in
+        let outcome = handle(onCaller: encodesOnCaller) { machine in
             machine.offer(
                 content,
                 orientation: orientation,

@@ -57,7 +57,7 @@ struct ImageSender: Cargo {
     // MARK: Sending
 
     mutating func begin(over connection: SocketConnection) -> Passage {
-        let uploader = SampleUploader(connection: connection, configuration: configuration)
+        let uploader = SampleUploader(connection: connection, configuration: configuration, encodesOnCaller: true)
         self.uploader = uploader
         earlier = nil
         let following = follow(connection)
@@ -96,7 +96,7 @@ struct ImageSender: Cargo {
         earlier = before
         do throws(CommandFailure) {
             switch try submit(image, to: uploader, at: timestamp) {
-            case .taken: try? await uploader.finish()
+            case .taken: if uploader.unfinished != nil { try? await uploader.finish() }
             // The connection is about to end.
             case .deferred(.notConnected), .dropped(.notConnected): _ = try? await uploader.connection.closed()
             // Waiting for a frame that pacing holds back would send it.

@@ -255,7 +255,9 @@ struct HTTPResponse: Error {
     private func respond(to request: HTTPRequest, on connection: OpaquePointer) -> MHD_Result {
         let socket = unsafe microhttpd_socket(connection)
         set(socket, .answered())
-        let answer = answer(request)
+        var answer = answer(request)
+        // The library ends one whose length is unknown with a last part, which a client takes for the next answer.
+        if request.method == "HEAD" { answer.next = nil }
         set(socket, .reading)
         let body = unsafe Unmanaged.passRetained(Body(server: self, socket: socket, answer))
         let response = unsafe library.pointee.create_response_from_callback(

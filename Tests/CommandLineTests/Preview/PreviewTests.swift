@@ -38,7 +38,7 @@ import Testing
             #expect(try snapshot.body == Data.bytes(at: jpeg))
             #expect(try await site.get(path, ["If-None-Match": #require(snapshot.fields["etag"])]).status == 304)
         }
-        #expect(try await site.get("/snapshot.jpg", method: "HEAD").body == [])
+        for path in ["/snapshot.jpg", "/stream"] { #expect(try await site.get(path, method: "HEAD").body == []) }
         // A body is read and ignored.
         let much = [UInt8](repeating: 0, count: 200_000)
         #expect(try await site.get("/snapshot.jpg", method: "POST", body: much).status == 405)

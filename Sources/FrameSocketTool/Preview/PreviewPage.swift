@@ -274,7 +274,7 @@ extension PreviewPage {
           }
         }
 
-        const troubles = { 404: "The latest frame is damaged.", 503: "No place left for another viewer: all are taken." };
+        const troubles = { 404: "The latest frame cannot be rotated upright.", 503: "No place left for another viewer: all are taken." };
 
         async function draw(data) {
           try {

@@ -117,7 +117,7 @@ struct PreviewRoutes: Sendable {
         do {
             return HTTPResponse(type: "image/jpeg", try image.jpeg()).adding("ETag", image.tag)
         } catch {
-            return HTTPResponse(404, text: "The latest frame is damaged: \(error)\n")
+            return HTTPResponse(404, text: "The latest frame cannot be rotated upright: \(error.advice)\n")
         }
     }
 

@@ -205,6 +205,17 @@ import Testing
         withExtendedLifetime(sender) {}
     }
 
+    @Test func `an image that cannot be rotated is not called damaged`() async throws {
+        let site = try await PreviewSite(place)
+        let sender = try PeerSocket.connected(to: place.socket)
+        let progressive = try Data.bytes(at: Places.fixture("jpeg/chelsea-progressive.jpg"))
+        try await sender.write(PeerMessage.frame(progressive, width: 451, height: 300, orientation: 6).bytes)
+        try await site.state { $0.frames == 1 }
+        let answer = try await site.get("/snapshot.jpg")
+        #expect(answer.status == 404 && answer.text.hasPrefix("The latest frame cannot be rotated upright: "))
+        withExtendedLifetime(sender) {}
+    }
+
     // MARK: One image after another
 
     /// A page is answered with each image once, when it comes; the stream has the last one of a still screen twice.

@@ -170,7 +170,7 @@ final class Listening: Sendable {
                 // Ctrl-C waits for no reader.
                 result.value != nil || state.withLock { $0.signals.contains(.interrupt) }
             }
-            let message = "frames that had arrived are lost: they were not written in time"
+            let message = "the drain was cut short: frames that had arrived may be lost"
             finish(CommandFailure(.cannotCreate, message))
         }
         // One that is being created is waited for, since its socket has to be removed.

@@ -26,6 +26,9 @@ final class LineOutput: Sendable {
         (self.descriptor, self.name, self.notice) = (descriptor, name, notice)
     }
 
+    /// Waits for the reader no longer: it has been waited for.
+    func abandon() { omitted.withLock { $0 = max(1, $0) } }
+
     /// Writes a text, or leaves it out.
     ///
     /// - Throws: The system's error.
@@ -121,7 +124,10 @@ enum Terminal {
     static func offer(_ line: String) throws(CommandFailure) { try readings.write(line + "\n") }
 
     /// Waits for the reader of standard output no longer.
-    static func abandonOutput() { isAbandoned.withLock { $0 = true } }
+    static func abandonOutput() {
+        readings.abandon()
+        isAbandoned.withLock { $0 = true }
+    }
 }
 
 /// What a command reports: events on standard output, if `--json` asks for them, or else sentences for a person.

@@ -247,7 +247,7 @@ enum FileKind {
             "ffmpeg -f image2pipe -c:v png -i \(path.shellWord) -c:v mjpeg -q:v 2 -f mjpeg - | framesocket send PATH -"
     }
 
-    private static let containers = ["AVI", "MP4", "QuickTime", "MPEG-TS", "FLV", "Ogg"]
+    private static let containers = ["AVI", "MP4", "QuickTime", "FLV", "Ogg"]
 
     /// What files begin with, a byte for each character.
     private static let formats: [(signature: String, offset: Int, name: String)] =

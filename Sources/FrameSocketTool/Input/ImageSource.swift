@@ -146,9 +146,11 @@ struct MJPEGSource: ImageSource {
                 makeRoom()
                 return InputImage(frame: index, image)
             case .damage:
+                let bytes = Format.count(part.byteCount, "byte")
+                let verb = part.byteCount == 1 ? "is" : "are"
                 throw CommandFailure(
                     .badData,
-                    "standard input: \(Format.count(part.byteCount, "byte")) at offset \(part.offset) are part of no JPEG"
+                    "standard input: \(bytes) at offset \(part.offset) \(verb) part of no JPEG"
                 )
             case .padding: continue
             }

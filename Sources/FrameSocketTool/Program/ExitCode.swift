@@ -85,7 +85,7 @@ struct CommandFailure: Error {
         case EWOULDBLOCK: "another program still writes it; name another file"
         case ESTALE: "removed while it was written; what it held is lost"
         case EISDIR: "Is a directory; name a file in it"
-        case ELOOP: "a symbolic link, which is not followed"
+        case ELOOP: "a symbolic link that belongs to another user, or leads in a circle"
         default: unsafe strerror(error).map { unsafe String(cString: $0) } ?? "error \(error)"
         }
     }

@@ -8,6 +8,8 @@ struct ImageSender: Cargo {
     private let configuration: SampleUploader.Configuration
     private var source: any ImageSource
     private var schedule: SendingSchedule
+    /// The time of the image that was read last, once it was due.
+    private var timestamp: UInt64?
     private let reporter: Reporter
     private let sound: SoundSender?
     /// Memory for decoding JPEGs, reused from one to the next.
@@ -71,6 +73,7 @@ struct ImageSender: Cargo {
     }
 
     mutating func next() async throws(CommandFailure) -> InputImage? {
+        timestamp = nil
         try reportOmission()
         tellOfSharing()
         if isEnough { return nil }
@@ -91,7 +94,8 @@ struct ImageSender: Cargo {
     /// Offers an image and waits until it is sent, so that none is dropped.
     mutating func send(_ image: InputImage) async throws(CommandFailure) -> Handover {
         guard let uploader else { return .unsent }
-        let timestamp = schedule.wait()
+        // One that an earlier connection had is due already.
+        if timestamp == nil { timestamp = schedule.wait() } else { schedule.restart() }
         let before = uploader.statistics
         earlier = before
         do throws(CommandFailure) {

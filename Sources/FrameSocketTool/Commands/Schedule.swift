@@ -31,6 +31,9 @@ struct SendingSchedule {
         return isStalled ? now : due
     }
 
+    /// Starts again with a frame that was due before, and is sent only now.
+    mutating func restart() { last = clock.now }
+
     /// Waits until the next frame is due.
     ///
     /// - Returns: the frame's own time, so that pacing follows the schedule and not the moment at which a frame is

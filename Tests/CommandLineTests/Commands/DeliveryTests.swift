@@ -128,6 +128,20 @@ import Testing
         #expect(try ending.events.map(\.name) == ["sent"] && ending.events[0]["frames"] == frames.count)
     }
 
+    @Test func `an image that was due is not kept for another interval when the next receiver is there`() async throws {
+        let server = try PeerSocket.listening(at: place.socket)
+        let sender = try place.framesocket(["send", place.socket, jpeg, "--loop", "0", "--fps", "0.1", "--wait", "60"])
+        let busy = try await server.accepted()
+        // Once the system has taken the first one, which nobody reads.
+        try #require(await becomesTrue { !busy.isQuiet })
+        busy.close()
+        let connection = try await server.accepted()
+        let start = ContinuousClock.now
+        _ = try await connection.nextMessage()
+        #expect(ContinuousClock.now - start < .seconds(5))
+        await sender.ended(by: .interrupt)
+    }
+
     @Test(arguments: Source.allCases)
     func `a receiver that has left something unread makes the command fail at its end`(source: Source) async throws {
         let arguments = try await arguments(for: source) + ["--loop", "0", "--wait", "60", "--json"]

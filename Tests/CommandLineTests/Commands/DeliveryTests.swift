@@ -85,9 +85,8 @@ import Testing
             let connection = try await server.accepted()
             _ = try await connection.nextMessage()
             // The next one is on its way.
-            connection.finishReading()
-            try await sender.printed(#""code":"receiver.ended""#)
             connection.close()
+            try await sender.printed(#""code":"receiver.ended""#)
         }
         let connection = try await server.accepted()
         _ = try await connection.messages()

@@ -18,8 +18,9 @@ struct QualityControl: Sendable {
     /// The size that the latest image has at ``JPEGSize/reference``; 0 before the first.
     private var size = 0.0
 
-    /// The quality of the latest image, and whether little of it differed from the image before.
-    private var latest = (quality: 0, changesLittle: false)
+    /// The quality of the latest image, and whether little of it differed from the image before, which is assumed until it is
+    /// known: the first image shows nothing, and the second shall not be blurred for it.
+    private var latest = (quality: 0, changesLittle: true)
 
     private var budget = ByteBudget()
     private var link = LinkRate()

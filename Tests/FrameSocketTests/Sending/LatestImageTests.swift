@@ -281,7 +281,7 @@ import Testing
         isAloneMeanwhile: Bool
     ) throws {
         var rig = ImageRig(.init())
-        rig.change { $0.preferences = .init(byteRate: 3_000) }
+        rig.change { $0.preferences = .init(byteRate: 1_000) }
         try rig.send(.pixels(try testImage(64, 48, as: .bgra)))
         rig.now += 5_000_000_000
         rig.offer(.pixels(try testImage(60, 48, as: .bgra)), settles: false)

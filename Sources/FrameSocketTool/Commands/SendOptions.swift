@@ -16,7 +16,7 @@ struct SendOptions {
 
         Size:
           --scale N/D      scale width and height down to this fraction
-          --width N        scale down to at most N pixels wide, as NetEase does (720)
+          --width N        scale down to at most N pixels wide; NetEase sends 720
           --fit WxH        scale down to at most this size, in proportion; here and in
                            the next two, 640x360 means 360x640 for upright images
                            that are higher than wide, and the other way round
@@ -34,7 +34,7 @@ struct SendOptions {
 
         Pace and form:
           --rate N         at most N frames a second of the images' own time
-          --every N        send every N-th image, as Jitsi does (3)
+          --every N        send every N-th image; Jitsi sends every third
           --skip-unchanged skip images that equal the previous one
           --shared         send images in shared memory, without encoding, to a receiver
                            on this machine that asks for it

@@ -327,7 +327,7 @@ final class Destination: Sendable {
         let isWhole = (try? await connection.delivered()) != nil
         guard !state.withLock({ $0.isClosed }) else { throw CommandFailure(.interrupted, "") }
         if !isWhole { state.withLock { $0.isLossy = true } }
-        reporter.warn("\(end); waiting for another", code: "receiver.ended")
+        reporter.warn("\(end); waiting for another", code: "receiver.ended", always: false)
         try reporter.check()
         startOver()
     }

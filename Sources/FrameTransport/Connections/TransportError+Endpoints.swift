@@ -122,7 +122,7 @@ extension TransportError {
             remedy = "end the process that this names, if it does not continue: ss -xlp src \(endpoint.shellWord)"
         default:
             problem = nil
-            remedy = "check that one is running, for the same user, at this path"
+            remedy = "check that one is running here, for the same user"
         }
         let summary = "no server was reached" + (limit == .zero ? "" : " within \(limit)")
         return TransportError(

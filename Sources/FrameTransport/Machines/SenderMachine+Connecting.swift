@@ -161,9 +161,14 @@ extension SenderMachine {
 
     /// Fails the waiters whose time is up, with the result of the latest attempt.
     mutating func expireWaiters(at due: UInt64, _ system: some System) {
-        let expired = waiters.filter { $0.givesUp(by: due) }
+        let isAttempting =
+            switch state {
+            case .connecting, .handshaking: true
+            case .idle, .waiting, .open, .ending, .closed: false
+            }
+        let expired = waiters.filter { $0.givesUp(by: due, duringAttempt: isAttempting) }
         guard !expired.isEmpty else { return }
-        waiters.removeAll { $0.givesUp(by: due) }
+        waiters.removeAll { $0.givesUp(by: due, duringAttempt: isAttempting) }
         // What is under way now, and ends with its last caller.
         let errors = expired.map { noServer(for: $0) }
         giveUpIfUnwanted(system)
@@ -175,17 +180,19 @@ extension SenderMachine {
         // What failed before the caller waited says nothing about the time since.
         switch failure(since: waiter.start) {
         case .turnedAway?:
+            let connection = limit == .zero ? "connection" : "last connection made within \(limit)"
             return TransportError(
                 .tokenRejected,
                 path: name,
-                "the server closed the last connection made within \(limit) instead of sending its token;"
-                    + " it expects a different token or none, or is full"
+                "the server closed the \(connection) instead of sending its token; it expects a different token "
+                    + "or none, or is full"
             )
         case .unanswered?:
+            let time = limit == .zero ? configuration.handshakeTimeout : limit
             return TransportError(
                 .openTimedOut,
                 path: name,
-                "connected, but the handshake was not finished within \(limit); do both ends have the same token?"
+                "connected, but the handshake was not finished within \(time); do both ends have the same token?"
             )
         case .system(let error)?: return .noServer(at: name, within: limit, error)
         case nil: return .noServer(at: name, within: limit, nil)

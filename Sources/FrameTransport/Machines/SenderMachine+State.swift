@@ -16,8 +16,10 @@ extension SenderMachine {
         /// When it began to wait.
         let start: UInt64
 
-        /// Whether its time is up at `time`.
-        func givesUp(by time: UInt64) -> Bool { opening.deadline.map { $0 <= time } ?? false }
+        /// Whether its time is up at `time`; that of one attempt is when none is under way.
+        func givesUp(by time: UInt64, duringAttempt: Bool = false) -> Bool {
+            opening.deadline.map { $0 <= time } ?? (opening.limit != nil && !duringAttempt)
+        }
     }
 
     /// The state of a connection.

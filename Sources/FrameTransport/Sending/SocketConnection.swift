@@ -229,15 +229,21 @@ public final class SocketConnection: Sendable {
 
     /// Connects as ``open(within:)`` does, with a limit that counts from an earlier moment: other connections may have
     /// been tried since, and errors state the limit for all of them.
+    ///
+    /// With a limit of zero, one attempt has the time that it takes.
     package func open(within limit: Duration, since start: ContinuousClock.Instant) async throws(TransportError) {
+        if limit == .zero { return try await wait(for: Opening(limit: .zero, deadline: nil)) }
         try await open(within: limit, elapsed: .now - start)
     }
 
     private func open(within limit: Duration?, elapsed: Duration) async throws(TransportError) {
+        // What is left of the limit; errors state the limit itself.
+        try await wait(for: Opening(limit: limit, deadline: limit.map { MonotonicClock.deadline(in: $0 - elapsed) }))
+    }
+
+    private func wait(for opening: Opening) async throws(TransportError) {
         guard !Task.isCancelled else { throw TransportError(.cancelled, "opening was cancelled") }
         try thread.checkRunning()
-        // What is left of the limit; errors state the limit itself.
-        let opening = Opening(limit: limit, deadline: limit.map { MonotonicClock.deadline(in: $0 - elapsed) })
         driver.report { $0.open(for: opening, $1) }
         try await opening.result.wait { driver.report { $0.abandon(opening, $1) } }.get()
     }
@@ -336,8 +342,8 @@ package final class Opening: Sendable {
     private let completion: @Sendable (Result<Void, TransportError>) -> Void
 
     /// - Parameters:
-    ///   - limit: The limit that errors state.
-    ///   - deadline: When it is over, in nanoseconds of the monotonic clock; nil for never.
+    ///   - limit: The limit that errors state; nil for none.
+    ///   - deadline: When it is over, in nanoseconds of the monotonic clock; nil, with a limit, for the end of one attempt.
     ///   - completion: Called once.
     package init(
         limit: Duration?,

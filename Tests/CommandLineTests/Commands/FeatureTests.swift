@@ -136,6 +136,24 @@ import Testing
         }
     }
 
+    @Test func `one attempt has the time that a port and tokens take, and says what is wrong without a server`()
+        async throws
+    {
+        let token = try place.secret("token", Array("a secret of both\n".utf8))
+        for endpoint in [place.socket, "tcp:0"] {
+            let receiver = try place.framesocket([
+                "receive", endpoint, "--token-file", token, "--json", "--count", "1",
+            ])
+            let listening = try Event(try #require(try await receiver.lines(1).first))
+            let path = try #require(listening.text("path"))
+            let address = endpoint == "tcp:0" ? "tcp:" + path.split(separator: ":")[1] : path
+            let arguments = ["send", address, photo, "--token-file", token, "--wait", "0"]
+            try await place.framesocket(arguments).ended(0)
+            await receiver.ended(0)
+            try await place.framesocket(arguments).ended(69, "no server was reached: ")
+        }
+    }
+
     // MARK: Pacing
 
     @Test(arguments: [

@@ -55,6 +55,23 @@ import Testing
         #expect(bench.openings[2] == (isForGood ? nil : [nil]))
     }
 
+    @Test(arguments: Stage.allCases, [true, false])
+    func `one attempt has the time that it takes, and is not repeated`(stage: Stage, isAnswered: Bool) {
+        let bench = bench(at: stage) { ($0.connectTimeout, $0.handshakeTimeout) = (.seconds(3), .seconds(5)) }
+        bench.openOnce(waiter: 1)
+        #expect(bench.openings[1] == (stage == .betweenAttempts ? [.openTimedOut] : nil))
+        bench.pass(seconds: 2)
+        if isAnswered, stage != .betweenAttempts {
+            if stage == .connecting { bench.makeRoom(0) }
+            bench.receive(.bytes([1, 2, 3]))
+            #expect(bench.openings[1] == [nil] && bench.machine.publishedState == .connected)
+        } else {
+            bench.pass(seconds: 4)
+            #expect(bench.openings[1] == [.openTimedOut] && bench.machine.publishedState == .idle)
+        }
+        #expect(bench.connects == 1)
+    }
+
     /// Shows P203.
     @Test func `a caller whose limit ends with the pause between two attempts gets one of its own`() {
         let bench = bench(at: .betweenAttempts) { $0.tokens = nil }

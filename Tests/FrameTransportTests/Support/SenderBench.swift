@@ -97,6 +97,13 @@ final class SenderBench: SenderMachine.System {
         change { $0.open(for: opening, self) }
     }
 
+    /// Somebody waits for one attempt, for as long as it takes.
+    func openOnce(waiter: Int) {
+        let opening = Opening(limit: .zero, deadline: nil)
+        waiters[waiter] = opening
+        change { $0.open(for: opening, self) }
+    }
+
     /// The task of one who waits for an opening is cancelled.
     func abandon(waiter: Int) {
         guard let opening = waiters[waiter] else { return }

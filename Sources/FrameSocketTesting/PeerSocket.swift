@@ -207,11 +207,6 @@ public final class PeerSocket: Sendable {
         open.withLock { if $0 != nil { _ = shutdown(descriptor, Int32(SHUT_WR)) } }
     }
 
-    /// Reads nothing more: what the other end writes from now on fails.
-    package func finishReading() {
-        open.withLock { if $0 != nil { _ = shutdown(descriptor, Int32(SHUT_RD)) } }
-    }
-
     /// Closes the connection with a reset, if the system allows it.
     ///
     /// Over TCP the other end sees `ECONNRESET` instead of an end. Over a Unix-domain socket it does so only if it has

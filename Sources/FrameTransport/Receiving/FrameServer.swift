@@ -112,7 +112,6 @@ public final class FrameServer: Sendable {
     /// The path at which the server listens, or its address and port.
     public var path: String { endpoint.description }
 
-    private let configuration: Configuration
     let driver: ListeningDriver
 
     /// Creates a server that listens at a path.
@@ -162,9 +161,8 @@ public final class FrameServer: Sendable {
 
     private init(_ socket: consuming ListeningSocket, _ configuration: Configuration) {
         endpoint = socket.endpoint
-        self.configuration = configuration
         driver = ListeningDriver(socket, configuration: configuration)
-        configuration.thread.execute { [driver] in driver.start() }
+        driver.thread.execute { [driver] in driver.start() }
     }
 
     deinit {
@@ -194,7 +192,7 @@ public final class FrameServer: Sendable {
     /// ``closed()``.
     public func close() {
         driver.acceptLastAndRelease()
-        configuration.thread.execute { [driver] in driver.close() }
+        driver.thread.execute { [driver] in driver.close() }
     }
 
     /// Stops listening, and ends every connection cleanly once everything that has arrived on it is delivered.
@@ -205,7 +203,7 @@ public final class FrameServer: Sendable {
     /// consumer, ``close()`` ends the drain.
     public func drain() {
         driver.acceptLastAndRelease()
-        configuration.thread.execute { [driver] in driver.drain() }
+        driver.thread.execute { [driver] in driver.drain() }
     }
 
     /// Waits until the server and its connections have ended after ``close()`` or ``drain()``.

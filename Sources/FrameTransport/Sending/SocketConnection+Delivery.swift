@@ -125,9 +125,7 @@ extension SocketConnection {
     package var peer: PeerPolicy.Credentials? { driver.facts.withLock { $0.peer } }
 
     /// Whether the connection has ended for good.
-    package var hasEnded: Bool {
-        if case .ended = state { true } else { closeReason != nil }
-    }
+    package var hasEnded: Bool { if case .ended = state { true } else { false } }
 
     /// Calls `handler` once the connection has ended for good, without keeping the connection alive.
     package func onEnd(_ handler: @escaping @Sendable () -> Void) {

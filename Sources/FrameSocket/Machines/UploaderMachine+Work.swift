@@ -220,7 +220,6 @@ extension UploaderMachine {
             let (jpeg, made) = (message.jpeg, message.info)
             (info.bufferSize, info.orientation) = (made.bufferSize, made.orientation)
             effects.message = FrameMessage(jpeg: jpeg, info: info)
-            work.byteCount = jpeg.count
             quality.submitted(jpeg.count, at: now)
         }
         guard effects.message != nil else { return }
@@ -241,14 +240,15 @@ extension UploaderMachine {
             given.at = now
             let duration = now.subtractingClamping(work.beganAt)
             if duration >= Self.longestTransfer, !isClosed { watch.note(.receiverSlow, at: now) }
-            if !work.isShared { quality.sent(work.byteCount, beganAt: work.beganAt, at: now) }
+            let byteCount = work.message?.jpeg.count
+            if let byteCount { quality.sent(byteCount, beganAt: work.beganAt, at: now) }
             if work.isRepeat {
                 statistics.repeats += 1
                 if work.isSharpening { statistics.sharpened += 1 }
             } else {
                 settle(.sent)
                 if work.isShared { statistics.shared += 1 }
-                statistics.bytes &+= UInt64(work.byteCount)
+                statistics.bytes &+= UInt64(byteCount ?? 0)
                 statistics.transfer.add(nanoseconds: duration)
             }
         }

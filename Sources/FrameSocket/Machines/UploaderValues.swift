@@ -96,7 +96,6 @@ extension UploaderMachine {
         var frame = Frame()
         /// The JPEG that was made of it.
         var message: FrameMessage?
-        var byteCount = 0
         /// The shared buffer that it is copied to; nil for a JPEG.
         var place: Sharing.Place?
         /// The quality that it is encoded at, if that follows what is possible.

@@ -197,11 +197,15 @@ actor Reception {
         var failure: TransportError?
         do throws(TransportError) {
             var frames = connection.frames.makeAsyncIterator()
+            var turnEnd = Self.turn.after(MonotonicClock.now())
             while true {
                 var next = frames.takeReady()
                 if next == nil { next = try await frames.next(isolation: self) }
                 guard let frame = next, listening.goesOn else { break }
                 take(frame, of: connection, &received)
+                guard MonotonicClock.now() >= turnEnd else { continue }
+                await Listening.giveWay()
+                turnEnd = Self.turn.after(MonotonicClock.now())
             }
         } catch {
             failure = error
@@ -219,6 +223,9 @@ actor Reception {
         }
         report(.closed(connection: id, reason: reason, told: failure))
     }
+
+    /// How long frames of one sender are handled one after another, while other senders, those that connect, and audio wait.
+    private static let turn = Duration.milliseconds(10)
 
     private func followStatuses(of connection: FrameConnection) async {
         var last: SenderStatus?

@@ -103,8 +103,10 @@ final class PreviewStage: Sendable {
         var failure: TransportError?
         do throws(TransportError) {
             for try await frame in connection.frames {
-                guard let error = take(frame, of: connection) else { continue }
-                report(.failed(connection: id, code: error.code.rawValue, message: error.advice))
+                if let error = take(frame, of: connection) {
+                    report(.failed(connection: id, code: error.code.rawValue, message: error.advice))
+                }
+                await Listening.giveWay()
             }
         } catch {
             failure = error

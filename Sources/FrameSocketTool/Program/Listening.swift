@@ -92,6 +92,10 @@ final class Listening: Sendable {
         if let failure { throw CommandFailure(.unavailable, failure.description) }
     }
 
+    /// Leaves the thread, and not only an actor, to whatever waits for it: a fast sender always has another frame, which would keep
+    /// all others, and audio and reports, from their turns.
+    @concurrent static func giveWay() async { await Task.yield() }
+
     // MARK: The end
 
     /// Whether frames are still handled.

@@ -94,6 +94,7 @@ actor Recording {
                 isSender = true
                 guard listening.goesOn else { break }
                 take(frame, of: connection)
+                await Listening.giveWay()
             }
         } catch {
             failure = error

@@ -4,8 +4,8 @@ import TestDescriptions
 import TestSupport
 import Testing
 
-/// Frames that have arrived when a signal comes, while somebody reads the output slowly: they end as they would without
-/// the signal.
+/// Somebody reads the output slowly: frames that have arrived when a signal comes end as they would without it, and every
+/// sender has its turn.
 @Suite(.serialized) struct SlowReaderTests {
     private let place = Workplace.new
 
@@ -65,5 +65,29 @@ import Testing
         }
         #expect(signal == .interrupt || ending.errors.contains("File too large"), "\(ending)")
         #expect(ending.status == 73 || (signal == .interrupt && ending.status == 130), "\(ending)")
+    }
+
+    @Test func `a sender that always has another frame keeps no other from its turn, nor its own audio`() async throws {
+        _ = try await place.run("mkfifo", place.path("out"))
+        _ = try place.shell("while [ $(head -c 50000 | wc -c) -gt 0 ]; do sleep 0.02; done <$D/out")
+        let receiver = try place.shell("exec $F receive $S --mjpeg --audio $D/audio.wav >$D/out")
+        let busy = try await PeerSocket.connectedWhenListening(at: place.socket)
+        let frame = message([UInt8](repeating: 1, count: 30_000))
+        let kind = [
+            (name: "Message-Type", value: "audio"), (name: "Audio-Kind", value: "app"),
+            (name: "Audio-Sample-Rate", value: "48000"), (name: "Audio-Channels", value: "1"),
+        ]
+        let audio = PeerMessage(startLine: "HTTP/1.1 200 OK", fields: kind, body: [UInt8](repeating: 0, count: 2_000)).bytes
+        let work = Task.detached { while !Task.isCancelled { try await busy.write(frame + audio) } }
+        defer { work.cancel() }
+        // At first the pipe takes everything.
+        for number in 2...5 {
+            let other = try PeerSocket.connected(to: place.socket)
+            try await other.write(message([2]))
+            other.finishWriting()
+            try await receiver.told("sender \(number): the other side ended the connection")
+        }
+        // More than what waits for a consumer at most.
+        #expect(await becomesTrue { (try? Data.bytes(at: place.path("audio.wav")).count) ?? 0 > 150_000 })
     }
 }

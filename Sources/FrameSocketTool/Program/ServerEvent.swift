@@ -147,17 +147,17 @@ extension SenderStatus.State {
 
 extension TransportEvent {
     /// Whether a sender was refused, and did not just leave before it had sent its token, or was dropped with its frames
-    /// before it came to be served.
+    /// before it came to be served; or whether nobody can connect for a while, or can again.
     var isRefusal: Bool {
         switch code {
-        case .refusedForPlace: true
+        case .refusedForPlace, .acceptPaused, .pathLost, .pathRestored: true
         case .refusedForUser, .refusedForToken, .departedSenderDropped: error != nil
         default: false
         }
     }
 
     /// The code of the JSON event of a refusal, or of a dropped sender.
-    var refusalCode: String { error?.code.rawValue ?? "server.full" }
+    var refusalCode: String { code == .refusedForPlace ? "server.full" : error?.code.rawValue ?? code.rawValue }
 }
 
 extension FrameConnection {

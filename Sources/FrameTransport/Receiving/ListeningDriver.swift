@@ -88,7 +88,7 @@ final class ListeningDriver: IOHandler, @unchecked Sendable {
             log?.forgetCause(of: .pathLost)
             log?.report(.warning, .pathRestored, "the socket's file was removed or replaced; the path is bound again")
         } catch {
-            let text = "nobody can connect: the socket's file was removed or replaced, and cannot be created again yet"
+            let text = "nobody can connect: the socket's file was removed or replaced, and is not back yet: \(error)"
             log?.report(.error, .pathLost, text, error: error, isRepeated: true)
         }
     }

@@ -78,6 +78,25 @@ import Testing
         #expect((0..<2_000).count { reporter.admit(.refused(Self.refusal(for: 100 + $0)), at: 200) != nil } <= 1_000)
     }
 
+    @Test(arguments: ["receive $S", "record $S $D/r", "preview $S --http 127.0.0.1:0"], [true, false])
+    func `that nobody can connect any longer is reported, and that everybody can again`(command: String, isJSON: Bool)
+        async throws
+    {
+        let program = try place.framesocket(words: "\(command) \(isJSON ? "--json" : "")")
+        _ = try await PeerSocket.connectedWhenListening(at: place.socket)
+        #expect(try unsafe rename(place.file("other", [1]), place.socket) == 0)
+        let (lost, restored) = ("is not back yet: \(place.socket): ", "the path is bound again")
+        try await isJSON ? program.printed(lost) : program.told(lost)
+        unsafe unlink(place.socket)
+        try await isJSON ? program.printed(restored) : program.told(restored)
+        let ending = await program.ended(by: .interrupt)
+        if isJSON {
+            let codes = try ending.events("error").map { $0.text("code") }
+            #expect(codes == ["path.notASocket", "path.restored"], "\(ending)")
+        }
+        #expect(ending.status == 130)
+    }
+
     // MARK: Shared memory
 
     @Test func `a sender tells that its receiver takes nothing in shared memory, and a receiver that nothing came so`()

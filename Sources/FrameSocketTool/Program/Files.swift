@@ -196,7 +196,11 @@ extension Files {
             throw error
         }
         // A link fails if the name is taken; a rename would not.
-        let result = unsafe overwrites ? rename(temporary, path) : link(temporary, path)
+        var result = unsafe overwrites ? rename(temporary, path) : link(temporary, path)
+        // Some file systems have no links, such as those of memory cards.
+        if result != 0, errno != EEXIST, !overwrites, status(of: path, followsLinks: false) == nil {
+            result = unsafe rename(temporary, path)
+        }
         let failure = result == 0 ? nil : CommandFailure(on: path)
         if !overwrites || failure != nil { unsafe unlink(temporary) }
         if let failure { throw failure }

@@ -109,6 +109,17 @@ import Testing
     }
 
     #if os(Linux)
+        @Test func `a file system without links gets the frames too`() async throws {
+            let code = "#include <errno.h>\nint link(const char *from, const char *to) { errno = EPERM; return -1; }\n"
+            let source = try place.file("links.c", Array(code.utf8))
+            _ = try await place.run("cc", "-shared", "-fPIC", "-o", place.path("links.so"), source)
+            let receiver = try place.shell("LD_PRELOAD=$D/links.so exec $F receive $S --count 2 --output $D/out")
+            try await receiver.told("listening at")
+            try await place.send(jpeg, "--passthrough", "--loop", "2", "--quiet").checked(0)
+            await receiver.ended(0)
+            #expect(try place.contents(of: "out") == Array(repeating: Data.bytes(at: jpeg), count: 2))
+        }
+
         @Test(.needs("setpriv"), .enabled(if: geteuid() == 0, "only root can plant another user's link"))
         func `another user's link at a recording's path is not followed`() async throws {
             let victim = try place.file("victim", [1, 2, 3])

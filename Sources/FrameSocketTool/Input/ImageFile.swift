@@ -100,13 +100,22 @@ struct InputImage: Sendable {
         let name = path.text
         origin = .file(name)
         version = Files.Version(of: path)
+        let kind: FileKind
         let bytes: [UInt8]
-        do {
-            bytes = try Files.contents(of: path)
+        do throws(CommandFailure) {
+            let file = try InputFile(path)
+            kind = FileKind(try file.peek(FileKind.byteCount))
+            // A film may be larger than the memory, and a pipe endless; what else is no image may be a stream of JPEGs.
+            let limit =
+                switch kind {
+                case .jpeg, .png: Files.maximumByteCount
+                case .unknown: JPEGStreamReader.maximumImageByteCount
+                case .empty, .foreign: 0
+                }
+            bytes = try Files.contents(of: file, atMost: limit)
         } catch {
             throw InputFiles.unreadable(name, error)
         }
-        let kind = FileKind(bytes)
         switch kind {
         case .jpeg, .png: break
         case .empty: throw CommandFailure(.badData, "\(name): the file is empty")

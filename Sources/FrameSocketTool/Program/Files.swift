@@ -56,11 +56,10 @@ enum Files {
         return unsafe poll(&state, 1, milliseconds) != 0
     }
 
-    /// Reads a whole file.
-    static func contents(of path: FilePath) throws(CommandFailure) -> [UInt8] {
-        let file = try InputFile(path)
+    /// Reads a whole file, or the beginning of a longer one.
+    static func contents(of file: InputFile, atMost limit: Int = maximumByteCount) throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []
-        while bytes.count < maximumByteCount, try file.read(into: &bytes) {}
+        while bytes.count < limit, try file.read(into: &bytes) {}
         return bytes
     }
 

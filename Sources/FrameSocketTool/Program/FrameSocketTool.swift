@@ -66,7 +66,7 @@ enum FrameSocketTool {
         get throws(CommandFailure) {
             #if os(Linux)
                 do throws(CommandFailure) {
-                    let bytes = try Files.contents(of: FilePath("/proc/self/cmdline"))
+                    let bytes = try Files.contents(of: InputFile(FilePath("/proc/self/cmdline")))
                     // A zero follows each of them.
                     let words = bytes.split(separator: 0, omittingEmptySubsequences: false)
                     return words.dropFirst().dropLast().map { Array($0) }

@@ -291,7 +291,8 @@ struct ImageSender: Cargo {
             uploader.statistics.sent > 0
         else { return }
         isSharingKnown = true
-        guard uploader.connection.receiver.hello?.sharedMemory == nil else { return }
+        // Once a receiver has gone, what it accepted is forgotten.
+        guard uploader.connection.receiver.hello?.sharedMemory == nil, uploader.connection.isOpen else { return }
         Terminal.say("\(command.endpoint): the receiver accepts no images in shared memory; sending JPEGs")
     }
 }

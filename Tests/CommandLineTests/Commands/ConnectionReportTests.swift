@@ -99,6 +99,15 @@ import Testing
 
     // MARK: Shared memory
 
+    @Test func `a receiver that leaves with an image in shared memory is not said to accept none`() async throws {
+        for _ in 0..<5 {
+            let receiver = try await place.receiver("--shared", "--count", "1")
+            let sent = try await place.send(jpeg, "--shared").checked(0, ["1 in shared memory"])
+            #expect(!sent.errors.contains("accepts no images"), "\(sent)")
+            await receiver.ended(0)
+        }
+    }
+
     @Test func `a sender tells that its receiver takes nothing in shared memory, and a receiver that nothing came so`()
         async throws
     {

@@ -77,7 +77,7 @@ actor Reception {
         do throws(CommandFailure) {
             if let directory = command.directory { try prepare(directory) }
             // Before the log, which is emptied.
-            if let audio = command.audio { sound = WAVWriter(try soundFile(audio)) }
+            if let audio = command.audio { sound = WAVWriter(try OutputFile(audio, overwrites: command.overwrites)) }
             if let path = command.wireLog {
                 let file = try OutputFile(path, overwrites: true)
                 wireLog.withLock { $0.file = file }
@@ -113,12 +113,6 @@ actor Reception {
             wireLog.withLock { $0.file = nil }
             listening.finish(error)
         }
-    }
-
-    /// Creates the file for audio; a pipe or a device has nothing to lose.
-    private func soundFile(_ path: String) throws(CommandFailure) -> OutputFile {
-        let kind = Files.status(of: path)?.kind
-        return try OutputFile(path, overwrites: command.overwrites || (kind != nil && kind != S_IFREG))
     }
 
     /// Creates the directory for frames, which must contain none unless they are replaced.

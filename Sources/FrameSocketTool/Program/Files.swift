@@ -254,7 +254,7 @@ extension Files {
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - overwrites: Whether it may already exist.
+    ///   - overwrites: Whether a regular file may already exist.
     /// - Returns: The descriptor, which the caller closes.
     /// - Throws: The system's error; `ELOOP` for a link that is not followed, `EISDIR` for a directory, `EWOULDBLOCK` for a
     ///   file that another program writes.
@@ -265,7 +265,9 @@ extension Files {
         guard isTrusted || !isLink else { throw CommandFailure(on: path, ELOOP) }
         // That it exists would suggest to replace it.
         guard !isDirectory(path) else { throw CommandFailure(on: path, EISDIR) }
-        var flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrites ? 0 : O_EXCL)
+        // A pipe or a device has nothing to lose.
+        let mayExist = overwrites || Self.status(of: path).map { $0.kind != S_IFREG } ?? false
+        var flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mayExist ? 0 : O_EXCL)
         // A link that is planted after the check is not followed either.
         if !isTrusted { flags |= O_NOFOLLOW }
         let descriptor = blocking(on: path) { unsafe open(path, flags, 0o666) }

@@ -143,9 +143,10 @@ enum Files {
 
     /// Creates a directory, and its parents, if they do not exist.
     static func makeDirectory(_ path: String) throws(CommandFailure) {
-        var soFar = path.hasPrefix("/") ? "/" : ""
-        for part in path.split(separator: "/") {
-            soFar += soFar.isEmpty || soFar.hasSuffix("/") ? part : "/" + part
+        // By bytes: to Swift, a slash before a combining mark is another character.
+        var soFar = path.utf8.first == UInt8(ascii: "/") ? "/" : ""
+        for part in path.utf8.split(separator: UInt8(ascii: "/")) {
+            soFar += (["", "/"].contains(soFar) ? "" : "/") + String(Substring(part))
             if isDirectory(soFar) { continue }
             if unsafe mkdir(soFar, 0o777) == 0 { continue }
             let error = errno
@@ -241,7 +242,7 @@ extension Files {
 
     /// Returns a name beside a file that belongs to this program: what an earlier process has left there is deleted.
     static func temporaryName(of path: String) -> String {
-        let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
         return path[..<start] + ".framesocket." + path[start...]
     }
 

@@ -72,7 +72,8 @@ import Testing
         _ = try place.shell("while [ $(head -c 50000 | wc -c) -gt 0 ]; do sleep 0.02; done <$D/out")
         let receiver = try place.shell("exec $F receive $S --mjpeg --audio $D/audio.wav >$D/out")
         let busy = try await PeerSocket.connectedWhenListening(at: place.socket)
-        let frame = message([UInt8](repeating: 1, count: 30_000))
+        // Larger than the pipe.
+        let frame = message([UInt8](repeating: 1, count: 120_000))
         let kind = [
             (name: "Message-Type", value: "audio"), (name: "Audio-Kind", value: "app"),
             (name: "Audio-Sample-Rate", value: "48000"), (name: "Audio-Channels", value: "1"),

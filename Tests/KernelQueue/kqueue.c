@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -249,6 +250,15 @@ int kevent(int poller, const struct kevent *changes, int change_count, struct ke
 int kqueue_ignore_sigpipe(void) {
     signal(SIGPIPE, SIG_IGN);
     return 0;
+}
+
+// What follows does what the sources of Apple's kernel say (xnu), where that differs from Linux.
+
+// The mode of an open file is that of a file, which a socket is none of.
+int fchmod(int descriptor, mode_t mode) {
+    struct stat status;
+    if (fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode)) return failing(EINVAL);
+    return (int)syscall(SYS_fchmod, descriptor, mode);
 }
 
 static int credentials(int descriptor, struct ucred *found) {

@@ -58,9 +58,9 @@ struct PathClaim: ~Copyable {
 
     private func bind(_ socket: Int32) throws(TransportError) -> Syscalls.Entry {
         let path = directory.path
+        // Before it is bound, so that others can never connect, whatever the umask. On Apple systems a socket has no mode.
+        try? Syscalls.setMode(of: socket, Self.mode)
         try directory.attempt { () throws(Errno) in
-            // Before it is bound, so that others can never connect, whatever the umask.
-            try Syscalls.setMode(of: socket, Self.mode)
             try Syscalls.bindSocket(socket, to: .path(path), in: directory.rawValue)
         }
         guard let entry = try directory.entry(named: path.name), entry.isOwnSocket else { throw replaced }

@@ -79,12 +79,16 @@ int frame_wakeup_signal(int wakeup) {
     return kevent(wakeup, &change, 1, NULL, 0, NULL);
 }
 
+static int prepare(int descriptor) {
+    int on = 1;
+    if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0 || fcntl(descriptor, F_SETFL, O_NONBLOCK) < 0) return -1;
+    // A socket whose peer has gone takes no options (EINVAL). One that was accepted has this one from its listener.
+    return setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) < 0 && errno != EINVAL ? -1 : 0;
+}
+
 static int prepared(int descriptor) {
     if (descriptor < 0) return -1;
-    int on = 1;
-    if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0
-        || fcntl(descriptor, F_SETFL, O_NONBLOCK) < 0
-        || setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) < 0) {
+    if (prepare(descriptor) < 0) {
         int error = errno;
         close(descriptor);
         errno = error;
@@ -104,9 +108,17 @@ int frame_socket_accept(int listener) {
     return prepared(accept(listener, NULL, NULL));
 }
 
+int frame_listener_adopt(int descriptor) {
+    return prepare(descriptor);
+}
+
 int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
     socklen_t length = sizeof *pid;
-    if (getsockopt(descriptor, SOL_LOCAL, LOCAL_PEERPID, pid, &length) < 0) return -1;
+    // Of a peer that has gone, the system still knows the user, and not the process.
+    if (getsockopt(descriptor, SOL_LOCAL, LOCAL_PEERPID, pid, &length) < 0) {
+        if (errno != ENOTCONN) return -1;
+        *pid = 0;
+    }
     return getpeereid(descriptor, uid, gid);
 }
 

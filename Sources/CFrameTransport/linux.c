@@ -92,6 +92,12 @@ int frame_socket_accept(int listener) {
     return descriptor;
 }
 
+int frame_listener_adopt(int descriptor) {
+    int flags = fcntl(descriptor, F_GETFL);
+    if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) < 0) return -1;
+    return fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
+
 int frame_socket_peer(int descriptor, pid_t *pid, uid_t *uid, gid_t *gid) {
     struct ucred credentials = {0};
     socklen_t length = sizeof credentials;

@@ -8,7 +8,6 @@
 #include "platform.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -111,12 +110,6 @@ int frame_listener_inspect(int descriptor, struct frame_listener *listener, char
     }
     path[count] = 0;
     return 0;
-}
-
-int frame_listener_adopt(int descriptor) {
-    int flags = fcntl(descriptor, F_GETFL);
-    if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) < 0) return -1;
-    return fcntl(descriptor, F_SETFD, FD_CLOEXEC);
 }
 
 int frame_socket_error(int descriptor) {

@@ -6,6 +6,7 @@
 #undef getsockopt
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <stdbool.h>
@@ -247,11 +248,6 @@ int kevent(int poller, const struct kevent *changes, int change_count, struct ke
     }
 }
 
-int kqueue_ignore_sigpipe(void) {
-    signal(SIGPIPE, SIG_IGN);
-    return 0;
-}
-
 // What follows does what the sources of Apple's kernel say (xnu), where that differs from Linux.
 
 // The mode of an open file is that of a file, which a socket is none of.
@@ -261,13 +257,30 @@ int fchmod(int descriptor, mode_t mode) {
     return (int)syscall(SYS_fchmod, descriptor, mode);
 }
 
+// Whether the other end of a socket has gone.
+static bool has_lost_peer(int descriptor) {
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    struct pollfd state = {.fd = descriptor};
+    return getpeername(descriptor, (struct sockaddr *)&address, &size) == 0 && poll(&state, 1, 0) == 1
+        && (state.revents & POLLHUP) != 0;
+}
+
+// A socket that neither end uses any more takes no options.
+int kqueue_ignore_sigpipe(int descriptor) {
+    signal(SIGPIPE, SIG_IGN);
+    return has_lost_peer(descriptor) ? failing(EINVAL) : 0;
+}
+
 static int credentials(int descriptor, struct ucred *found) {
     socklen_t size = sizeof *found;
     return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, found, &size);
 }
 
+// The process is asked of the other end, and the user is what was noted when the connection was made.
 int getpeerpid(int descriptor, pid_t *pid) {
     struct ucred found = {0};
+    if (has_lost_peer(descriptor)) return failing(ENOTCONN);
     if (credentials(descriptor, &found) < 0) return -1;
     *pid = found.pid;
     return 0;

@@ -78,7 +78,7 @@ struct frame_listener {
 /// with "@".
 int frame_listener_inspect(int descriptor, struct frame_listener *listener, char *path, size_t capacity);
 
-/// Makes an inherited socket non-blocking, and closed on exec.
+/// Makes an inherited socket non-blocking and closed on exec; what it accepts raises no SIGPIPE.
 int frame_listener_adopt(int descriptor);
 
 /// Returns the result of a pending connect: 0, or the error.

@@ -55,7 +55,8 @@ extension PeerPolicy {
     public struct Credentials: Sendable, Hashable {
         /// The peer's process ID.
         ///
-        /// The process may have ended since, and its ID may have been reused.
+        /// The process may have ended since, and its ID may have been reused. It is 0 if the system knows none: that of another
+        /// PID namespace, or, on Apple systems, one that had left before it was accepted.
         public let processID: Int32
 
         /// The peer's effective user ID.

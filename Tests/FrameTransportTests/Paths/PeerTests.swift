@@ -40,6 +40,22 @@ import Testing
     }
 
     #if os(Linux)
+        /// Shows P135.
+        @Test func `a server that hangs up before it was looked at is tried again, whoever it was`() async {
+            await #expect(processExitsWith: .success) {
+                let directory = try TemporaryDirectory()
+                let server = try PeerSocket.listening(at: directory.socket)
+                let descriptor = server.descriptor
+                SyscallHooks.once(.afterConnect) { _ = close(accept(descriptor, nil, nil)) }
+                let connection = directory.connection()
+                connection.open()
+                let client = try await server.accepted()
+                #expect(await becomesTrue { connection.state == .connected })
+                try await connection.send(FrameMessage([1]))
+                #expect(try await client.nextMessage()?.isFrame == true)
+            }
+        }
+
         /// Shows P136.
         @Test(.enabled(if: geteuid() == 0, "only root may become another user"))
         func `another user who connects is turned away before a byte is read`() async {

@@ -43,6 +43,25 @@ import Testing
         #expect(received.withLock { $0.mapValues(\.count) } == (readers == 0 ? [-1: 4] : [0: 2, 1: 2]))
     }
 
+    /// Shows P90.
+    @Test func `a sender that has left before it is accepted leaves its frame, and the next one is accepted after it`()
+        async throws
+    {
+        let server = try directory.server()
+        try await IOThread.shared.whileHeld {
+            let visitor = try PeerSocket.connected(to: directory.socket)
+            try await visitor.write(message(body(1, count: 500)))
+            visitor.close()
+        }
+        let left = try #require(try await firstConnection(of: server))
+        #expect(left.peer?.userID == geteuid())
+        #expect(try await left.nextBytes() == body(1, count: 500))
+        let (client, connection) = try await server.connectedPeer()
+        try await client.write(message(body(2, count: 500)))
+        #expect(try await connection.nextBytes() == body(2, count: 500))
+        #expect(server.statistics.refusedConnections == 0)
+    }
+
     /// Shows P92.
     @Test func `the newest frame is delivered on request, and the others are counted`() async throws {
         let (server, client, connection) = try await directory.openReception { $0.delivery = .newest }

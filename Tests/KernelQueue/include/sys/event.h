@@ -42,8 +42,8 @@ int kqueue_fcntl(int descriptor, int command, int argument);
 // This process ignores SIGPIPE, which is more than the option does.
 #define SO_NOSIGPIPE SO_DEBUG + 0x10000
 #define setsockopt(descriptor, level, option, value, size)                                                                        \
-    ((option) == (SO_NOSIGPIPE) ? kqueue_ignore_sigpipe() : setsockopt(descriptor, level, option, value, size))
-int kqueue_ignore_sigpipe(void);
+    ((option) == (SO_NOSIGPIPE) ? kqueue_ignore_sigpipe(descriptor) : setsockopt(descriptor, level, option, value, size))
+int kqueue_ignore_sigpipe(int descriptor);
 
 #define SOL_LOCAL SOL_SOCKET
 #define LOCAL_PEERPID SO_PEERCRED

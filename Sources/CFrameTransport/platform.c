@@ -74,10 +74,11 @@ int frame_socket_is_own_peer(int descriptor) {
     return own.sin_family == AF_INET && own.sin_port == peer.sin_port && own.sin_addr.s_addr == peer.sin_addr.s_addr;
 }
 
-static bool has_option(int descriptor, int option, int wanted) {
+// The value of an option; -1 if the system does not tell.
+static int option(int descriptor, int name) {
     int value = 0;
     socklen_t length = sizeof value;
-    return getsockopt(descriptor, SOL_SOCKET, option, &value, &length) == 0 && value == wanted;
+    return getsockopt(descriptor, SOL_SOCKET, name, &value, &length) < 0 ? -1 : value;
 }
 
 int frame_listener_inspect(int descriptor, struct frame_listener *listener, char *path, size_t capacity) {
@@ -91,8 +92,9 @@ int frame_listener_inspect(int descriptor, struct frame_listener *listener, char
     if (getsockname(descriptor, &address.any, &length) < 0) return -1;
     *listener = (struct frame_listener){
         .family = address.any.sa_family,
-        .is_stream = has_option(descriptor, SO_TYPE, SOCK_STREAM),
-        .is_listening = has_option(descriptor, SO_ACCEPTCONN, 1),
+        .is_stream = option(descriptor, SO_TYPE) == SOCK_STREAM,
+        // Apple's systems do not tell: on one that does not, accepting fails.
+        .is_listening = option(descriptor, SO_ACCEPTCONN) != 0,
     };
     size_t count = 0;
     if (listener->family == AF_INET) {

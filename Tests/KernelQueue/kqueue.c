@@ -257,6 +257,12 @@ int fchmod(int descriptor, mode_t mode) {
     return (int)syscall(SYS_fchmod, descriptor, mode);
 }
 
+// Nobody is told whether a socket listens.
+int getsockopt(int descriptor, int level, int option, void *value, socklen_t *size) {
+    if (level == SOL_SOCKET && option == SO_ACCEPTCONN) return failing(ENOPROTOOPT);
+    return (int)syscall(SYS_getsockopt, descriptor, level, option, value, size);
+}
+
 // Whether the other end of a socket has gone.
 static bool has_lost_peer(int descriptor) {
     struct sockaddr_storage address;

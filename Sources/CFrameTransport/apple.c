@@ -60,7 +60,8 @@ int frame_poller_wait(int poller, struct frame_readiness *reports, int capacity,
         uint32_t flags = 0;
         if (events[i].filter == EVFILT_READ) flags |= FRAME_READABLE;
         if (events[i].filter == EVFILT_WRITE) flags |= FRAME_WRITABLE;
-        if (events[i].flags & (EV_EOF | EV_ERROR)) flags |= FRAME_READABLE | FRAME_HANGUP;
+        // The end of writing may be this side's own.
+        if (events[i].filter == EVFILT_READ && events[i].flags & EV_EOF) flags |= FRAME_HANGUP;
         reports[i] = (struct frame_readiness){.token = (uint64_t)(uintptr_t)events[i].udata, .flags = flags};
     }
     return count;

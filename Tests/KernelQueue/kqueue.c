@@ -31,7 +31,7 @@ struct entry {
     struct queue *queue;
     // The watching queue's first descriptor.
     int watcher;
-    bool reads, writes, has_room_watched;
+    bool reads, writes, has_room_watched, has_shut_down_sending;
     void *read_udata, *write_udata;
 };
 
@@ -90,6 +90,16 @@ int close(int descriptor) {
         pthread_mutex_unlock(&lock);
     }
     return (int)syscall(SYS_close, descriptor);
+}
+
+int shutdown(int descriptor, int how) {
+    struct entry *known = entry(descriptor);
+    if (known != NULL && how != SHUT_RD) {
+        pthread_mutex_lock(&lock);
+        known->has_shut_down_sending = true;
+        pthread_mutex_unlock(&lock);
+    }
+    return (int)syscall(SYS_shutdown, descriptor, how);
 }
 
 int kqueue_fcntl(int descriptor, int command, int argument) {
@@ -203,7 +213,8 @@ static bool translate(const struct queue *queue, int kind, const struct epoll_ev
         event->filter = EVFILT_WRITE;
         event->data = room(descriptor);
         event->udata = known->write_udata;
-        if (found->events & (EPOLLHUP | EPOLLERR)) event->flags |= EV_EOF;
+        // Also the end of writing that is this side's own.
+        if (known->has_shut_down_sending || found->events & (EPOLLHUP | EPOLLERR)) event->flags |= EV_EOF;
         return known->writes && known->has_room_watched;
     }
 }

@@ -44,6 +44,29 @@ import Testing
         #expect(directory.names.isEmpty)
     }
 
+    /// Shows P98.
+    @Test func `a sender waits for the consumer during a drain too, after it has read requests late`() async throws {
+        let (server, sender, connection) = try await directory.openReception { $0.limits.linger = .seconds(60) }
+        // More than the socket holds: the rest waits for room, and is not written any more.
+        for number in 0..<600 { connection.send(.ping(UInt64(number))) }
+        await server.settle()
+        server.drain()
+        while try await !sender.readSome(upTo: 1 << 16).isEmpty {}
+        await server.settle()
+        let sent = (0..<100).map { body($0, count: 10_000) }
+        let writing = Task {
+            try await sender.write(sent.flatMap { message($0) })
+            sender.finishWriting()
+        }
+        var frames = connection.frames.makeAsyncIterator()
+        var received = [try #require(try await frames.next()).bytes]
+        await server.settle()
+        #expect(server.statistics.memoryInFlight < 100_000)
+        while let frame = try await frames.next() { received.append(frame.bytes) }
+        #expect(received == sent)
+        try await writing.value
+    }
+
     /// A backlog, and how many senders connect: Linux lets one more wait than it is told.
     ///
     /// Shows P129.

@@ -54,7 +54,8 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
     @exclusivity(unchecked) var passed = PassedDescriptors()
     /// Called with the index of a buffer, from any thread, when the last reference to an image in it is released.
     let onImageRelease: @Sendable (_ index: Int) -> Void
-    private var wasReady = false
+    /// Whether the sender has shown its token, or needs none.
+    private var wasReady: Bool
     private let isDropped = Locked(false)
 
     init(
@@ -67,6 +68,7 @@ final class ReceivingDriver: IOHandler, @unchecked Sendable {
         let (configuration, log, counts) = (server.configuration, server.log, server.counts)
         (self.id, self.peer, self.thread, self.server) = (id, peer, thread, server)
         (presenting, self.log, self.counts) = (server.mailbox, log, counts)
+        wasReady = configuration.tokens == nil
         let owner = WeakReference<ReceivingDriver>()
         memory = configuration.memory
         let (account, part) = memory.change { $0.join(owner) }

@@ -54,6 +54,23 @@ import Testing
         server.close()
     }
 
+    @Test func `a connection that the system does not watch has failed, and was not refused for a token`() async throws
+    {
+        let codes = Locked<[TransportEvent.Code]>([])
+        let server = try directory.server { $0.log = { event in codes.withLock { $0.append(event.code) } } }
+        // Neither epoll nor what stands in for kqueue watches a file.
+        let file = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+        server.driver.thread.execute { [driver = server.driver] in
+            driver.accepted = OwnedDescriptor(dup(file))
+            driver.change { $0.accepted(isAdmitted: true, driver) }
+        }
+        await server.settle()
+        #expect(server.statistics.acceptedConnections == 1 && server.statistics.connections == 0)
+        #expect(server.statistics.refusedConnections == 0)
+        #expect(codes.withLock { $0 } == [.connectionFailed])
+        close(file)
+    }
+
     /// Records the calls of its thread.
     private final class Recorder: IOHandler, @unchecked Sendable {
         let events = Locked([String]())

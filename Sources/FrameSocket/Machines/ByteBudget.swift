@@ -105,13 +105,13 @@ struct LinkRate: Sendable {
         freeAt = max(freeAt, now).addingClamping(duration(of: byteCount))
     }
 
-    /// Notes that the system has accepted all of it.
-    mutating func sent(_ byteCount: Int, in duration: UInt64) {
+    /// Notes that the system has accepted all of it: a JPEG in a message.
+    mutating func sent(_ byteCount: Int, of messageByteCount: Int, in duration: UInt64) {
         untaken += byteCount
         // Where the system tells what is unread, that says more.
         guard askedAt == nil else { return }
         // The socket takes some of it at once, so that this is more than the receiver takes: the next message corrects it.
-        if duration > Self.longestWrite { measure(byteCount, in: duration) } else { grow() }
+        if duration > Self.longestWrite { measure(messageByteCount, in: duration) } else { grow() }
     }
 
     /// Notes how many bytes are unread.

@@ -188,7 +188,8 @@ struct QualityControl: Sendable {
     /// Notes that the system has accepted all of it.
     mutating func sent(_ byteCount: Int, beganAt: UInt64, at now: UInt64) {
         guard isActive else { return }
-        link.sent(byteCount, in: now.subtractingClamping(beganAt))
+        let message = Int(messageByteCount(Double(byteCount)))
+        link.sent(byteCount, of: message, in: now.subtractingClamping(beganAt))
     }
 
     /// Notes how many bytes the receiver has not read yet, if the system tells.

@@ -252,6 +252,29 @@ private typealias Adaptation = SampleUploader.Configuration.Adaptation
         #expect(control.begin(sharpening: false, interval: 33 * Self.millisecond, at: now) == 80)
     }
 
+    @Test func `bytes that pad a short body take time, which says nothing against the quality`() {
+        var control = QualityControl(.init(adaptation: .init(preference: .motion)), shortestBody: 10_240)
+        var now: UInt64 = 1_000_000_000
+        for _ in 0..<20 {
+            #expect(control.begin(sharpening: false, interval: 33 * Self.millisecond, at: now) == 80)
+            control.ended()
+            _ = control.encoded(2_000, quality: 80, at: now)
+            control.submitted(2_000, at: now)
+            now += 100 * Self.millisecond
+            control.sent(2_000, beganAt: now - 100 * Self.millisecond, at: now)
+        }
+    }
+
+    @Test func `an empty JPEG, which takes long, says nothing of an image whose size nobody knows`() async {
+        await #expect(processExitsWith: .success) {
+            var control = QualityControl(.init(adaptation: .init()))
+            control.submitted(0, at: 1_000_000_000)
+            control.sent(0, beganAt: 1_000_000_000, at: 1_030_000_000)
+            _ = control.begin(sharpening: false, interval: 33_000_000, at: 1_030_000_000)
+            #expect(control.holdEnd(at: 1_030_000_000).map { $0 < 1_040_000_000 } ?? true)
+        }
+    }
+
     @Test func `a receiver that lags is sent what it takes`() throws {
         var source = Source(.init())
         source.taken = 200

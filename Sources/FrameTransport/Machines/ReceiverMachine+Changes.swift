@@ -5,17 +5,16 @@ extension ReceiverMachine {
     mutating func becomeReady(_ system: some System) {
         updateDeadline(system)
         if let hello { request(.hello(hello), system) }
-        if hello != nil, configuration.info != ControlRequest.SessionInfo() {
-            request(.info(configuration.info), system)
-        }
+        if statesInfo { request(.info(configuration.info), system) }
         system.present()
     }
+
+    private var statesInfo: Bool { configuration.info != ControlRequest.SessionInfo() }
 
     /// The hello that the sender gets at once: without one, it does not know that it may share memory, and obeys nothing.
     private var hello: ControlRequest.Hello? {
         if let hello = configuration.hello { return hello }
-        let states = configuration.info != ControlRequest.SessionInfo()
-        return states || configuration.acceptsSharedMemory ? ControlRequest.Hello() : nil
+        return statesInfo || configuration.acceptsSharedMemory ? ControlRequest.Hello() : nil
     }
 
     /// Keeps what the hello requests from now on.

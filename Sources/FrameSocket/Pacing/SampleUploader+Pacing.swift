@@ -25,7 +25,7 @@ extension SampleUploader {
 
         /// Whether frames that equal the one sent before are skipped.
         ///
-        /// Comparing costs one pass over the bytes of frames that are due, on the uploader's thread: about a twentieth of
+        /// Comparing costs one pass over the bytes of frames that are due, on the uploader's queue: about a twentieth of
         /// the time needed to encode them.
         public var skipsUnchanged: Bool
 

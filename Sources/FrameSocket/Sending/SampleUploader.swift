@@ -240,7 +240,7 @@ public final class SampleUploader: Sendable {
         connection.stateFrameRate { self.configuration.pacing.rateInMillihertz }
     }
 
-    /// Encodes a frame, on the queue.
+    /// Encodes a frame, on the queue or on the thread of its caller.
     private func encodeNext(asksUnread: Bool) {
         let unread = asksUnread ? connection.untakenByteCount : nil
         guard var job = handle({ $0.beginUpload(unread: unread, at: MonotonicClock.now()) }) else { return }

@@ -78,7 +78,8 @@ import Testing
             (name: "Message-Type", value: "audio"), (name: "Audio-Kind", value: "app"),
             (name: "Audio-Sample-Rate", value: "48000"), (name: "Audio-Channels", value: "1"),
         ]
-        let audio = PeerMessage(startLine: "HTTP/1.1 200 OK", fields: kind, body: [UInt8](repeating: 0, count: 2_000)).bytes
+        let audio = PeerMessage(startLine: "HTTP/1.1 200 OK", fields: kind, body: [UInt8](repeating: 0, count: 2_000))
+            .bytes
         let work = Task.detached { while !Task.isCancelled { try await busy.write(frame + audio) } }
         defer { work.cancel() }
         // At first the pipe takes everything.
